@@ -327,6 +327,9 @@ def test_another_project_does_not_see_what_was_said_in_this_one(user):
     assert "Finch deploys with rsync." in user.gets("search", "rsync")
     assert f"merged into {sparrow}" in user.gets("scopes")
     assert "There is no scope" in user.refused("scopes", "merge", "repo_nothing", sparrow)
+    user.gets("add", "Wrens deploy with make.", "--scope", "wren_tag")
+    assert "1 record moved" in user.gets("scopes", "merge", "wren_tag", "sparrow")
+    assert "Wrens deploy with make." in user.gets("search", "wrens")
 
 
 # The engine.
@@ -383,6 +386,7 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
         ("config", "roots", "/no/such/folder"): "There is no folder /no/such/folder.",
         ("search", "heron", "--scope", "usr"): "Did you mean user?",
         ("list", "--scope", "something else"): "There is no scope",
+        ("add", "Herons nest.", "--scope", ""): "There is no scope",
         ("add", "A heron.", "--scope", "usre"): "Did you mean user?",
         ("add", "A heron.", "--scope", "my birds"): "scope = 'my birds': must be 1 to 100 letters",
     }.items():

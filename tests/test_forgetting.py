@@ -70,6 +70,17 @@ async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
         await core.removal.restore("mem_0", "test")
 
 
+async def test_what_was_replaced_or_has_expired_comes_back_with_why_searches_leave_it_out(core: Core):
+    said = "The heron queue is RabbitMQ."
+    old = await fact(core, said)
+    await fact(core, "The heron queue is NATS.", updates=old.id)
+    gone = await fact(core, "The demo is down.", expires_at="2026-03-05T12:00:00Z")
+    for id in (old.id, gone.id):
+        await forget(core, id)
+    assert (await core.removal.restore(old.id, "test")).unseen == "a newer version has replaced it"
+    assert (await core.removal.restore(gone.id, "test")).unseen == "it expired on 2026-03-05"
+
+
 async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
     await fact(core, "Alex prefers tabs.")
     await fact(core, "Alex prefers tabs.", scope="user")

@@ -16,8 +16,9 @@ from scrubjay.cli.command import Place
 from scrubjay.cli.documents import _absolute as absolute
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
+from scrubjay.home.paths import open_home
 from scrubjay.models.records import Document
-from scrubjay.models.requests import SearchDocuments, parse
+from scrubjay.models.requests import Forget, SearchDocuments, parse
 from scrubjay.models.results import Ingested
 from scrubjay.records.ingest.tree import DEEPEST, files_at
 
@@ -220,6 +221,39 @@ async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: C
     assert {path: row.id for path, row in before.items()} == {path: row.id for path, row in after.items()}
     assert after[str(tree / "server.py")].file_mtime == 1
     assert "9000" in after[str(tree / "docs" / "ports.md")].content
+
+
+async def test_what_somebody_forgot_stays_out_until_its_file_is_named(core: Core, tree: Path) -> None:
+    await ingest(core, tree)
+    path = tree / "docs" / "ports.md"
+    await said.forget(core, (await stored(core))[str(path)].id)
+    for again in (False, True):
+        done = await ingest(core, tree, again=again)
+        assert (done.added, done.forgotten) == (0, 1) and await found(core, "API port") == ["server.py"]
+    path.write_text("The API listens on port 9000 now.\n")
+    assert (await ingest(core, tree)).forgotten == 1
+    assert (await ingest(core, path)).added == 1 and await found(core, "API port") == ["ports.md"]
+    assert ((done := await ingest(core, tree)).unchanged, done.forgotten) == (2, 0)
+
+
+async def test_a_purge_says_which_files_the_next_ingest_would_read_again(core: Core, tree: Path) -> None:
+    await ingest(core, tree)
+    documents = {os.path.basename(path): row.id for path, row in (await stored(core)).items()}
+    os.unlink(tree / "server.py")
+    purges = [parse(Forget, {"id": id, "purge": True}) for id in documents.values()]
+    files = [(await core.removal.forget(purge, said.SCOPE, "test")).files for purge in purges]
+    assert [path for each in files for path in each] == [str(tree / "docs" / "ports.md")]
+    assert (await ingest(core, tree)).added == 1
+
+
+async def test_a_home_in_a_folder_is_no_part_of_it_and_is_not_indexed_itself(tree: Path) -> None:
+    before = names(tree)
+    home = open_home(str(tree / "jay"))
+    Path(home.config).write_text("min_length = 3\n")
+    assert names(tree) == before
+    for path in (home.root, home.config, home.log):
+        with pytest.raises(InputError, match="Scrubjay's own folder"):
+            files_at(path)
 
 
 async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(

@@ -47,6 +47,7 @@ async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, 
         "renamed": 0,
         "removed": 0,
         "unchanged": 0,
+        "forgotten": 0,
     }
     assert told[0] == (0, 3) and told[-1] == (3, 3) and told == sorted(told)
     _, text = await call(client, "add_document", path="docs")

@@ -34,6 +34,16 @@ async def test_similar_facts_are_shown_and_nothing_is_merged(core: Core):
     assert await core.store.count(Memory) == 2
 
 
+async def test_a_known_fact_says_which_details_it_keeps_and_how_to_change_them(core: Core):
+    said = "The demo server is down."
+    known = await fact(core, said, tags=["demo"])
+    assert (await fact(core, said, tags=["demo"])).note is None
+    again = await fact(core, said, tags=["sales"], expires_at="2026-03-06")
+    assert (again.id, again.action) == (known.id, "known")
+    assert "keeps its own expires_at and tags" in again.note and "updates" in again.note
+    assert (await fact(core, said, tags=["sales"], updates=[known.id])).action == "updated"
+
+
 async def test_a_fact_expires_at_read_time(core: Core):
     await fact(core, "The demo server is down.", expires_at="2026-03-05T13:00:00Z")
     assert texts(await search(core, "is the demo server down?")) == ["The demo server is down."]

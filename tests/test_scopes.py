@@ -16,7 +16,7 @@ import pytest
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import USER_SCOPE, list_scopes, merge, project_dir, scope_of
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, list_scopes, merge, project_dir, scope_of
 
 NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
 ORIGIN = "https://github.com/corvid/jay.git"
@@ -263,14 +263,14 @@ def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path)
     merge(home, old, new)
     assert scope_of(home, str(tmp_path / "old")) == new
     merge(home, new, third)
+    assert merge(home, "a_tag", new) == third  # what nobody's folder is called, into what has moved on
     assert scope_of(home, str(tmp_path / "old")) == third
     assert [entry["merged_into"] for entry in list_scopes(home) if entry["scope"] == old] == [new]
     for one, other in (
         (third, old),
         (third, third),
-        (old, "repo_never__seen"),
-        ("repo_never__seen", new),
         (USER_SCOPE, new),
+        (new, EVERY_SCOPE),
     ):
         with pytest.raises(InputError):
             merge(home, one, other)

@@ -198,6 +198,8 @@ async def test_what_is_recorded_twice_is_stored_once(client: Client):
     completed, text = await call(client, "record_turn", **same, assistant="And fast.")
     assert (completed["id"], completed["updated"]) == (first["id"], True) and text.startswith("Completed")
     assert "another user text" in await refusal(client, "record_turn", **same | {"user": "It is spotted."})
+    await call(client, "forget", id=first["id"])
+    assert "forgotten before and stays so" in (await call(client, "record_turn", **same))[1]
 
 
 async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: Client):

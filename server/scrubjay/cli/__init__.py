@@ -44,7 +44,7 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     from scrubjay.errors import ScrubjayError
     from scrubjay.home.paths import default_root
     from scrubjay.pipe import stdio as pipe
-    from scrubjay.wire.hello import hello_from
+    from scrubjay.wire.hello import hello_from, working_dir
 
     scope, in_process = None, False
     rest = list(arguments)
@@ -60,7 +60,7 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
             print(f"scrubjay: {word!r} is not understood here\n{USAGE}", file=sys.stderr)
             return 2
     root = default_root(dict(env))
-    hello = hello_from("pipe", env, os.getcwd(), os.getpid())
+    hello = hello_from("pipe", env, working_dir(), os.getpid())
     if scope:
         hello = hello.copy(scope=scope)
     if hello.scope:

@@ -162,7 +162,7 @@ def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
     if displayed:
         return displayed[0]
     near = nearest(said, {*names, *map(display_name, names)})
-    if may_be_new and not near:
+    if may_be_new and said and not near:
         return said
     raise InputError(f"There is no scope {said[:120]!r}.{near} `scrubjay scopes` lists them.")
 

@@ -46,6 +46,8 @@ def index(place: Place, options: argparse.Namespace) -> int:
         done = _index(engine, paths, options.again, options.hidden)
         _print_counts(done)
         _print_passed_over(done.get("passed_over", []), paths)
+        if forgotten := done.get("forgotten", 0):
+            print(f"{plural(forgotten, 'document')} forgotten before; to index such a file again, name it.")
         if options.watch:
             for number, _ in enumerate(changes(paths)):
                 _print_counts(_index(engine, paths, False, options.hidden), quiet=True)

@@ -29,6 +29,7 @@ from scrubjay.cli.command import Argument, Command, Place, known_scope, nearest
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
 from scrubjay.text.foreign import visible
+from scrubjay.wire.hello import working_dir
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
@@ -60,8 +61,8 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 2
     options = build_parser().parse_args(arguments)
     try:
-        place = Place(env, _working_dir(), default_root(dict(env)), os.getpid())
-        if getattr(options, "scope", None):
+        place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
+        if getattr(options, "scope", None) is not None:
             writes = options.command.name in ("add", "index", "import")
             options.scope = known_scope(place, options.scope, may_be_new=writes)
         code: int = options.command.run(place, options) or 0
@@ -114,10 +115,3 @@ class _Parser(argparse.ArgumentParser):
         others = "`scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts)"
         lines.append(f"Also: {others}, `scrubjay --version`.")
         return "\n".join(lines) + "\n"
-
-
-def _working_dir() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was deleted under us
-        return os.path.abspath(os.sep)

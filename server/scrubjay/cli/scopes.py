@@ -2,7 +2,7 @@
 
 import argparse
 
-from scrubjay.cli.command import Place, call_engine, choice, command, value
+from scrubjay.cli.command import Place, call_engine, choice, command, known_scope, value
 from scrubjay.cli.display import contents, plural
 from scrubjay.errors import InputError
 from scrubjay.home import scopes as book
@@ -25,11 +25,13 @@ def scopes(place: Place, options: argparse.Namespace) -> None:
     old, new = options.old, options.new
     if not (old and new):
         raise InputError("`scrubjay scopes merge OLD NEW` needs two names; `scrubjay scopes` lists them.")
-    book.merge(place.home, old, new)
+    old, new = (known_scope(place, name, may_be_new=False) for name in (old, new))
+    new = book.merge(place.home, old, new)
     with call_engine(place) as engine:
         moved = engine.call("merge_scopes", {"old": old, "new": new})["moved"]
     notices = "A client that is connected notices when it connects anew."
-    print(f"{plural(moved, 'record')} moved; {old} is {new} from now on. {notices}")
+    print(f"{plural(moved, 'record')} moved; folders of {old} are {new} from now on. {notices}")
+    print(f"Who names {old} itself, as HTTP clients name a tag, goes on writing to it.")
 
 
 def _list(place: Place) -> None:

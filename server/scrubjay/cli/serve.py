@@ -140,9 +140,9 @@ def _use_own_scratch(home: Home) -> None:
 def _take_over(home: Home) -> FileLock:
     """The lock for an engine that is started by hand: one that a client started makes room for it."""
     from scrubjay.pipe.reach import take_over
-    from scrubjay.wire.hello import hello_from
+    from scrubjay.wire.hello import hello_from, working_dir
 
-    return take_over(home, hello_from("cli", os.environ, os.getcwd(), os.getpid()))
+    return take_over(home, hello_from("cli", os.environ, working_dir(), os.getpid()))
 
 
 async def _serve(

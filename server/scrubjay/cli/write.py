@@ -9,6 +9,7 @@ from typing import Any
 from scrubjay.cli.command import Place, call_engine, command, flag, given, value
 from scrubjay.cli.display import first_line, local, plural
 from scrubjay.errors import InputError
+from scrubjay.text.foreign import visible
 
 SAID = {
     "stored": "Kept as {id}.",
@@ -50,6 +51,8 @@ def add(place: Place, options: argparse.Namespace) -> None:
     with call_engine(place, scope=options.scope) as engine:
         done = engine.call("add", asked)
     print(SAID[done["action"]].format(**done))
+    if done["action"] == "known" and (note := done.get("note")):
+        print(note)
     for like in done.get("similar", []):
         print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
     if count := done["redacted"]:
@@ -103,6 +106,9 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
     if done.get("purged"):
         gone = f"{plural(done['purged'], 'record')} deleted from the disk for good."
         print(f"{gone} Backups and exports made before still hold what they held.")
+        for path in done.get("files", []):
+            again = "the next `index` of its folder reads it again"
+            print(f"{visible(path)} is still there: {again}, unless you delete it or a .gitignore names it.")
         if until := done.get("kept_until"):
             print(
                 "Older versions of the bucket's tables hold it for an hour, because other engines may read "
@@ -121,5 +127,10 @@ def restore(place: Place, options: argparse.Namespace) -> None:
     """Bring back what was forgotten."""
     with call_engine(place) as engine:
         done = engine.call("restore", {"id": options.id})
-    outcome = "back: searches find it again" if done["restored"] else "not forgotten; nothing changed"
+    if not done["restored"]:
+        outcome = "not forgotten; nothing changed"
+    elif why := done.get("unseen"):
+        outcome = f"back, but searches leave it out: {why}"
+    else:
+        outcome = "back: searches find it again"
     print(f"{done['id']} is {outcome}.")

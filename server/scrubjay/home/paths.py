@@ -116,16 +116,21 @@ def _own(root: str) -> None:
         sentence = f"The home folder {root} belongs to user {stat.st_uid}, not to you ({os.getuid()})."
         raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a folder of your own.")
     if stat.st_mode & 0o077:
-        if _foreign(Home(root)):  # `/`, `/tmp`, somebody's project
+        if not is_home(root) and _holds_others(Home(root)):  # `/`, `/tmp`, somebody's project
             sentence = f"The folder {root} is open to others and holds files that are not Scrubjay's."
             raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a new folder, or close this one: chmod 700.")
         os.chmod(root, 0o700)
 
 
-def _foreign(home: Home) -> bool:
+def _holds_others(home: Home) -> bool:
     """Tell whether a folder holds other files than those of a home that nobody has opened yet."""
     ours = {os.path.basename(path) for path in vars(home).values()}
-    return not os.path.isdir(home.spool) and not ours.issuperset(os.listdir(home.root))
+    return not ours.issuperset(os.listdir(home.root))
+
+
+def is_home(folder: str) -> bool:
+    """Tell whether a folder is a home, this user's or another's, by the place where its turns wait."""
+    return os.path.isdir(Home(folder).spool_new)
 
 
 def is_shared(path: str) -> bool:

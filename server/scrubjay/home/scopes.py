@@ -120,25 +120,26 @@ def list_scopes(home: Home) -> list[dict[str, Any]]:
     ]
 
 
-def merge(home: Home, old: str, new: str) -> None:
-    """Let the name `old` mean the scope `new` from now on; the caller moves the records of `old`.
+def merge(home: Home, old: str, new: str) -> str:
+    """Let the folders of the scope `old` have the scope `new` from now on, and return what that is called.
+
+    The caller moves the records of `old`. What `new` was merged into before takes its place.
 
     Raises:
-        InputError: a scope that was never seen, or one that already means the other.
+        InputError: one already means the other, or one is no single project.
         HomeError: scopes.json cannot be written.
     """
 
-    def edit(book: dict[str, Any]) -> None:
-        for name in (old, new):
-            if name not in book["scopes"] and name != USER_SCOPE:
-                raise InputError(f"There is no scope {name[:120]!r}; `scrubjay scopes` lists them.")
-        if old == USER_SCOPE or _resolve(book, new) == old:
-            why = f"it is what {new} means already, or the user's own scope"
+    def edit(book: dict[str, Any]) -> str:
+        last = _resolve(book, new)
+        if old == USER_SCOPE or EVERY_SCOPE in (old, new) or last == old:
+            why = f"it is what {new} means already, or the user's own scope, or every scope"
             raise InputError(f"{old} cannot be merged into {new}: {why}.")
         book["merged"][old] = new
+        return last
 
     try:
-        _change(home, edit)
+        return str(_change(home, edit)[0])
     except OSError as error:
         sentence = f"{home.scopes} cannot be written: {error.strerror or error}."
         raise HomeError(f"{sentence} Try again, or look at its rights.") from error

@@ -231,7 +231,9 @@ async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
     session = one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
-    return Answer(f"{what} turn {turn.turn} of session {session} ({turn.id}).{redactions}", turn.wire())
+    forgotten = " It was forgotten before and stays so." if turn.forgotten else ""
+    head = f"{what} turn {turn.turn} of session {session} ({turn.id})."
+    return Answer(f"{head}{forgotten}{redactions}", turn.wire())
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: Form) -> Answer:

@@ -252,7 +252,7 @@ def _document(hit: DocumentHit, frame: Frame) -> str:
 
 def ingested(done: Ingested) -> str:
     """Say what became of the files of a folder."""
-    names = ("added", "changed", "renamed", "removed", "unchanged")
+    names = ("added", "changed", "renamed", "removed", "unchanged", "forgotten")
     counts = ", ".join(f"{count:,} {name}" for name in names if (count := getattr(done, name)))
     lines = [f"Documents: {counts or 'none'}."]
     lines += [f"Not read: {one_line(each.reason)}" for each in done.failed[:NOT_READ_SHOWN]]
@@ -264,11 +264,11 @@ def ingested(done: Ingested) -> str:
 
 
 def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
-    """Say what became of a fact; and quote similar ones that are known, None if there are none."""
+    """Say what became of a fact; and note what it keeps, or quote similar ones; None if there is neither."""
     outcomes = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}
     head = f"{outcomes[added.action]} {added.id}."
     if not added.similar:
-        return head, None
+        return head, added.note
     shown = [_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
     return head, "\n".join([added.note or "Similar facts are known:", OPENING, *shown, CLOSING])
 
@@ -279,9 +279,11 @@ def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
         if not (done.forgotten or done.purged):
             return "Forgotten before; nothing changed."
         left = ""
+        if done.files:
+            left = f" Their files are still there, for the next ingest: {one_line(', '.join(done.files))}."
         if done.kept_until is not None:
             until = f"{done.kept_until:%Y-%m-%d %H:%M} UTC"
-            left = f" Older versions in the bucket hold it until {until}, then an engine removes them."
+            left += f" Older versions in the bucket hold it until {until}, then an engine removes them."
         return f"{'Deleted for good' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
     if not done.candidates:
         return "Nothing would be forgotten: no fact or turn is likely about that."

@@ -213,6 +213,7 @@ class TurnRecorded(Result):
     stored: bool
     updated: bool
     indexed: bool  # its vector is present
+    forgotten: SkipJsonSchema[bool] = False  # before, and it stays so
     redacted: int
 
 
@@ -244,7 +245,7 @@ class MemoryAdded(Result):
     version: int
     root_id: str
     similar: SkipJsonSchema[list[Hit]] = []
-    note: str | None = None  # what the similar ones mean for this one
+    note: str | None = None  # what the similar ones mean for this one, or what a known one keeps
     redacted: int
 
 
@@ -263,6 +264,7 @@ class Ingested(Result):
     renamed: int
     removed: int
     unchanged: int
+    forgotten: SkipJsonSchema[int] = 0  # files passed over, because somebody forgot their documents
     failed: list[NotRead] = []
     passed_over: list[str] = []  # hidden folders
 
@@ -295,6 +297,7 @@ class Forgotten(Result):
     ids: list[str]
     forgotten: int
     purged: int = 0
+    files: SkipJsonSchema[list[str]] = []  # of purged documents, that the next ingest of their folder reads
     kept_until: SkipJsonSchema[datetime | None] = None  # older versions in a bucket hold what was purged
     candidates: SkipJsonSchema[list[Hit]] = []  # of a dry run
     note: str | None = None  # a dry run's candidates, quoted
@@ -320,5 +323,8 @@ class Reviewed(Result):
 
 
 class Restored(Result):
+    """Whether a record came back; `unseen` says why searches leave it out all the same."""
+
     id: str
     restored: bool
+    unseen: str | None = None

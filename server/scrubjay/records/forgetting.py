@@ -8,7 +8,7 @@ from datetime import datetime
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash, is_current
 from scrubjay.models.requests import Forget, ForgetRecords, Restore, parse
 from scrubjay.models.results import Forgotten, Restored
 from scrubjay.records import extracted, session_summaries
@@ -80,7 +80,17 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
         if turn.forgotten_at == record.forgotten_at and not turn.purged_at
     ]
     change, *others = [Change(row, passages_of(row), rewritten=True) for row in (restored, *turns)]
-    return Plan(change, Restored(id=record_id, restored=True), (*facts, *others))
+    answer = Restored(id=record_id, restored=True, unseen=_unseen(restored, now))
+    return Plan(change, answer, (*facts, *others))
+
+
+def _unseen(record: AnyRecord, now: datetime) -> str | None:
+    """Return why searches leave out a record that is not forgotten; None if they find it."""
+    if is_current(record, now):
+        return None
+    if isinstance(record, Memory) and not record.is_latest:
+        return "a newer version has replaced it"
+    return f"it expired on {record.expires_at:%Y-%m-%d}"
 
 
 async def records_to_forget(store: Store, request: Forget, scope: str) -> list[AnyRecord]:

@@ -60,7 +60,8 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
         return Plan(Change(memory, passages_of(memory)), _answer(memory, "stored", envelope))
     again = count_repetition(known, _text(request.metadata.get("session_id")), envelope.at)
     change = None if again is known else Change(again, passages_of(again), rewritten=True)
-    return Plan(change, _answer(known, "known", envelope))
+    answer = _answer(known, "known", envelope).model_copy(update={"note": _unchanged(known, request)})
+    return Plan(change, answer)
 
 
 async def _plan_linked(
@@ -95,6 +96,19 @@ async def _plan_linked(
     )
     replacements = tuple(versions.replace(row, envelope.at) for row in older)
     return Plan(change, _answer(memory, action, envelope), replacements)
+
+
+def _unchanged(known: Memory, request: FactText) -> str | None:
+    """Say which details of a request a known fact has otherwise, and how to change them."""
+    others: list[str] = [
+        name
+        for name in ("expires_at", "is_static")
+        if name in request.model_fields_set and getattr(known, name) != getattr(request, name)
+    ]
+    others += ["tags"] if set(request.tags) - set(known.tags) else []
+    if not others:
+        return None
+    return f"It keeps its own {' and '.join(others)}; to change that, add it again with updates = [its id]."
 
 
 def _moves(memory: Memory, heir: Memory, request: FactText) -> bool:

@@ -50,6 +50,7 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
         stored=known is None,
         updated=updated,
         indexed=change is None and not await store.records_without_vectors([turn.id]),
+        forgotten=turn.forgotten_at is not None,
         redacted=envelope.redacted,
     )
     return Plan(change, answer)

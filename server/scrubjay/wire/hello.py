@@ -31,6 +31,14 @@ _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
 _REQUIRED = {"protocol": int, "version": str, "kind": str, "project_dir": str, "cwd": str, "pid": int}
 
 
+def working_dir() -> str:
+    """Return the working directory; the root if it was deleted under this process."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.path.abspath(os.sep)
+
+
 class Hello:
     """Who a client is and where it works.
 

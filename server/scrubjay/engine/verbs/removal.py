@@ -1,6 +1,7 @@
 """Forgets, deletes for good and restores records; a query forgets what its dry run listed."""
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,7 +13,7 @@ from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.records import AnyRecord
+from scrubjay.models.records import AnyRecord, Document
 from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Request, Restore, SearchMemories
 from scrubjay.models.results import Forgotten, Restored, Result
 from scrubjay.records.forgetting import records_to_forget, texts_of, with_history
@@ -103,6 +104,7 @@ class Removal(Verb):
         answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))
         if request.purge:
             await self._writer.settle()  # the bytes go with it
+            answer = answer.model_copy(update={"files": await asyncio.to_thread(_files_of, records)})
             if self._store.shared is not None:
                 until = self._clock() + VERSION_LIFETIME + timedelta(seconds=SWEEP_SECONDS)
                 answer = answer.model_copy(update={"kept_until": until})
@@ -112,3 +114,9 @@ class Removal(Verb):
         self, kind: Literal["forget", "restore"], request: Request, scope: str, source: str
     ) -> Result:
         return await self._writer.write(envelope(kind, request, scope=scope, source=source, at=self._clock()))
+
+
+def _files_of(records: Sequence[AnyRecord]) -> list[str]:
+    """Return the files that are still there, of documents that came with a folder."""
+    paths = [record.path for record in records if isinstance(record, Document) and record.folder]
+    return [path for path in paths if path and os.path.lexists(path)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -27,7 +27,8 @@ from scrubjay.store.store import Store
 
 MOST_PASSED_OVER = 20  # folders that are named
 GONE = "Its file is gone."
-_COLUMNS = ["id", "path", "status", "folder", "file_size", "file_mtime", "file_digest"]  # all but the text
+# All but the text.
+_COLUMNS = "id path status folder file_size file_mtime file_digest forgotten_at forget_reason".split()
 Write = Callable[[Envelope], Awaitable[Result]]
 Report = Callable[[int, int, str], Awaitable[None]]  # files done, files in all, the one in hand
 
@@ -78,6 +79,7 @@ class Ingest:
             renamed=len(self._renamed),
             removed=len(gone),
             unchanged=self._unchanged,
+            forgotten=work.forgotten,
             failed=[*work.not_read[:MOST_PASSED_OVER], *self._failed],
             passed_over=work.passed_over[:MOST_PASSED_OVER],
         )
@@ -99,12 +101,16 @@ class Ingest:
                 unseen += tree.unseen
         await self.store.flush()
         by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
-        where = conditions.both(conditions.matching(scope=self.scope), by_path, conditions.NOT_FORGOTTEN)
-        known = await self.store.select(Document, where, columns=_COLUMNS)
+        where = conditions.both(conditions.matching(scope=self.scope), by_path)
+        documents = await self.store.select(Document, where, columns=_COLUMNS)
+        known = [document for document in documents if document.forgotten_at is None]
         self._known_ids = {document.id for document in known}
+        unwanted = {
+            each.path for each in documents if each.forgotten_at is not None and each.forget_reason != GONE
+        }
         roots = [as_text(path) for path in paths]
         known = [each for each in known if each.path is None or not _within(each.path, unseen)]
-        work = await asyncio.to_thread(differences, files, known, roots, again=again)
+        work = await asyncio.to_thread(differences, files, known, roots, unwanted=unwanted, again=again)
         gone = [document.path or "" for document in work.gone]
         for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
             if not any(_within(each, [as_text(path)]) for each in gone):
@@ -189,20 +195,30 @@ class Differences:
     to_read: tuple[tuple[FileEntry, Document | None], ...]  # new or touched files, each with its document
     gone: tuple[Document, ...]  # whose file is not there
     unchanged: int
+    forgotten: int = 0  # files that stay out, because somebody forgot their documents
     passed_over: list[str] = field(default_factory=list)  # hidden folders
     not_read: list[NotRead] = field(default_factory=list)  # of the folders
 
 
 def differences(
-    entries: Iterable[FileEntry], known: Iterable[Document], roots: Sequence[str], *, again: bool = False
+    entries: Iterable[FileEntry],
+    known: Iterable[Document],
+    roots: Sequence[str],
+    *,
+    unwanted: Collection[str | None] = (),
+    again: bool = False,
 ) -> Differences:
     """Compare the files below `roots` with the `known` documents of a scope that are files.
 
     A document is gone when its file is not on the disk; one that came with one of the folders also when the
-    folder no longer gives it, because a .gitignore names it now. `again` reads all files anew.
+    folder no longer gives it, because a .gitignore names it now. `again` reads all files anew. Files whose
+    document somebody forgot (`unwanted`, by path) come back only by name.
     """
-    files = {file.name: file for file in entries}
     documents = {document.path: document for document in known if document.path is not None}
+    there = {file.name: file for file in entries}
+    files = {
+        path: file for path, file in there.items() if file.named or path in documents or path not in unwanted
+    }
     to_read = [
         (file, documents.get(path))
         for path, file in files.items()
@@ -217,7 +233,7 @@ def differences(
         and (_came_with(document, path, roots) or not os.path.lexists(path))
     ]
     unchanged = sum(_is_as_read(file, documents.get(path)) for path, file in files.items())
-    return Differences(tuple(to_read), tuple(gone), 0 if again else unchanged)
+    return Differences(tuple(to_read), tuple(gone), 0 if again else unchanged, len(there) - len(files))
 
 
 def _is_as_read(file: FileEntry, document: Document | None) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
+from scrubjay.home.paths import is_home
 from scrubjay.models.results import NotRead
 from scrubjay.reading.kinds import refusal
 from scrubjay.records.ingest.gitignore import MOST_CHARACTERS, Rules
@@ -71,11 +72,13 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
 
     Symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to the
     repository's), what is no text by its suffix and, unless they are wanted, `hidden` files and folders are
-    passed over; a file or folder named by the caller is not.
+    passed over; a file or folder named by the caller is not. A home of Scrubjay is always passed over.
 
     Raises:
-        InputError: it cannot be looked at.
+        InputError: it cannot be looked at, or lies in a home.
     """
+    if home := _home_around(path):
+        raise InputError(f"{path[:300]!r} lies in Scrubjay's own folder {home}, of which nothing is indexed.")
     try:
         state = os.stat(path)
         if not os.path.isdir(path):
@@ -112,6 +115,8 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if _is_tools(entry, is_folder) or _is_ignored(entry.name, is_folder, held):
                     continue
+                if is_folder and is_home(entry.path):  # it changes with each look at it
+                    continue
                 if entry.name.startswith(".") and not hidden:
                     if is_folder:
                         tree.passed_over.append(as_text(entry.path))
@@ -127,6 +132,15 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
             except OSError as error:
                 tree.not_read.append(_unseen(entry.path, error))
                 tree.unseen.append(as_text(entry.path))
+
+
+def _home_around(path: str) -> str | None:
+    while not is_home(path):
+        above = os.path.dirname(path)
+        if above == path:
+            return None
+        path = above
+    return path
 
 
 def _unseen(path: str, error: OSError) -> NotRead:
