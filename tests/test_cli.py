@@ -18,7 +18,8 @@ import pytest
 from user import PATIENCE, make_user, newcomer, user
 
 from scrubjay import VERSION
-from scrubjay.cli.parser import GROUPS, build_parser, run
+from scrubjay.cli import main
+from scrubjay.cli.parser import GROUPS, build_parser
 from scrubjay.home.scopes import display_name
 from scrubjay.home.settings import describe
 from scrubjay.hosts.installation import console_command
@@ -60,13 +61,13 @@ def test_an_unknown_command_is_refused_with_the_known_ones(newcomer):
     assert "status" in done.stderr
 
 
-def test_ctrl_c_ends_a_command_without_a_word(newcomer, monkeypatch, capsys):
+def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
     class Interrupted:
         def read(self) -> str:
             raise KeyboardInterrupt
 
     monkeypatch.setattr("sys.stdin", Interrupted())
-    assert run(["add", "-"], newcomer.env) == 130
+    assert main(["add", "-"]) == 130
     assert capsys.readouterr() == ("", "")
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 
 USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
+INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
 HOOKS = ("user_prompt_submit", "stop", "session_start", "session_end")
 
 
@@ -31,9 +32,12 @@ def main(argv: list[str] | None = None) -> int:
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
     if name == "hook":
         return hook(arguments[1:])
-    from scrubjay.cli.parser import run
+    try:
+        from scrubjay.cli.parser import run
 
-    return run(arguments or [name], os.environ)
+        return run(arguments or [name], os.environ)
+    except KeyboardInterrupt:  # also while the command is imported
+        return INTERRUPTED
 
 
 def stdio(arguments: list[str], env: Mapping[str, str]) -> int:

@@ -44,11 +44,10 @@ Scrubjay is the memory of a coding assistant: it captures every turn by itself a
 that matter.
 Everything stays on this machine. Without a command, it is the server that an MCP client starts and talks to.
 """
-INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood, 130 interrupted."""
+    """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood."""
     names = [command.name for _, commands in GROUPS for command in commands]
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: nobody is to read it
@@ -71,8 +70,6 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     except ScrubjayError as error:
         print(f"scrubjay: {visible(str(error))}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except OSError as error:  # of the output, which has no name
         if error.filename is not None:
             raise
