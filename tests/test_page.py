@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from said import SCOPE, document, fact, search, turn
 from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.token_codes import nearest
 from scrubjay.engine.engine import Engine
+from scrubjay.home.settings import change
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.page import serving as page_serving
@@ -358,6 +360,37 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_deleted_for_good(
     assert (await browser.post("fact", id=added["id"])).status_code == 404
 
 
+async def test_records_that_are_gone_already_are_passed_over_and_the_answer_has_the_others(
+    engine: Engine, browser: Browser
+):
+    core = await engine.core()
+    birds = ("heron", "wren", "crow")
+    heron, wren, crow = ids = [(await fact(core, f"The {bird} nests in May.")).id for bird in birds]
+    await browser.call("purge", ids=[wren])  # as in another tab
+    await browser.call("forget", ids=[crow])
+    assert await browser.call("forget", ids=[*ids, heron]) == {"ids": [heron]}
+    restored = await browser.call("restore", ids=ids)
+    assert restored == {"ids": [heron, crow], "gone": [wren], "unseen": {}}
+    assert [hit["id"] for hit in (await browser.call("would-purge", ids=ids))["results"]] == [heron, crow]
+    assert await browser.call("purge", ids=ids) == {"ids": [heron, crow]}
+    assert await browser.call("purge", ids=ids) == await browser.call("forget", ids=ids) == {"ids": []}
+    said = await turn(core, "one", user="Is the dipper awake?", assistant="It sings.")
+    await browser.call("purge", ids=[said.id])  # its row stays
+    assert await browser.call("restore", ids=[said.id]) == {"ids": [], "gone": [said.id], "unseen": {}}
+
+
+async def test_a_restored_fact_that_searches_leave_out_says_why(engine: Engine, browser: Browser):
+    core = await engine.core()
+    old = await fact(core, "The heron nests in May.")
+    await fact(core, "The heron nests in June.", updates=[old.id])
+    brief = await fact(core, "The wren sings.", expires_at="2026-03-05T12:00:30Z")
+    while engine.clock() < datetime(2026, 3, 5, 12, 0, 30, tzinfo=UTC):
+        pass  # each look at this clock is a second
+    await browser.call("forget", ids=[old.id, brief.id])
+    why = (await browser.call("restore", ids=[old.id, brief.id]))["unseen"]
+    assert why == {old.id: "a newer version has replaced it", brief.id: "it expired on 2026-03-05"}
+
+
 async def test_a_request_that_its_page_takes_back_leaves_no_error(
     browser: Browser, caplog: pytest.LogCaptureFixture
 ):
@@ -444,6 +477,17 @@ async def test_news_come_while_one_looks_and_the_engine_tells_when_it_ends(engin
     assert (await browser.post("nothing")).status_code == 404
 
 
+async def test_pages_that_look_are_told_of_new_settings(engine: Engine, browser: Browser):
+    async with browser.client.stream("GET", f"{browser.path}news") as news:
+        lines = news.aiter_lines()
+        assert await anext(lines) == "event: hello"
+        change(engine.home.config, "paused", "true")  # as the command `scrubjay config` does
+        engine.reload()
+        while not (line := await anext(lines)).startswith("event:"):
+            pass
+        assert line == "event: settings"
+
+
 async def test_nobody_is_told_when_nobody_looks(engine: Engine, browser: Browser):
     core = await engine.core()
     async with browser.client.stream("GET", f"{browser.path}news") as news:
@@ -454,6 +498,24 @@ async def test_nobody_is_told_when_nobody_looks(engine: Engine, browser: Browser
             break
         await turn(core, "one", user="Still there?", assistant="No.")
     assert core.listeners == []
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "sentence"),
+    [
+        ("chunks", {"id": "doc_1", "start": 2**63 - 1}, "start = 9223372036854775807: must be at most"),
+        ("sessions", {"start": 2**64}, "start = 18446744073709551616: must be at most"),
+        ("index", {"path": "/", "scope": "*"}, "scope = '*': must be 1 to 100 letters"),
+        ("add", {"content": "The wren sings.", "scope": "*"}, "scope = '*': must be 1 to 100 letters"),
+        ("forget", {"ids": [""]}, "ids[0] = '': is empty"),
+        ("purge", {"ids": ["\0"]}, "ids[0] = '\\x00': contains a NUL character"),
+    ],
+)
+async def test_a_call_with_a_value_that_cannot_be_is_refused_by_its_name(
+    browser: Browser, name: str, params: dict[str, Any], sentence: str
+):
+    refused = await browser.post(name, **params)
+    assert (refused.status_code, refused.json()["error"][: len(sentence)]) == (400, sentence)
 
 
 async def test_every_call_answers_in_an_empty_home_or_says_what_it_needs(browser: Browser):

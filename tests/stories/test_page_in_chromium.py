@@ -18,13 +18,15 @@ from urllib.parse import quote
 
 import pytest
 from hashing_encoder import HashingEncoder
-from said import document, fact, turn
+from said import document, fact, facts, turn
 from user import make_user
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import open_home
+from scrubjay.home.settings import change
 from scrubjay.models.records import Turn
+from scrubjay.models.requests import Forget
 from scrubjay.page.serving import Page, serving
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of
 from scrubjay.text.foreign import visible
@@ -352,6 +354,60 @@ def test_several_facts_go_at_once_and_come_back(tab: Tab):
     expect(tab.get_by_role("link", name="The wren nests")).to_be_visible()
 
 
+def test_what_another_tab_deleted_is_passed_over_and_the_notice_counts_what_was_done(story: Story, tab: Tab):
+    scope = "dir_gone__0123456789abcdef"
+    texts = [f"The {bird} left." for bird in BIRDS[:3]]
+    first, *_ = story.does(lambda core: facts(core, texts, scope=scope))
+    go(tab, f"#/facts?in={scope}")
+    for text in texts:
+        tab.get_by_label(f"Choose: {text}").check()
+    tab.get_by_role("button", name="Forget …").click()
+    tab.evaluate("id => import('./engine.js').then(({ call }) => call('purge', { ids: [id] }))", first.id)
+    tab.get_by_role("button", name="Forget", exact=True).click()
+    expect(tab.get_by_text("2 facts forgotten.")).to_be_visible()
+    tab.get_by_role("button", name="Undo").click()
+    expect(tab.get_by_text("2 facts restored.")).to_be_visible()
+    expect(tab.locator(".item.fact")).to_have_count(2)
+
+
+def test_a_restored_fact_that_a_newer_version_replaced_is_not_promised_to_searches(story: Story, tab: Tab):
+    old = story.does(lambda core: fact(core, "The shrike hunts here.", scope=MINE))
+    go(tab, f"#/facts/{old.id}")
+    tab.get_by_role("button", name="Forget …").click()
+    story.does(lambda core: fact(core, "The shrike left.", scope=MINE, updates=[old.id]))
+    tab.get_by_role("button", name="Forget", exact=True).click()
+    tab.get_by_role("button", name="Undo").click()
+    why = "1 fact restored, but searches leave it out: a newer version has replaced it."
+    expect(tab.get_by_text(why)).to_be_visible()
+
+
+def test_an_open_fact_follows_what_others_change_but_not_while_somebody_writes(story: Story, tab: Tab):
+    first = story.does(lambda core: fact(core, "The ouzel sings at 5.", scope=MINE))
+    go(tab, f"#/facts/{first.id}")
+    said = tab.locator(".card.big .prose")
+    expect(said).to_have_text("The ouzel sings at 5.")
+    second = story.does(lambda core: fact(core, "The ouzel sings at 6.", scope=MINE, updates=[first.id]))
+    expect(said).to_have_text("The ouzel sings at 6.")
+    tab.get_by_text("Change it").click()
+    words = tab.get_by_label("What holds now")
+    words.fill("The ouzel sings at")
+    # the list of facts in another tab shows that the news have come
+    other = tab.context.new_page()
+    other.goto(f"{tab.url.partition('#')[0]}#/facts?in={MINE}")
+    expect(other.get_by_text("Live", exact=True)).to_be_visible()
+    third = story.does(lambda core: fact(core, "The ouzel sings at 7.", scope=MINE, updates=[second.id]))
+    expect(other.get_by_text("The ouzel sings at 7.")).to_be_visible()
+    expect(words).to_have_value("The ouzel sings at")
+    expect(said).to_have_text("The ouzel sings at 6.")
+    tab.get_by_text("Change it").click()
+    expect(said).to_have_text("The ouzel sings at 7.")
+    go(other, f"#/facts/{third.id}")
+    expect(other.locator(".card.big .prose")).to_have_text("The ouzel sings at 7.")
+    go(tab, "#/facts")
+    story.does(lambda core: core.removal.forget(Forget(id=third.id, purge=True), MINE, "test"))
+    expect(other.get_by_role("heading", name="It is gone")).to_be_visible()
+
+
 def test_a_file_that_is_dropped_becomes_a_document(tab: Tab, tmp_path: Path):
     go(tab, f"#/documents?in={MINE}")
     note = tmp_path / "siskins.md"
@@ -403,6 +459,38 @@ def test_settings_take_effect_and_can_be_taken_back(story: Story, tab: Tab):
     assert json.loads(lines[0])["counts"]["turns"] >= TURNS
 
 
+def test_the_settings_view_follows_what_others_set_but_not_while_somebody_types(story: Story, tab: Tab):
+    go(tab, "#/settings")
+    expect(tab.get_by_text("Live", exact=True)).to_be_visible()
+
+    async def sets(key: str, value: str) -> None:  # as the command `scrubjay config` does
+        change(story.engine.home.config, key, value)
+        story.engine.reload()
+
+    length, paused = tab.get_by_label("min_length"), tab.get_by_label("paused")
+    length.press("End")
+    length.press("2")
+    story.does(lambda _: sets("min_length", "7"))
+    story.does(lambda _: sets("paused", "true"))
+    expect(paused).to_be_checked()
+    expect(length).to_have_value("102")
+    length.press("Backspace")
+    length.blur()  # with nothing changed
+    expect(length).to_have_value("7")
+    story.does(lambda _: sets("paused", "false"))
+    expect(paused).not_to_be_checked()
+
+
+@pytest.mark.parametrize("address", ["#/%", "#/%E0%A4%A", "#/nothing", "#/constructor"])
+def test_an_address_that_is_none_opens_today(tab: Tab, address: str):
+    go(tab, "#/facts")
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Facts")
+    go(tab, address)
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Today")
+    tab.reload()
+    expect(tab.get_by_role("heading", level=1)).to_have_text("Today")
+
+
 @pytest.mark.parametrize(
     "view", ["today", "facts", "documents", "search", "session", "fact", "document", "map"]
 )
@@ -437,6 +525,26 @@ def test_a_line_of_a_megabyte_is_shown_without_a_pause(tab: Tab):
     expect(more).to_have_count(0)
     assert len(tab.locator(".answered .prose").text_content() or "") >= 1_000_000
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_names_without_a_blank_fit_a_narrow_window(story: Story, tab: Tab):
+    scope, session = f"dir_{'w' * 78}__0123456789abcdef", "s" * 190
+
+    async def written(core: Any) -> tuple[str, str]:
+        added = await facts(core, [f"{bird} {'v' * 200}" for bird in BIRDS[:3]], scope=scope, tags=["t" * 90])
+        paper = await document(core, "# Wide\n\nThe wren.", scope=scope, title="w" * 200)
+        await turn(core, session, scope=scope, user="u" * 200, assistant="a" * 200, files=["f" * 150])
+        await core.await_vectors([each.id for each in added], 20.0)
+        return added[0].id, paper.id
+
+    one, paper = story.does(written)
+    tab.set_viewport_size({"width": 320, "height": 800})
+    views = [f"{view}?in={scope}" for view in (*VIEWS, f"facts/{one}", f"document/{paper}")]
+    for view in [*views, f"session/{scope}/{session}", f"search?q=wren&more=1&in={scope}", "map", "today"]:
+        tab.evaluate("document.querySelector('.view').id = 'before'")
+        go(tab, f"#/{view}")
+        expect(tab.locator("#before")).to_have_count(0)
+        assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
 
 
 @pytest.mark.parametrize("width", [1280, 420])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, is_scope
 from scrubjay.home.settings import change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
+from scrubjay.models.fields import Name, OneScope
 from scrubjay.models.records import Document, Memory, Turn, derived_id
 from scrubjay.models.requests import (
     AddMemory,
@@ -29,7 +31,7 @@ from scrubjay.models.requests import (
     Tags,
     parse,
 )
-from scrubjay.models.results import Hit
+from scrubjay.models.results import Hit, Restored
 from scrubjay.records.exchange import values_of
 from scrubjay.search.marking import marked
 
@@ -41,9 +43,9 @@ LONGEST_STRETCH = 200_000  # characters of a document that are sent at once
 
 Report = Callable[[int, int, str], None]
 Hosts = Callable[[], list[dict[str, Any]]]  # what each host of this machine has of ours
-Ids = Annotated[list[str], Field(min_length=1, max_length=MOST_AT_ONCE)]
+Ids = Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
 Size = Annotated[int, Field(ge=1, le=200)]
-Start = Annotated[int, Field(ge=0)]
+Start = Annotated[int, Field(ge=0, le=1_000_000_000)]
 R = TypeVar("R", bound=Request)
 
 
@@ -138,7 +140,7 @@ class Facts(Request):
 class NewFact(AddMemory):
     """A fact and where it belongs."""
 
-    scope: str = USER_SCOPE
+    scope: OneScope = USER_SCOPE
 
 
 class ChangedFact(Request):
@@ -158,7 +160,7 @@ class Path(Request):
     """A file or folder that was indexed, which is read again."""
 
     path: str
-    scope: str
+    scope: OneScope
 
 
 class Setting(Request):
@@ -260,8 +262,6 @@ async def _fact(call: Call) -> Any:
 
 async def _add(call: Call) -> Any:
     asked = call.request(NewFact)
-    if not is_scope(asked.scope):
-        raise InputError(f"scope = {asked.scope[:80]!r} is no project.")
     return (await call.write(asked, asked.scope)).wire()
 
 
@@ -284,8 +284,10 @@ async def _would_purge(call: Call) -> Any:
     """Say what the purge of some records takes with it: older versions, turns and facts of documents."""
     taken: dict[str, Hit] = {}
     for each in call.request(Records).ids:
-        dry = await call.core.removal.forget(Forget(id=each, purge=True, dry_run=True), USER_SCOPE, SOURCE)
-        taken.update((hit.id, hit) for hit in dry.candidates)
+        with contextlib.suppress(NotFound):  # it is gone, as wanted
+            asked = Forget(id=each, purge=True, dry_run=True)
+            dry = await call.core.removal.forget(asked, USER_SCOPE, SOURCE)
+            taken.update((hit.id, hit) for hit in dry.candidates)
     return {"results": [hit.wire() for hit in taken.values()]}
 
 
@@ -294,17 +296,27 @@ async def _purge(call: Call) -> Any:
 
 
 async def _each(call: Call, ids: Sequence[str], **how: Any) -> list[str]:
-    gone: list[str] = []
+    """Forget or purge each, and return the ids of those that were not so before."""
+    changed: list[str] = []
     for each in ids:
-        if each not in gone:
+        with contextlib.suppress(NotFound):  # it is gone, as wanted
             done = await call.core.removal.forget(Forget(id=each, **how), USER_SCOPE, SOURCE)
-            gone += done.ids
-    return gone
+            changed += done.ids if done.forgotten or done.purged else []
+    return changed
 
 
 async def _restore(call: Call) -> Any:
-    restored = [await call.core.removal.restore(each, SOURCE) for each in call.request(Records).ids]
-    return {"ids": [each.id for each in restored if each.restored]}
+    """Restore each, and say which are gone for good, and why searches leave out some of the others."""
+    done: list[Restored] = []
+    gone: list[str] = []
+    for each in call.request(Records).ids:
+        try:
+            done.append(await call.core.removal.restore(each, SOURCE))
+        except InputError:  # no record has the id, or the texts of a turn were deleted
+            gone.append(each)
+    restored = [each for each in done if each.restored]
+    unseen = {each.id: each.unseen for each in restored if each.unseen}
+    return {"ids": [each.id for each in restored], "gone": gone, "unseen": unseen}
 
 
 async def _documents(call: Call) -> Any:

@@ -1,4 +1,4 @@
-"""Serves the page to the browsers that came by a link: files, the calls of `page.calls`, and news of writes.
+"""Serves the page to the browsers that came by a link: files, the calls of `page.calls`, and news of changes.
 
 It stands behind the door of the HTTP face, on a port of its own. A link works once: the key in its fragment,
 which no browser sends, is exchanged for a cookie. Nothing the page shows comes from elsewhere, and no script
@@ -40,7 +40,7 @@ log = logging.getLogger("scrubjay.page")
 
 LINK_SECONDS = 120.0  # that a link waits for its browser
 MOST_LINKS, MOST_BROWSERS = 16, 32  # that are remembered, the last ones
-BEAT_SECONDS = 20.0  # between two signs of life to a page that looks
+BEAT_SECONDS = 2.0  # between two signs of life to a page that looks, and two looks at the settings
 MOST_NEWS = 1_000  # that wait for one page; it reads everything anew if there are more
 COOKIE = "scrubjay"
 HEADERS = {
@@ -204,7 +204,8 @@ class Page:
         return StreamingResponse(self._stream(core), media_type="text/event-stream")
 
     async def _stream(self, core: Core) -> AsyncIterator[str]:
-        """Tell of every record that is written, until the page is closed or the engine ends."""
+        """Tell of each written record and of new settings, until the page is closed or the engine ends."""
+        settings = self._engine.settings
         waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_NEWS)
 
         def told(record: AnyRecord) -> None:
@@ -216,6 +217,9 @@ class Page:
         try:
             yield _event("hello", {"version": self._engine.facts()["version"]})
             while not self._closing:
+                if settings != self._engine.settings:
+                    settings = self._engine.settings
+                    yield _event("settings", {})
                 try:
                     message = await asyncio.wait_for(waiting.get(), BEAT_SECONDS)
                 except TimeoutError:

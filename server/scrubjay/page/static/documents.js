@@ -2,7 +2,7 @@
 
 import { button, calmly, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news, send } from "./engine.js";
-import { forgetAll, purgeAll } from "./facts.js";
+import { forgetAll, purgeAll, restoreAll } from "./facts.js";
 import { address, attempt, chosen, say } from "./page.js";
 import { bytes, date, moment, number, plural, project } from "./words.js";
 
@@ -120,7 +120,7 @@ async function showOne(place, where, signal) {
     buttons();
     fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [record.path ?? record.filepath, project(record.scope), record.type, plural(record.chunk_count, "chunk"), moment(record.updated_at)].filter(Boolean).join(" · "))),
       h("div.row", record.path && !record.forgotten_at ? button("Read again", () => read(record.path, record.scope, draw)) : null,
-        record.forgotten_at ? button("Restore", () => attempt(async () => (await call("restore", { ids: [record.id] }), await draw()))) : button("Forget …", () => forgetAll([record.id], draw, "document")),
+        record.forgotten_at ? button("Restore", () => restoreAll([record.id], draw, "document")) : button("Forget …", () => forgetAll([record.id], draw, "document")),
         button("Delete for good …", () => purgeAll([record.id], back, "document")))),
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
     record.error ? h("p.warn", record.error) : null,

@@ -71,13 +71,13 @@ export function send(file, scope, onprogress) {
   });
 }
 
-/** What happens at the engine, as events "record" and "progress"; "state" says whether it can be heard. */
+/** What happens at the engine, as events "record", "settings" and "progress"; "state" says whether it can be heard. */
 export const news = new EventTarget();
 
 export function listen() {
   const source = new EventSource("news");
   const state = (detail) => news.dispatchEvent(new CustomEvent("state", { detail }));
-  for (const name of ["record", "progress"]) {
+  for (const name of ["record", "settings", "progress"]) {
     source.addEventListener(name, (event) => news.dispatchEvent(new CustomEvent(name, { detail: JSON.parse(event.data) })));
   }
   source.addEventListener("hello", () => state("live"));

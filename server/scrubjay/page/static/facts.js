@@ -5,6 +5,7 @@ import { call, news } from "./engine.js";
 import { address, attempt, chosen, confirmed, refine, say } from "./page.js";
 import { date, firstLine, moment, number, plural, project, prose } from "./words.js";
 
+export const UNCHANGED = "Nothing changed: it was forgotten or deleted before.";
 const PAGE = 50;
 const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
 
@@ -42,7 +43,7 @@ export async function show(place, where, signal) {
   }
   const done = () => (picked.clear(), attempt(draw));
   const forget = (ids) => forgetAll(ids, done);
-  const restore = (ids) => attempt(async () => (await call("restore", { ids }), say(`${plural(ids.length, "fact")} restored.`, async () => (await call("forget", { ids }), await done())), await done()));
+  const restore = (ids) => restoreAll(ids, done);
   const purge = (ids) => purgeAll(ids, done);
 
   const form = h("details.card.add", h("summary", "Add a fact"), editor({ label: "One fact, understandable on its own", save: "Keep it", withScope: true, onsave: (fields) => attempt(async () => {
@@ -86,8 +87,13 @@ const badges = (fact) => [
 ];
 
 async function showOne(place, where, signal) {
-  const draw = async () => {
+  let deleting = false;
+  let late = false; // because somebody writes the next version, or deletes it
+  const busy = () => deleting || Boolean(place.querySelector("details[open]"));
+  const draw = async (waits = () => false) => {
     const found = await call("fact", { id: where.parts[0] }, signal);
+    late = waits();
+    if (late) return;
     const { fact } = found;
     const back = () => (location.hash = address("facts", [], { in: chosen() }));
     const change = h("details.card.add", h("summary", "Change it"), editor({ label: "What holds now", save: "Keep as a new version", text: fact.content, onsave: ({ content }) => attempt(async () => {
@@ -98,9 +104,14 @@ async function showOne(place, where, signal) {
       return true;
     }) }));
     fill(place, h("div.top", h("h1", "A fact"), h("div.row",
-      fact.forgotten_at ? button("Restore", () => attempt(async () => (await call("restore", { ids: [fact.id] }), await draw(), say("Restored."))))
+      fact.forgotten_at ? button("Restore", () => restoreAll([fact.id], draw))
         : button("Forget …", () => forgetAll([fact.id], draw)),
-      button("Delete for good …", () => purgeAll([fact.id], back)))),
+      button("Delete for good …", async () => {
+        deleting = true;
+        await purgeAll([fact.id], back);
+        deleting = false;
+        if (late) again();
+      }))),
       h(`section.card.big${fact.forgotten_at ? ".gone" : ""}`, prose(fact.content), h("div.meta", badges(fact)),
         h("p.faint", `From ${fact.source}, ${moment(fact.created_at)}. `, fact.session_id ? h("a", { href: address("session", [fact.scope, fact.session_id, ...(fact.turn === undefined ? [] : [String(fact.turn)])]) }, "Its session") : null),
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
@@ -112,7 +123,19 @@ async function showOne(place, where, signal) {
       found.related.length ? h("section.card", h("h2", "Linked"), found.related.map((each) => other(each.id, each.memory, each.updated_at, tag(each.relation)))) : null,
       found.documents.length ? h("section.card", h("h2", "From these documents"), found.documents.map((each) => h("p", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))) : null);
   };
+  const again = calmly(() => attempt(async () => {
+    late = busy();
+    if (late) return;
+    try {
+      await draw(busy);
+    } catch (error) {
+      if (error.status !== 404) throw error;
+      fill(place, empty("It is gone", error.message));
+    }
+  }), 600);
   await draw();
+  news.addEventListener("record", ({ detail }) => detail.kind === "memory" && again(), { signal });
+  place.addEventListener("toggle", () => late && again(), { capture: true });
 }
 
 const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: chosen() }), dir: "auto" }, firstLine(text, 300)), h("div.meta", badge, h("span.faint", date(at))));
@@ -135,19 +158,40 @@ export async function forgetAll(ids, done, noun = "fact") {
   const reason = h("input", { type: "text", maxlength: 500, placeholder: "why, if you like", "aria-label": "Reason" });
   if (!(await confirmed(`Forget ${plural(ids.length, noun)}?`, [h("p", "No search finds it any more. It stays on the disk and can be restored."), reason], "Forget"))) return;
   await attempt(async () => {
-    await call("forget", { ids, reason: reason.value.trim() });
-    say(`${plural(ids.length, noun)} forgotten.`, async () => (await call("restore", { ids }), await done()));
+    const { ids: gone } = await call("forget", { ids, reason: reason.value.trim() });
+    if (gone.length) say(`${plural(gone.length, noun)} forgotten.`, () => restoreAll(gone, done, noun));
+    else say(UNCHANGED);
     await done();
   });
 }
+
+/** Restore, and say how many came back, which of them no search finds, and how many are gone; it can be undone. */
+export const restoreAll = (ids, done, noun = "fact") => attempt(async () => {
+  const { ids: back, gone, unseen } = await call("restore", { ids });
+  const reasons = Object.values(unseen);
+  const which = back.length === 1 ? "it" : `${number(reasons.length)} of them`;
+  const but = reasons.length ? `, but searches leave ${which} out: ${[...new Set(reasons)].join("; ")}` : "";
+  const rest = gone.length ? ` ${plural(gone.length, noun)} ${gone.length === 1 ? "is" : "are"} gone for good.` : "";
+  say(`${plural(back.length, noun)} restored${but}.${rest}`, back.length ? async () => (await call("forget", { ids: back }), await done()) : null);
+  await done();
+});
 
 /** Delete for good, after saying what goes with it. */
 export async function purgeAll(ids, done, noun = "fact") {
   const taken = await attempt(() => call("would-purge", { ids }));
   if (!taken) return;
+  if (!taken.results.length) {
+    say(UNCHANGED);
+    await attempt(done);
+    return;
+  }
   const rows = taken.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, firstLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
   const rest = taken.results.length - rows.length;
   const body = [h("p", `${plural(taken.results.length, "record")} leave the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
   if (!(await confirmed("Delete for good?", body, "Delete for good"))) return;
-  await attempt(async () => (await call("purge", { ids }), say(`${plural(taken.results.length, "record")} deleted for good.`), await done()));
+  await attempt(async () => {
+    const { ids: gone } = await call("purge", { ids });
+    say(`${plural(gone.length, "record")} deleted for good.`);
+    await done();
+  });
 }

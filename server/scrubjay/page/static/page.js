@@ -25,11 +25,19 @@ const KEYS = [
 ];
 const GOTO = { t: "today", s: "search", f: "facts", d: "documents", m: "map", e: "settings" };
 
+const decoded = (part) => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // somebody typed a lone %
+  }
+};
+
 /** Where we are: the view, the parts of its address after it, and its options. */
 export function here() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [view, ...parts] = path.split("/").map(decodeURIComponent);
-  return { view: view in FILES ? view : "today", parts, options: new URLSearchParams(query) };
+  const [view, ...parts] = path.split("/").map(decoded);
+  return { view: Object.hasOwn(FILES, view) ? view : "today", parts, options: new URLSearchParams(query) };
 }
 
 /** The address of a view. Options without a value are left out. */

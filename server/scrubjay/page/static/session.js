@@ -2,6 +2,7 @@
 
 import { button, calmly, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
+import { UNCHANGED, restoreAll } from "./facts.js";
 import { address, attempt, chosen, say } from "./page.js";
 import { ago, date, firstLine, moment, number, plural, project, prose, time } from "./words.js";
 
@@ -112,11 +113,12 @@ function actions(turn) {
     const fresh = whole.turns.find((each) => each.id === turn.id);
     if (fresh) document.getElementById(turn.id)?.replaceWith(article(fresh));
   };
-  const restore = async () => (await call("restore", { ids: [turn.id] }), await again());
-  if (turn.forgotten_at) return button("Restore", () => attempt(restore), { plain: true });
+  const restore = () => restoreAll([turn.id], again, "turn");
+  if (turn.forgotten_at) return button("Restore", restore, { plain: true });
   return button("Forget", () => attempt(async () => {
-    await call("forget", { ids: [turn.id] });
+    const { ids } = await call("forget", { ids: [turn.id] });
     await again();
-    say(`Turn ${turn.turn} is forgotten: no search finds it.`, restore);
+    if (ids.length) say(`Turn ${turn.turn} is forgotten: no search finds it.`, restore);
+    else say(UNCHANGED);
   }), { plain: true });
 }

@@ -1,7 +1,7 @@
 // Settings, each with its effect, what is known of each host, how the engine is, and the way out with everything.
 
-import { button, choice, fill, h, tag, toggle } from "./dom.js";
-import { call } from "./engine.js";
+import { button, calmly, choice, fill, h, tag, toggle } from "./dom.js";
+import { call, news } from "./engine.js";
 import { attempt, chosen, say } from "./page.js";
 import { ago, bytes, inline, moment, number, plural, project } from "./words.js";
 
@@ -13,17 +13,32 @@ const GROUPS = [
 const LISTS = new Set(["excluded", "roots"]);
 
 export async function show(place, where, signal) {
-  const [{ settings, hosts }, status, found] = await Promise.all([call("settings", {}, signal), call("status", {}, signal), call("sessions", { size: 1 }, signal)]);
-  const by = new Map(settings.map((each) => [each.key, each]));
+  const ask = () => Promise.all([call("settings", {}, signal), call("status", {}, signal), call("sessions", { size: 1 }, signal)]);
+  const hosts = h("div");
+  const engine = h("section.card");
+  const tell = ([settings, status, found]) => {
+    fill(hosts, hostTable(settings.hosts, found.hosts));
+    fill(engine, about(status));
+  };
+  const first = await ask();
+  const { settings } = first[0];
+  const by = new Map(settings.map((each) => [each.key, setting(each)]));
   const named = new Set(GROUPS.flatMap(([, keys]) => keys));
   const groups = [...GROUPS, ["The engine", settings.map((each) => each.key).filter((key) => !named.has(key))]];
   fill(place, h("div.top", h("h1", "Settings")),
-    groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => setting(by.get(key))))),
-    h("section.card", h("h2", "Hosts"), hostTable(hosts, found.hosts),
+    groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => by.get(key).line))),
+    h("section.card", h("h2", "Hosts"), hosts,
       h("p.faint", inline("`scrubjay setup` connects them and takes that back; `scrubjay doctor` tries what each one has."))),
     h("section.card", h("h2", "Take it with you"), h("p", inline("Everything recorded, as lines of JSON, which `scrubjay import` reads on another machine.")),
       h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), chosen() ? h("a.button", { href: `export?scope=${encodeURIComponent(chosen())}`, download: "" }, `Export ${project(chosen())}`) : null)),
-    about(status));
+    engine);
+  tell(first);
+  const again = calmly(() => attempt(async () => {
+    const now = await ask();
+    for (const each of now[0].settings) by.get(each.key)?.follow(each);
+    tell(now);
+  }), 600);
+  for (const kind of ["record", "settings"]) news.addEventListener(kind, again, { signal });
 }
 
 /** What each host has: tools to recall with, capture, and what came from it. */
@@ -38,6 +53,7 @@ function hostTable(hosts, seen) {
       (each.trouble ?? []).map((says) => h("tr", h("td.warn", { colspan: 6 }, inline(says))))]))));
 }
 
+/** The line of one setting, and how it follows what was set elsewhere, unless somebody types there. */
 function setting(each) {
   const set = (value) => attempt(async () => {
     const before = each.folders ? JSON.stringify(each.folders) : each.value;
@@ -50,13 +66,24 @@ function setting(each) {
     });
   });
   const says = h("p.faint", { id: `says-${each.key}` }, inline(each.says));
-  const line = h("div.setting");
-  const fresh = () => fill(line, h("div", h("label", h("code", each.key), each.value === each.default ? null : tag("changed")), says), control(each, async (value) => {
-    await set(value);
+  let late = null; // what was set elsewhere while somebody types here
+  const follow = (now) => {
+    const typing = document.activeElement?.closest('input[type="text"]');
+    late = typing && line.contains(typing) ? now : null;
+    if (late || now.value === each.value) return;
+    Object.assign(each, now);
     fresh();
-  }));
+  };
+  const line = h("div.setting", { onfocusout: () => late && follow(late) });
+  const fresh = () => {
+    late = null;
+    fill(line, h("div", h("label", h("code", each.key), each.value === each.default ? null : tag("changed")), says), control(each, async (value) => {
+      await set(value);
+      fresh();
+    }));
+  };
   fresh();
-  return line;
+  return { line, follow };
 }
 
 function control(each, set) {
@@ -84,5 +111,5 @@ function about(status) {
     status.peak_rss ? ["Memory", `${bytes(status.peak_rss)} at most so far`] : null,
     ...status.repairs.map((each) => ["Repaired", each]), ...status.errors.map((each) => ["Error", each]), ...status.set_aside.map((each) => ["Set aside", each]),
   ].filter(Boolean);
-  return h("section.card", h("h2", "This engine"), h("dl.about", rows.map(([name, text]) => [h("dt", name), h("dd", { dir: "auto" }, text)])));
+  return [h("h2", "This engine"), h("dl.about", rows.map(([name, text]) => [h("dt", name), h("dd", { dir: "auto" }, text)]))];
 }
