@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.capture import DEFAULT, policy
+from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import (
     Settings,
@@ -160,6 +162,17 @@ def test_changing_a_setting_keeps_every_other_line(path: str) -> None:
     )
     change(path, "paused", "true")
     assert Path(path).read_text().endswith("# end\n\npaused = true\n")
+
+
+def test_settings_that_are_changed_at_once_are_all_kept(path: str) -> None:
+    values = {"min_length": "7", "summary_every": "9", "paused": "true", "capture": "off"}
+    with ThreadPoolExecutor() as pool:
+        for _ in range(20):
+            list(pool.map(lambda pair: change(path, *pair), values.items()))
+            kept = load(path)
+            assert (kept.min_length, kept.summary_every, kept.paused, kept.capture) == (7, 9, True, "off")
+            os.unlink(path)
+            os.unlink(copy_of(path))
 
 
 def test_windows_line_ends_stay(path: str) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
+import time
 from errno import EINVAL, ELOOP, EPERM
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -105,6 +107,32 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
             if is_whole and (line.endswith(b"\n") or left <= 0):
                 yield line
             is_whole = line.endswith(b"\n")
+
+
+def hold(path: str, seconds: float) -> int:
+    """Lock a file, made if it is not there, and return its descriptor, whose closing ends the lock.
+
+    Raises:
+        OSError: as the disk says, or somebody else held it for so many seconds.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except OSError:
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                raise
+            time.sleep(0.005)
 
 
 def sync_folder(folder: str) -> None:

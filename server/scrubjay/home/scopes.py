@@ -14,11 +14,9 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-import time
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import parsed, read_whole
+from scrubjay.home.files import hold, parsed, read_whole
 from scrubjay.home.kept import copy_of, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
@@ -270,10 +268,8 @@ def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dic
     Raises:
         OSError: it cannot be written, or another process held it for longer than LOCK_WAIT_S.
     """
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(os.path.join(home.root, "scopes.lock"), flags, 0o600)
+    descriptor = hold(os.path.join(home.root, "scopes.lock"), LOCK_WAIT_S)
     try:
-        _lock(descriptor)
         book = _read(home) or _empty()
         if os.path.exists(home.scopes) and _sound(home.scopes) is None:
             os.replace(home.scopes, home.scopes + ".broken")
@@ -284,22 +280,3 @@ def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dic
         return result, book
     finally:
         os.close(descriptor)
-
-
-def _lock(descriptor: int) -> None:
-    deadline = time.monotonic() + LOCK_WAIT_S
-    while True:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except OSError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.005)

@@ -18,11 +18,12 @@ from typing import Any
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import files
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
-from scrubjay.home.files import clear_way, read_regular
+from scrubjay.home.files import clear_way, hold, read_regular
 from scrubjay.home.kept import read_kept, write_copy
 from scrubjay.home.paths import Home
 
 _LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml and capture.json
+_LOCK_WAIT_S = 5.0  # a change takes some 20 ms
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -216,16 +217,23 @@ def change(path: str, key: str, text_value: str) -> Settings:
         HomeError: the file cannot be read or written.
     """
     value = parsed(key, text_value)
-    before = _read(path)
-    _table(before, path)
-    after = with_value(before or _HEADING, key, value)
-    settings = _settings(_table(after, path), path)
     try:
-        write_copy(path, after.encode())
+        lock = hold(f"{path}.lock", _LOCK_WAIT_S)
     except OSError as error:
         raise _not_written(path, error) from error
-    _replace(path, after)
-    return settings
+    try:
+        before = _read(path)
+        _table(before, path)
+        after = with_value(before or _HEADING, key, value)
+        settings = _settings(_table(after, path), path)
+        try:
+            write_copy(path, after.encode())
+        except OSError as error:
+            raise _not_written(path, error) from error
+        _replace(path, after)
+        return settings
+    finally:
+        os.close(lock)
 
 
 def parsed(key: str, text_value: str) -> Any:
