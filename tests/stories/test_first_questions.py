@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from threading import Timer
 
 from clients import ON_POSIX, engines, heard, root, start, until
 
@@ -84,3 +85,12 @@ def test_a_call_whose_client_closes_its_input_at_once_is_answered(root, start):
     client.call(1, query="a question")
     client.process.stdin.close()
     assert [client.hear()["id"] for _ in range(2)] == [0, 1]
+
+
+def test_a_call_that_takes_its_time_is_answered_after_its_client_has_closed_its_input(root, start, tmp_path):
+    client = start()
+    client.open()
+    client.call(1, wait=str(tmp_path / "done"))
+    client.process.stdin.close()
+    Timer(2.5, (tmp_path / "done").touch).start()  # later than a pipe leaves that has nothing to wait for
+    assert client.hear()["id"] == 1

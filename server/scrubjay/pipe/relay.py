@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import STALL_SECONDS
-from scrubjay.pipe.session import LATE, UNCONFIRMED, Message, Session
+from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, Message, Session
 from scrubjay.wire.lines import LINE_LIMIT, LineCutter, TooLong, glance
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ STALLED = (
 )
 
 _SILENCE_SECONDS = 2.0  # after which an engine that has a request is asked for a sign of life
-_DRAIN_SECONDS = 2.0  # for the last answers, after the client has closed its input
+_DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
 _REPLAY_SECONDS = 10.0  # for a new engine to answer what the old one has answered before
 _ALIVE_SECONDS = 2.0  # between two looks whether the client still exists
 _TIME_SECONDS = 1.0  # between two looks whether a call is late
@@ -67,7 +67,8 @@ class Relay:
         self._link: Link | None = None
         # an engine is needed; the first at once, so that it is there when the client speaks
         self._needed = True
-        self._over = False  # the client is gone
+        self._leaves = False  # the client has closed its input
+        self._over = False  # and has its last answers
         self._stalled = False  # the engine gave no sign of life
         self._changed = threading.Condition()
         self._sending = threading.Lock()
@@ -78,6 +79,7 @@ class Relay:
         engine_side.start()
         threading.Thread(target=self._keep_time, name="time", daemon=True).start()
         self._serve_client()
+        self._serve_last_calls()
         with self._changed:
             self._over = True
             link = self._link
@@ -96,7 +98,14 @@ class Relay:
         rest = cutter.rest()
         if rest and not self._terminal.closed:
             self._forward(rest + b"\n")
-        self._wait(lambda: any(message.is_request and not message.answered for message in self._outbox))
+
+    def _serve_last_calls(self) -> None:
+        """Let be answered what the client asked before it closed its input, as long as a call may take."""
+        end = time.monotonic() + CALL_SECONDS + _TIME_SECONDS
+        with self._changed:
+            self._leaves = True
+            while self._session.owes and not self._terminal.closed and (left := end - time.monotonic()) > 0:
+                self._changed.wait(min(left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
         """Take one line of the client, and answer it or put it into the outbox; wait if that is full."""
@@ -208,6 +217,8 @@ class Relay:
                 return lines_read
             with self._changed:
                 wanted = self._session.note_answer(glance(line))
+                if self._leaves:
+                    self._changed.notify_all()
             if wanted:
                 self._terminal.write(line)
         return None

@@ -106,6 +106,11 @@ class Session:
         return bool(self._in_flight)
 
     @property
+    def owes(self) -> bool:
+        """Whether the client waits for an answer that ends no stream."""
+        return any(message.seen.method not in _ENDLESS for message in self._in_flight.values())
+
+    @property
     def waits(self) -> bool:
         """Whether an engine has a request that it has not answered."""
         return any(message.number is not None for message in self._in_flight.values())
