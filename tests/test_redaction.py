@@ -5,6 +5,7 @@ The secrets are made here by joining parts, so that no scanner and no reader eve
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from secrets_corpus import LOOK_ALIKES, SECRETS, Sample, kept
 from unseen_secrets import FIRST, FOURTH, HARMLESS, SECOND, THIRD, corpus, samples
 
+from scrubjay.text import redaction
 from scrubjay.text.redaction import redact
 
 SEEDS = [1, pytest.param(2, marks=pytest.mark.long)]  # for the values of the corpora
@@ -243,6 +245,36 @@ def test_a_megabyte_of_anything_takes_no_longer_than_a_few_seconds(piece: str) -
     redact("password" + piece * (1_000_000 // len(piece)))
     # Quadratic work would take minutes; 0.1 to 6 s were measured, the latter on the slowest machine.
     assert time.process_time() - started < 12
+
+
+def test_a_long_text_is_redacted_in_windows_as_if_it_were_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = [sample.text for sample in (*SECRETS, *LOOK_ALIKES)]
+    token = (
+        "eyJ" + "hbGciOiJIUzI1NiJ9." + "eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0" * 300 + ".dozjgNryP4J3jVmNHl0w5N_Xg"
+    )
+    texts = [*("\n\n".join(made[at : at + 60]) for at in range(0, len(made), 60)), f"{token} {token}"]
+    whole = [redact(text) for text in texts]
+    monkeypatch.setattr(redaction, "_WINDOW", 300)
+    assert [redact(text) for text in texts] == whole and sum(count for _, count in whole) > 300
+
+
+def test_a_long_text_is_redacted_while_other_threads_go_on() -> None:
+    waits, over = [0.0], threading.Event()
+
+    def beat() -> None:
+        last = time.perf_counter()
+        while not over.wait(0.005):
+            waits.append((now := time.perf_counter()) - last)
+            last = now
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    began = time.perf_counter()
+    redact("Words. " + "curl -u " * 120_000)
+    took = time.perf_counter() - began
+    over.set()
+    thread.join()
+    assert max(waits) < took / 3
 
 
 @pytest.mark.parametrize("half", ["dev", "test", "fresh"])

@@ -21,7 +21,7 @@ from scrubjay.text.patterns import pattern as _pattern
 
 TYPE_CHECKING = False  # as in typing, which hooks do not wait for
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 MAX_PASSES = 10  # taking out a secret can lay bare another; prose needs two passes, so this bounds malice
 
@@ -30,6 +30,7 @@ MAX_PASSES = 10  # taking out a secret can lay bare another; prose needs two pas
 # Texts without `needs` are not searched for the literals, which costs 5 microseconds for each and 10 kB.
 _Rule = namedtuple("_Rule", "kind literals pattern is_genuine needs")
 
+_WINDOW, _BEYOND = 60_000, 10_000  # characters of a text that are looked at in one step, and after them
 _WORD = r"(?<![A-Za-z0-9_])"  # not inside a word
 _RUN = r"(?<![A-Za-z0-9_-])"  # not inside a run of base64url
 _REFERENCE = (  # a value that names where the secret is kept
@@ -1692,7 +1693,30 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
         after = match.string[match.end(name) : match.end()]
         return f"{before}[redacted:{rule.kind}]{after}"
 
-    return _pattern(rule.pattern).sub(placeholder, text), count
+    pattern = _pattern(rule.pattern)
+    if len(text) <= _WINDOW:
+        return pattern.sub(placeholder, text), count
+    parts: list[str] = []
+    end = 0
+    for match in _matches(pattern, text):
+        parts += text[end : match.start()], placeholder(match)
+        end = match.end()
+    return "".join(parts) + text[end:], count
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Find what `finditer` finds, in windows: it lets no other thread run until it has found something."""
+    end = 0
+    while end < len(text):
+        start, end = end, end + _WINDOW
+        edge = end + _BEYOND
+        for match in pattern.finditer(text, start, edge):
+            if match.start() >= end:
+                break
+            whole = pattern.match(text, match.start()) if match.end() == edge else match
+            if whole:
+                yield whole
+                end = max(end, whole.end())
 
 
 def _without_values(text: str) -> tuple[str, int]:
