@@ -260,16 +260,18 @@ def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
     assert isinstance(trouble, ZeroDivisionError) or "No space left on device" in text
 
 
-def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch):
+@pytest.mark.parametrize(("tool", "says"), [("search_memories", "Call again"), ("add_memory", "may not have")])
+def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch, tool, says):
     monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
     monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
     ours, frozen = socket.socketpair()
-    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_memories"}}\n'
+    asked = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}\n' % tool.encode()
     client = Nowhere(asked)
     link = Link(ours, {"beats": True, "pid": 7}, b"")
     relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
     (answer,) = client.heard
-    assert "The engine (pid 7) gives no sign of life" in answer["result"]["content"][0]["text"]
+    text = answer["result"]["content"][0]["text"]
+    assert "The engine (pid 7) gives no sign of life" in text and says in text
     assert frozen.recv(1000) == asked + BEAT
     frozen.close()
 

@@ -16,7 +16,6 @@ from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import (
     AddMemory,
     AskProfile,
@@ -201,8 +200,8 @@ async def _add(core: Core, call: Call) -> Result:
 
 async def _add_document(core: Core, call: Call) -> Result:
     request, at, scope = call.request(DocumentText), core.clock(), write_scope(None, call.own)
-    redacted = await asyncio.to_thread(envelope, "document", request, scope=scope, source=SOURCE, at=at)
-    return await core.write(redacted)
+    made = await core.writer.sealed("document", request, scope=scope, source=SOURCE, at=at)
+    return await core.write(made)
 
 
 async def _index(core: Core, call: Call) -> Ingested:

@@ -20,7 +20,6 @@ from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home.scopes import USER_SCOPE, search_scopes, write_scope
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.fields import MAX_DOCUMENT
 from scrubjay.models.requests import (
     MOST_TOKENS,
@@ -241,9 +240,9 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: For
     if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, roots)
-    make = partial(envelope, "document", text, scope=scope, source=by.source, at=engine.clock())
-    made = await asyncio.to_thread(make)  # it redacts, which takes two seconds for 10 MB
-    added: Any = await (await engine.core()).write(made)
+    core = await engine.core()
+    made = await core.writer.sealed("document", text, scope=scope, source=by.source, at=engine.clock())
+    added: Any = await core.write(made)
     count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
     head = f"Document {added.id}: {added.status}, {count}."
     return Answer(head + _redactions(added.redacted), added.wire())

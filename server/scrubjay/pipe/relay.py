@@ -40,6 +40,10 @@ STALLED = (
     "The engine (pid {pid}) gives no sign of life, so this call was given up: the engine was stopped, or the "
     "machine is overloaded. Call again later; `scrubjay doctor` may say more."
 )
+STALLED_WRITE = (
+    "The engine (pid {pid}) gives no sign of life, so this call was given up, and what it was to write may "
+    "or may not have been kept. Repeating the call is safe: the same content is stored once."
+)
 
 _SILENCE_SECONDS = 2.0  # after which an engine that has a request is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
@@ -257,8 +261,9 @@ class Relay:
                 message.number, message.sending = None, False
             self._outbox[:0] = loss.resend
             self._needed = bool(self._outbox)
+        uncertain = STALLED_WRITE.format(pid=link.answer.get("pid")) if self._stalled else UNCERTAIN
         for message in loss.uncertain:
-            self._terminal.write(refusal(message, UNCERTAIN))
+            self._terminal.write(refusal(message, uncertain))
         for message in loss.fatal:
             self._terminal.write(refusal(message, FATAL))
 

@@ -125,8 +125,10 @@ class Documents(Verb):
         return {row.id: status(row) for row in rows}
 
     async def _envelope(self, text: DocumentText, scope: str, source: str) -> Envelope:
-        make = partial(envelope, "document", text, scope=scope, source=source, at=self._clock())
-        return await asyncio.to_thread(make) if len(text.content or "") > LARGE else make()
+        about: Any = dict(scope=scope, source=source, at=self._clock())
+        if len(text.content or "") > LARGE:
+            return await self._writer.sealed("document", text, **about)
+        return envelope("document", text, **about)
 
     async def _write(self, text: DocumentText, sent: Envelope, prefetch: Prefetch) -> DocumentState:
         old, document_id = await self._target(text, sent, prefetch)
