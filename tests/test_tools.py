@@ -186,6 +186,22 @@ async def test_nothing_found_is_an_answer_and_no_error(client: Client):
     assert "Searched: docs/ in the user's own facts." in narrow and "no path or doc_id" in narrow
 
 
+async def test_a_scope_is_named_as_it_is_displayed_and_a_slip_is_pointed_out(client: Client):
+    scopes = ("repo_sparrow__fe81c5a29d047b36", "client_1", "client_2")
+    for scope in scopes:  # the last is as new as it is alike
+        await call(client, "add_memory", content=f"The pond of {scope} is deep.", scope=scope)
+    found, _ = await call(client, "search_memories", query="How deep is the pond?", scope="sparrow")
+    assert [hit["scope"] for hit in found["results"]] == [scopes[0]]
+    for tool, arguments in (
+        ("search_memories", {"query": "pond", "scope": "sparow"}),
+        ("add_memory", {"content": "The pond is green.", "scope": "sparow"}),
+        ("record_turn", {"session_id": "s", "user": "Is it green?", "scope": scopes[0][:-1] + "0"}),
+        ("search_documents", {"query": "pond", "scope": "User"}),
+        ("forget", {"content": "The pond is green.", "scope": "heron"}),
+    ):
+        assert "There is no scope" in await refusal(client, tool, **arguments)
+
+
 async def test_what_is_recorded_twice_is_stored_once(client: Client):
     same = {"session_id": "s", "user": "The zebra is striped.", "prompt_id": "p-1"}
     first, _ = await call(client, "record_turn", **same)

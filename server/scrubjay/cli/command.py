@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, list_scopes
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, list_scopes, meant, nearest
 
 if TYPE_CHECKING:
     from scrubjay.pipe.client import EngineClient
@@ -149,22 +149,11 @@ def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
     Raises:
         InputError: there is none and none `may_be_new`, one is nearly called so, or several are meant.
     """
-    names = {entry["scope"] for entry in list_scopes(place.home)} | {USER_SCOPE, EVERY_SCOPE}
-    if said in names:
-        return said
-    with call_engine(place) as engine:  # it knows those as well that were named by hand
-        names |= engine.call("scopes", {}).keys()
-    if said in names:
-        return said
-    displayed = sorted(name for name in names if display_name(name) == said)
-    if len(displayed) > 1:
-        raise InputError(f"{said} may be {' or '.join(displayed)}: give the whole name.")
-    if displayed:
-        return displayed[0]
-    near = nearest(said, {*names, *map(display_name, names)})
-    if may_be_new and said and not near:
-        return said
-    raise InputError(f"There is no scope {said[:120]!r}.{near} `scrubjay scopes` lists them.")
+    names = {entry["scope"] for entry in list_scopes(place.home)}
+    if said not in {*names, USER_SCOPE, EVERY_SCOPE}:
+        with call_engine(place) as engine:  # it knows those as well that were named by hand
+            names |= engine.call("scopes", {}).keys()
+    return meant(said, names, may_be_new=may_be_new)
 
 
 def known_folder(place: Place, said: str) -> str:
@@ -192,14 +181,6 @@ def known_folder(place: Place, said: str) -> str:
     raise InputError(
         f"There is no folder {folder}.{nearest(name, beside)} Give the path of one that is there."
     )
-
-
-def nearest(said: str, names: Iterable[str]) -> str:
-    """Ask whether the names were meant that are nearly what was said; "" if none is."""
-    import difflib  # 5 ms, for who has mistyped something
-
-    near = difflib.get_close_matches(said, sorted(names), n=3, cutoff=0.75)
-    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def note(text: str) -> None:

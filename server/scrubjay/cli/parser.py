@@ -25,9 +25,10 @@ from scrubjay.cli import (
     tokens,
     write,
 )
-from scrubjay.cli.command import Argument, Command, Place, known_scope, nearest
+from scrubjay.cli.command import Argument, Command, Place, known_scope
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
+from scrubjay.home.scopes import nearest
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
 

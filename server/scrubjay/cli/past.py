@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from scrubjay.cli.command import Place, call_engine, nearest
+from scrubjay.cli.command import Place, call_engine
 from scrubjay.cli.display import Progress, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
@@ -19,7 +19,7 @@ from scrubjay.histories.stored import Fact, Fields, History, Session, Stored, in
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import NOWHERE, USER_SCOPE, display_name, is_scope, list_scopes, scope_of
+from scrubjay.home.scopes import NOWHERE, USER_SCOPE, display_name, is_scope, list_scopes, nearest, scope_of
 from scrubjay.home.settings import capture_view, load
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient

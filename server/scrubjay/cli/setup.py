@@ -19,10 +19,11 @@ from typing import Any
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, look
-from scrubjay.cli.command import Place, command, flag, nearest, value
+from scrubjay.cli.command import Place, command, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.histories.machine import Machine, this_machine
+from scrubjay.home.scopes import nearest
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
 from scrubjay.hosts.installation import console_command, hear_hook, hook_lines
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host, Plugin

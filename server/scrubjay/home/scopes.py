@@ -24,7 +24,7 @@ from scrubjay.home.spool import durable_write
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from typing import Any
 
     from scrubjay.home.repositories import Repository
@@ -54,6 +54,38 @@ def display_name(scope: str) -> str:
         if scope.startswith(kind):
             return scope[len(kind) :].rpartition("__")[0] or scope
     return scope
+
+
+def meant(said: str, known: Iterable[str], *, may_be_new: bool) -> str:
+    """Return the scope that is meant: by its name, or as it is displayed if one alone is displayed so.
+
+    Raises:
+        InputError: there is none and none `may_be_new`, a project is nearly called so, or several are meant.
+    """
+    names = {*known, USER_SCOPE, EVERY_SCOPE}
+    if said in names:
+        return said
+    displayed = sorted(name for name in names if display_name(name) == said)
+    if len(displayed) > 1:
+        raise InputError(f"The scope {said} may be {' or '.join(displayed)}: give the whole name.")
+    if displayed:
+        return displayed[0]
+    # A new name may be like one that somebody chose, as client_2 is like client_1, but not like a project's.
+    alike = [name for name in names if name.startswith(_KINDS) or not may_be_new]
+    near = nearest(said, {*alike, *map(display_name, alike)})
+    if said.lower() == USER_SCOPE:
+        near = f" Did you mean {USER_SCOPE}?"
+    if may_be_new and said and not near:
+        return said
+    raise InputError(f"There is no scope {said[:120]!r}.{near} `scrubjay scopes` lists them.")
+
+
+def nearest(said: str, names: Iterable[str]) -> str:
+    """Ask whether the names were meant that are nearly what was said; "" if none is."""
+    import difflib  # 5 ms, for who has mistyped something
+
+    near = difflib.get_close_matches(said, sorted(names), n=3, cutoff=0.75)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, ...] | None:

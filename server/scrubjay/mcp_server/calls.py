@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
-from scrubjay.home.scopes import USER_SCOPE, search_scopes, write_scope
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, list_scopes, meant, search_scopes, write_scope
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.models.fields import MAX_DOCUMENT
@@ -78,6 +78,7 @@ async def _called(
         if by.read_only and not offer.read_only:
             reason = "changes what is remembered, and this token may only read"
             raise InputError(f"{name} {reason}. Call it with another one.")
+        request = await _in_known_scope(engine, request, by, writes=not offer.read_only)
         reach = by.reach(getattr(request, "scope", None))
         request = await (await engine.core_soon()).ids.spell_out(request, by.seen, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
@@ -87,6 +88,22 @@ async def _called(
         return failure(engine.unforeseen(name, error))
     content = {"content": [{"type": "text", "text": answer.text}], "isError": False}
     return content if answer.structure is None else {**content, "structuredContent": answer.structure}
+
+
+async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: bool) -> R:
+    """Name the scope of a request in full, as a model may have it from an answer; programs name their own.
+
+    Raises:
+        InputError: there is none, or a project is nearly called so.
+    """
+    said = getattr(request, "scope", None)
+    if said is None or by.confined or by.folder is None:
+        return request
+    known = {each["scope"] for each in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
+    if said not in {*known, USER_SCOPE, EVERY_SCOPE}:
+        known |= (await (await engine.core_soon()).counts.summary()).keys()
+    may_be_new = writes and not isinstance(request, Forget)
+    return request.model_copy(update={"scope": meant(said, known, may_be_new=may_be_new)})
 
 
 def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
