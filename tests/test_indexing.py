@@ -14,6 +14,7 @@ from said import document, embedded, fact, forget, search, texts, turn
 
 from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.encoders.worker import EmbeddingWorker
+from scrubjay.engine.background import indexing
 from scrubjay.engine.background.indexing import MANY, NEW, NEW_OF_ONE, Indexer
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import EncoderError
@@ -61,6 +62,32 @@ async def test_a_question_asked_before_the_model_was_compared_waits_for_that(hom
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder(width=32))
     hits = await search(core, "zebra")  # the first thing that happens to this engine
     assert texts(hits) == ["the zebra decision"] and "another model" in (hits.degraded or "")
+    await core.close()
+
+
+async def test_words_answer_while_a_model_takes_its_time_to_load(home: Home, clock, monkeypatch):
+    monkeypatch.setattr(indexing, "LOAD_SECONDS", 0.05)
+    core = await opened(home, clock, HashingEncoder)
+    await turn(core, "a", user="the zebra decision")
+    await embedded(core)
+    await core.close()
+
+    there = threading.Event()
+
+    def slow() -> HashingEncoder:
+        assert there.wait(30)
+        return HashingEncoder()
+
+    core = await open_core(home, Settings(), clock, lambda *_, **__: slow())
+    try:
+        for _ in range(2):
+            hits = await search(core, "zebra")
+            assert texts(hits) == ["the zebra decision"] and indexing.LOADING in (hits.degraded or "")
+    finally:
+        there.set()
+    await core.indexer.load()
+    await core.indexer.check_space()
+    assert (await search(core, "zebra")).degraded is None
     await core.close()
 
 

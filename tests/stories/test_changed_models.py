@@ -48,7 +48,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the old model ended")
     client = opens()
-    found = client.get("search_memories", query="zebra")
+    found = once_loaded(client)
     assert (
         len(found["results"]) == 5
         and "made by another model" in found["degraded"]
@@ -69,8 +69,21 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     )
     client.leave()
     until(lambda: not engines(user.home.root), "the engine with the untouched model ended")
-    found = opens().get("search_memories", query="zebra")  # the same folder, and other weights in it
+    found = once_loaded(opens())  # the same folder, and other weights in it
     assert len(found["results"]) == 5 and "made by another model" in found["degraded"]
+
+
+def once_loaded(client) -> dict:
+    """What a search finds once the model is there; torch alone may take longer than a search waits."""
+    found = {}
+
+    def loaded() -> bool:
+        found.clear()
+        found.update(client.get("search_memories", query="zebra"))
+        return "being loaded" not in found.get("degraded", "")
+
+    until(loaded, "the model is loaded")
+    return found
 
 
 def embedded(user) -> bool:

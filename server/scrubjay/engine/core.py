@@ -9,6 +9,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import cast
 
@@ -52,7 +53,7 @@ from scrubjay.search.opening import Opening
 from scrubjay.search.similar import nearest_facts, with_similar
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
-from scrubjay.store.opening import open_at
+from scrubjay.store.opening import has_vectors, open_at
 from scrubjay.store.store import Store
 from scrubjay.wire.cores import Cores, core_count
 from scrubjay.wire.runtime import own_folder, runtime_folder
@@ -260,12 +261,12 @@ async def open_core(
     await asyncio.to_thread(spool.sweep, home, clock().timestamp(), own=True)
     worker = EmbeddingWorker(model, _cores())
     worker.start()
+    dim, path = None, settings.store or home.data
     try:
-        dim = (await worker.ready()).space.dim
-    except EncoderError:
-        dim = None  # words answer until the model is there; the indexer says what is missing
-    try:
-        store = await open_at(settings.store or home.data, dim=dim)
+        if not await has_vectors(path):
+            with suppress(EncoderError):  # words answer without it; the indexer says what is missing
+                dim = (await worker.ready()).space.dim
+        store = await open_at(path, dim=dim)
     except BaseException:
         worker.close()
         raise

@@ -44,6 +44,16 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
         raise not_opened(path, error) from error
 
 
+async def has_vectors(path: str) -> bool:
+    """Tell whether a store in a folder has vectors, so that nobody needs to know the model's width."""
+    if is_shared(path):
+        return False
+    with suppress(OSError, StoreError, UnreadableNote):
+        text = await FileNotes(path).read(INDEX)
+        return text is not None and parse_note(text, path).space_id is not None
+    return False
+
+
 async def open_store(path: str, *, dim: int | None) -> Store:
     """Open the store in a folder, creating it; `dim` is the width of the vectors (None: unknown).
 

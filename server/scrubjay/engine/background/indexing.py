@@ -55,6 +55,8 @@ LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
 SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
 # For the vector of a text that is being written: twice what one takes. Behind bulk work there is none.
 SOON_SECONDS = 0.015
+LOAD_SECONDS = 3.0  # that a search waits for a model that is being loaded; torch alone may take ten
+LOADING = "The model is being loaded; words alone are searched until it is there."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's
 # other passages say: 40 % of all codes for nothing. Of a log of a hundred pieces the first stand for all, so
 # that neither the disk nor a close look pays for the rest.
@@ -173,8 +175,10 @@ class Indexer:
             self._compared.set()
 
     def _outdated(self) -> bool:
-        """Whether another engine changed what the model was compared with."""
-        return self._store.shared is not None and self._store.note != self._compared_with
+        """Whether what the model was compared with changed: by another engine, or the index began anew."""
+        note = self._store.note
+        is_new = note.space_id is None or self._store.shared is not None
+        return is_new and note != self._compared_with
 
     async def _check_space(self) -> Encoder | None:
         try:
@@ -257,7 +261,8 @@ class Indexer:
         Raises:
             EncoderError: this text cannot be embedded; the next one may be.
         """
-        await self._compared.wait()  # a vector of another model would find the wrong things, or none at all
+        if not await self._has_compared():
+            return None
         if self._outdated():
             await self.check_space()
         if self.trouble or not text.strip():
@@ -267,6 +272,17 @@ class Indexer:
             return None
         return asked if self._late() else EncodedQuery(asked.vector)
 
+    async def _has_compared(self) -> bool:
+        """Wait a moment for the model: a vector of another one would find wrong things, or none at all."""
+        if not self._compared.is_set() and self.trouble != LOADING:
+            try:
+                async with asyncio.timeout(LOAD_SECONDS):
+                    await self._compared.wait()
+            except TimeoutError:
+                if not self._compared.is_set():
+                    self.trouble = LOADING
+        return self._compared.is_set()
+
     async def token_matches(self, query: str, texts: Sequence[str]) -> list[list[tuple[int, int, float]]]:
         """Say of each text where its tokens stand, and how near each is to one of the query's: its cosine.
 
@@ -275,8 +291,12 @@ class Indexer:
         Raises:
             EncoderError: a text cannot be embedded.
         """
-        asked, encoder = await self.embed_query(query), await self.load()
-        if asked is None or asked.tokens is None or not isinstance(encoder, PlacingEncoder):
+        asked = await self.embed_query(query)
+        if (
+            asked is None
+            or asked.tokens is None
+            or not isinstance(encoder := await self.load(), PlacingEncoder)
+        ):
             return [[] for _ in texts]
         found: list[list[tuple[int, int, float]]] = []
         for text, code in zip(texts, (await self._worker.passages(texts, soon=True)).codes, strict=True):
