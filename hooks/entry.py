@@ -19,7 +19,6 @@ from scrubjay.text import patterns
 from scrubjay.wire.hello import hello_from
 
 MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
-MAX_POLICY = 1024 * 1024  # bytes of capture.json
 
 Call = namedtuple("Call", "home policy event hello now_ns records inject")
 """An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
@@ -83,9 +82,9 @@ def _call(home, event, env):
 
 
 def _policy(home):
-    """The policy in capture.json, with excluded folders as they are spelled and as the disk spells them."""
+    """The user's policy, with excluded folders as they are spelled and as the disk spells them."""
     try:
-        data = json.loads(read_regular(home.capture, MAX_POLICY))
+        policy = capture.policy(capture.read(home))
     except FileNotFoundError:
         return capture.DEFAULT
     except (OSError, ValueError) as error:
@@ -93,11 +92,6 @@ def _policy(home):
             f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay "
             "config`."
         ) from None
-    if not isinstance(data, dict):
-        raise InputError(
-            f"{home.capture} is not a JSON object, so nothing is recorded; run `scrubjay config`."
-        )
-    policy = capture.policy(data)
     return policy._replace(excluded=_spellings(*policy.excluded))
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from claude_code_host import Host
 
 from scrubjay.cli.status import inbox
 from scrubjay.home import spool
+from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings, write_capture
 from scrubjay.hooks import prompts
 
 GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"
@@ -352,12 +355,31 @@ def test_an_excluded_project_stays_excluded_through_a_link_and_after_cd(host: Ho
     assert host.turns() == []
 
 
-def test_a_damaged_policy_records_nothing_and_says_so(host: Host) -> None:
-    host.policy()
-    Path(host.home.capture).write_text("{")
+def test_a_policy_whose_file_and_copy_are_damaged_records_nothing_and_says_so(host: Host) -> None:
+    write_capture(open_home(host.home.root), Settings(), datetime.now(UTC))
+    for path in (host.home.capture, copy_of(host.home.capture)):
+        Path(path).write_text("{")
     host.stop("Renamed to advance().", prompt_id="p1")
     assert host.turns() == []
     assert "capture.json cannot be read" in host.log()
+
+
+@pytest.mark.parametrize("way", ["gone", "fifo", "folder", "garbage"])
+def test_the_copy_of_a_damaged_policy_is_followed(host: Host, way: str) -> None:
+    write_capture(open_home(host.home.root), Settings(capture="salient"), datetime.now(UTC))
+    os.remove(host.home.capture)
+    if way == "fifo":
+        os.mkfifo(host.home.capture)
+    elif way == "folder":
+        os.mkdir(host.home.capture)
+    elif way == "garbage":
+        Path(host.home.capture).write_text("{")
+    host.prompt("thanks", prompt_id="p1")
+    host.stop("You are very welcome", prompt_id="p1")
+    host.prompt("ok", prompt_id="p2")
+    host.stop("We decided to rename tick() to advance().", prompt_id="p2")
+    assert [turn[0] for turn in host.turns()] == ["p2"]
+    assert host.log() == ""
 
 
 def test_an_exchange_too_short_or_not_salient_is_skipped_and_not_queued(host: Host) -> None:

@@ -105,8 +105,17 @@ async def test_an_engine_copies_what_an_older_one_wrote_and_what_somebody_edited
     os.remove(filled.config)
     assert settings.load(filled.config).min_length == 7
     assert sorted(os.listdir(os.path.dirname(kept.copy_of(filled.config)))) == sorted(
-        os.path.basename(getattr(filled, name)) for name in FILES if name != "partitions"
+        os.path.basename(getattr(filled, name)) for name in (*FILES, "capture") if name != "partitions"
     )
+
+
+async def test_a_policy_that_an_older_scrubjay_wrote_gets_a_copy(home: Home) -> None:
+    settings.write_capture(home, settings.Settings(paused=True), NOW)
+    os.remove(kept.copy_of(home.capture))
+    kept.refresh(home)
+    assert Path(kept.copy_of(home.capture)).read_bytes() == Path(home.capture).read_bytes()
+    os.remove(home.capture)
+    assert kept.missing(home) == []  # an engine derives it anew
 
 
 @pytest.mark.long

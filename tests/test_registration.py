@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.histories.machine import Machine
+from scrubjay.home.files import LONGEST_FILE
 from scrubjay.home.paths import Home, open_home
-from scrubjay.hosts.changes import Entry, at, connecting, disconnecting, ours, write
+from scrubjay.hosts.changes import Entry, at, connecting, disconnecting, ours, read, write
 from scrubjay.hosts.installation import is_our_hook, is_our_server
 from scrubjay.hosts.table import BY_NAME, CLAUDE_HOOKS, Ours
 
@@ -209,6 +210,30 @@ def test_a_folder_in_the_place_of_the_file_is_reported(home, settings):
     settings.mkdir(parents=True)
     with pytest.raises(HomeError, match="cannot be read"):
         add(home, settings)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "device", "long"])
+def test_a_file_that_never_ends_is_refused_and_not_waited_for(settings, kind):
+    settings.parent.mkdir()
+    if kind == "fifo":
+        os.mkfifo(settings)
+    elif kind == "device":
+        settings.symlink_to("/dev/zero")
+    else:
+        settings.touch()
+        os.truncate(settings, LONGEST_FILE + 1)
+    why = "it has more than 67,108,864 bytes" if kind == "long" else "it is no regular file"
+    with pytest.raises(HomeError, match=rf"{settings} cannot be read: {why}\. It was not touched\."):
+        read(str(settings))
+
+
+@pytest.mark.parametrize("damage", [b"[" * 100_000, b"{", b"[]"])
+def test_a_damaged_notebook_costs_only_the_bytes(home: Home, settings, damage):
+    make(settings, SHAPES["four spaces"])
+    add(home, settings)
+    Path(home.hooks).write_bytes(damage)
+    remove(home, settings)
+    assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
 def test_a_lost_notebook_costs_only_the_bytes(home: Home, settings):

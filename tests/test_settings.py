@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.errors import HomeError, InputError
+from scrubjay.home import capture
 from scrubjay.home.capture import DEFAULT, policy
 from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import open_home
@@ -245,6 +246,70 @@ def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: P
     write_capture(home, Settings(model="another"), now + timedelta(hours=2))
     write_capture(home, Settings(inject="off"), now + timedelta(hours=3))  # captures the same
     assert captured_since(home) == now + timedelta(hours=1)
+
+
+def damage(path: str, way: str) -> None:
+    if os.path.lexists(path):
+        os.remove(path)
+    if way == "fifo":
+        os.mkfifo(path)
+    elif way == "folder":
+        os.mkdir(path)
+    elif way != "gone":
+        Path(path).write_text("[" * 100_000 if way == "deep" else way)
+
+
+WAYS = pytest.mark.parametrize("way", ["gone", "fifo", "folder", "{", "[]", "deep"])
+
+
+@WAYS
+def test_the_copy_of_a_policy_speaks_while_the_file_is_damaged(
+    tmp_path: Path, now: datetime, way: str
+) -> None:
+    home = open_home(str(tmp_path / "home"))
+    write_capture(home, Settings(), now)
+    write_capture(home, Settings(capture="salient"), now)
+    view = capture.read(home)
+    damage(home.capture, way)
+    assert capture.read(home) == view and captured_since(home) == now
+    write_capture(home, Settings(capture="salient"), now + timedelta(hours=1))  # the file is mended
+    assert json.loads(Path(home.capture).read_text()) == view
+
+
+@WAYS
+def test_nobody_knows_a_policy_whose_file_and_copy_are_damaged(
+    tmp_path: Path, now: datetime, way: str
+) -> None:
+    home = open_home(str(tmp_path / "home"))
+    write_capture(home, Settings(), now)
+    damage(home.capture, way)
+    damage(copy_of(home.capture), "{")
+    with pytest.raises((OSError, ValueError)) as caught:
+        capture.read(home)
+    assert not isinstance(caught.value, FileNotFoundError)  # as in a new home, whose policy is the default
+    write_capture(home, Settings(), now)
+    assert captured_since(home) == now and capture.read(home)["since"] == now.isoformat()
+
+
+@pytest.mark.parametrize("since", ["\ud800", 7, [[1]]])
+def test_a_date_that_somebody_else_wrote_stops_no_engine(
+    tmp_path: Path, now: datetime, since: object
+) -> None:
+    home = open_home(str(tmp_path / "home"))
+    Path(home.capture).write_text(json.dumps({**capture_view(Settings()), "since": since}))
+    write_capture(home, Settings(), now)
+    assert capture.read(home)["since"] == (since if isinstance(since, str) else now.isoformat())
+
+
+def test_a_policy_that_cannot_be_written_is_no_newer_than_its_copy(tmp_path: Path, now: datetime) -> None:
+    home = open_home(str(tmp_path / "home"))
+    write_capture(home, Settings(), now)
+    Path(home.root, "kept", "capture.json").unlink()
+    Path(home.root, "kept").rmdir()
+    Path(home.root, "kept").touch()
+    with pytest.raises(HomeError, match=r"capture\.json cannot be written"):
+        write_capture(home, Settings(paused=True), now)
+    assert json.loads(Path(home.capture).read_text())["paused"] is False
 
 
 @pytest.mark.parametrize(("line", "means"), [("true", "prompt"), ("false", "off"), ('"session"', "session")])

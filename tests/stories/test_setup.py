@@ -64,6 +64,38 @@ def doctor(user: User, patch: pytest.MonkeyPatch) -> str:
     return "\n".join(map(str, registrations(place, look(place.env, place.cwd))))
 
 
+def test_settings_that_never_end_are_named_and_keep_no_other_assistant_from_us(six, monkeypatch):
+    endless = {
+        "claude-code": ".claude/settings.json",
+        "codex": ".codex/config.toml",
+        "cursor": ".cursor/mcp.json",
+    }
+    for name in endless.values():
+        (six.folder / name).unlink()
+        os.mkfifo(six.folder / name)
+    (six.folder / ".claude.json").unlink()
+    with open(six.folder / ".claude.json", "wb") as file:
+        file.truncate(20 << 30)
+    for action in ("--dry-run", "--remove"):
+        page = hosts(six.types("setup", action, "--yes", "--json", "--only", ",".join(SIX)).stdout)
+        troubled = {name: each["trouble"] for name, each in page.items() if each["trouble"]}
+        assert troubled.keys() == endless.keys()
+        assert all("cannot be read: it " in trouble for trouble in troubled.values())
+        assert page["qwen-code"]["files"]
+    assert ".claude/settings.json cannot be read: it is no regular file" in six.refused("hooks", "add")
+    says = doctor(six, monkeypatch)
+    for name in (".claude.json", *endless.values()):
+        assert f"{name} cannot be read, so what it registers is not known" in says
+
+
+def test_hooks_that_cannot_be_read_beside_a_plugin_end_no_doctor(six, monkeypatch):
+    (six.folder / ".codex/config.toml").write_text('[plugins."scrubjay@scrubjay"]\nenabled = true\n')
+    os.mkfifo(six.folder / ".codex/hooks.json")
+    says = doctor(six, monkeypatch)
+    assert ".codex/hooks.json cannot be read" in says
+    assert "Codex CLI (scrubjay@scrubjay) has the server and the hooks" in says
+
+
 def test_six_assistants_are_connected_tried_and_taken_apart_again(six, monkeypatch):
     before = files(six)
     planned = hosts(six.gets("setup", "--dry-run", "--json"))

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
 from scrubjay.cli.display import Progress, contents, local, plural, size
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from scrubjay.wire.lock import FileLock
 
 MOST_DIFFERENT = 5  # records with other contents that are named
+# an export as records.exchange reads it, which takes a second to import (a test compares)
+FORMAT, LONGEST_HEADER, LONGEST_LINE = "scrubjay-export", 100_000, 400_000_000
 
 
 @command(
@@ -69,11 +71,33 @@ def import_(place: Place, options: argparse.Namespace) -> int:
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
+            _copy_export(sys.stdin.buffer, file)
         try:
             return _print_imported(_import(place, path))
         except InputError as error:
             raise InputError(str(error).replace(path, "standard input")) from error
+
+
+def _copy_export(source: BinaryIO, target: BinaryIO) -> None:
+    """Copy standard input as far as it may be an export: a device has a line that never ends.
+
+    Raises:
+        InputError: it is none.
+    """
+    header = source.readline(LONGEST_HEADER)
+    if FORMAT.encode() not in header:
+        why = f"This is no export of Scrubjay: its first line does not say {FORMAT}"
+        raise InputError(f"standard input: {why}. Nothing was imported.")
+    target.write(header)
+    number, length = 2, 0
+    while part := source.readline(1 << 20):
+        length += len(part)
+        if length > LONGEST_LINE:
+            why = f"Line {number:,} has more than {LONGEST_LINE:,} bytes, so it holds no record"
+            raise InputError(f"standard input: {why}. Nothing was imported.")
+        target.write(part)
+        if part.endswith(b"\n"):
+            number, length = number + 1, 0
 
 
 def _import(place: Place, path: str) -> dict[str, Any]:

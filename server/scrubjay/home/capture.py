@@ -10,11 +10,15 @@ import re
 from collections import namedtuple
 
 from scrubjay.errors import InputError
+from scrubjay.home.files import parsed, read_whole
+from scrubjay.home.kept import copy_of
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from scrubjay.home.paths import Home
 
 CAPTURES = ("all", "salient", "summary_only", "off")
 # What a model is shown without asking: nothing; an opening of each session; that, and lines beside prompts.
@@ -41,6 +45,24 @@ _SALIENT = (  # what later sessions ask for: decisions, wishes, faults and their
     r"|\b[a-z0-9]+_[a-z0-9]|\w\(\)|`[^`\n]+`|\w(?:error|exception)\b|#\d"
 )
 _compiled: list[re.Pattern[str]] = []
+_LONGEST = 4 * 1024 * 1024  # bytes of capture.json
+
+
+def read(home: Home) -> dict[str, Any]:
+    """Return the values of capture.json, or of its copy where the file is gone or cannot be read.
+
+    Raises:
+        FileNotFoundError: there is neither.
+        OSError, ValueError: neither can be read.
+    """
+    try:
+        return _values(home.capture)
+    except (OSError, ValueError) as error:
+        damage = error
+    try:
+        return _values(copy_of(home.capture))
+    except FileNotFoundError:
+        raise damage from None
 
 
 def policy(data: Mapping[str, Any]) -> Policy:
@@ -143,6 +165,13 @@ def unanswered(turns: int) -> str:
     """
     noun = "turn" if turns == 1 else "turns"
     return f"{turns:,} {noun} stored without the answer: the host's transcript has none (yet)"
+
+
+def _values(path: str) -> dict[str, Any]:
+    values = parsed(read_whole(path, _LONGEST, own=True))
+    if not isinstance(values, dict):
+        raise ValueError("it is no JSON object")
+    return values
 
 
 def _absolute_paths(value: object) -> bool:

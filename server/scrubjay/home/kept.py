@@ -70,10 +70,12 @@ def restore(home: Home) -> list[str]:
 def refresh(home: Home) -> None:
     """Copy the files that have no copy, or that somebody has edited; the settings are known to be sound.
 
+    So is capture.json copied, which is no loss when it is gone: an engine derives it anew.
+
     Raises:
         OSError: as the disk says.
     """
-    for path in _files(home):
+    for path in (*_files(home), home.capture):
         try:
             content = read_whole(path)
             if path != home.config:

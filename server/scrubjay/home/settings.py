@@ -11,18 +11,19 @@ import re
 import secrets
 import tomllib
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home import files
+from scrubjay.home import capture
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
-from scrubjay.home.files import clear_way, hold, read_regular
+from scrubjay.home.files import clear_way, hold, read_whole
 from scrubjay.home.kept import read_kept, write_copy
 from scrubjay.home.paths import Home
 
-_LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml and capture.json
+_LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml
 _LOCK_WAIT_S = 5.0  # a change takes some 20 ms
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -270,18 +271,30 @@ def capture_view(settings: Settings) -> dict[str, Any]:
 
 
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
-    """Derive `<home>/capture.json` from the settings.
+    """Derive `<home>/capture.json` and its copy from the settings.
 
     `since` in it is when the policy of what is captured last changed. Turns from before, under another
     policy, are not fetched from transcripts afterwards (`captured_since`).
     """
     before, view = _read_capture(home), capture_view(settings)
     since = before.get("since")  # None in a new home, where nothing was ever forbidden
-    if before and any(before.get(key) != value for key, value in view.items() if key != "inject"):
+    changed = any(before.get(key) != value for key, value in view.items() if key != "inject")
+    if before and (changed or not isinstance(since, str | None)):
         since = now.isoformat()
-    if before != {**view, "since": since}:  # a full disk then stops no engine whose settings are the same
-        clear_way(home.capture)
-        _replace(home.capture, json.dumps({**view, "since": since}, ensure_ascii=False, indent=1) + "\n")
+    text = json.dumps({**view, "since": since}, indent=1) + "\n"
+    with suppress(OSError, ValueError):
+        if read_whole(home.capture, own=True) == text.encode():
+            return  # a full disk then stops no engine whose settings are the same
+    try:
+        lock = hold(f"{home.config}.lock", _LOCK_WAIT_S)  # the copy and the file come from one process
+        try:
+            write_copy(home.capture, text.encode())
+            clear_way(home.capture)
+            _replace(home.capture, text)
+        finally:
+            os.close(lock)
+    except OSError as error:
+        raise _not_written(home.capture, error) from error
 
 
 def captured_since(home: Home) -> datetime | None:
@@ -297,14 +310,13 @@ def captured_since(home: Home) -> datetime | None:
 
 
 def _read_capture(home: Home) -> dict[str, Any]:
-    """Read capture.json; a file that cannot be read counts as another policy."""
+    """Read capture.json or its copy; files that cannot be read count as another policy."""
     try:
-        value = files.parsed(read_regular(home.capture, _LONGEST))
+        return capture.read(home)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError):
         return {"unreadable": True}
-    return value if isinstance(value, dict) else {"unreadable": True}
 
 
 def _settings(table: dict[str, Any], path: str) -> Settings:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
 from scrubjay.errors import HomeError, InputError
+from scrubjay.home import files
 from scrubjay.home.paths import Home
 from scrubjay.hosts import json_text, toml_text, yaml_text
 from scrubjay.hosts.installation import is_our_hook, is_our_server, server_command
@@ -162,12 +163,12 @@ def at(held: Any, way: Sequence[str | int]) -> Any:
 def read(path: str) -> bytes | None:
     """The bytes of a file; None if there is none. HomeError: it cannot be read."""
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return files.read_whole(path)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise HomeError(f"{path} cannot be read: {error.strerror}. It was not touched.") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise HomeError(f"{path} cannot be read: {why}. It was not touched.") from error
 
 
 def parsed(content: bytes | None, form: Format, path: str) -> dict[str, Any]:
@@ -476,7 +477,7 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
 
 def _notes(home: Home) -> dict[str, Any]:
     try:
-        notes = json.loads(read(home.hooks) or b"{}")
+        notes = files.parsed(read(home.hooks) or b"{}")
     except ValueError:
         notes = {}  # without it our entries are still known by what they are
     return notes if isinstance(notes, dict) else {}

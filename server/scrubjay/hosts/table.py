@@ -393,15 +393,15 @@ def _antigravity_trial(session: str, folder: str, prompt: str) -> dict[str, Any]
 
 
 def codex_waiting(machine: Machine) -> list[str]:
-    """The events whose hook of ours the user of Codex has not approved yet, or has switched off.
-
-    Raises:
-        ScrubjayError: one of Codex's files cannot be read.
-    """
+    """The events whose hook of ours the user of Codex has not approved yet, or has switched off."""
     path = _codex("config.toml")(machine)
-    states = at(parsed(read(path), TOML, path), ("hooks", "state"))
     waiting = []
-    for event, key in _codex_keys(machine):
+    try:
+        states = at(parsed(read(path), TOML, path), ("hooks", "state"))
+        keys = _codex_keys(machine)
+    except ScrubjayError:
+        return []  # who reads the file itself says what is wrong with it
+    for event, key in keys:
         state = at(states, (key,))
         if not isinstance(state, dict) or "trusted_hash" not in state or state.get("enabled") is False:
             waiting.append(event)
