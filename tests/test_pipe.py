@@ -260,7 +260,9 @@ def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
     assert isinstance(trouble, ZeroDivisionError) or "No space left on device" in text
 
 
-@pytest.mark.parametrize(("tool", "says"), [("search_memories", "Call again"), ("add_memory", "may not have")])
+@pytest.mark.parametrize(
+    ("tool", "says"), [("search_memories", "Call again"), ("add_memory", "may not have")]
+)
 def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch, tool, says):
     monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
     monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)

@@ -389,6 +389,14 @@ async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.Mo
         writer.write(said)
         await asyncio.wait_for(reader.read(), 10)
         writer.close()
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(b"GET / HTTP/1.1\r\nX-Slow: ")
+    ended = asyncio.create_task(reader.read())
+    async with asyncio.timeout(10):
+        while not ended.done():  # a head that comes byte by byte
+            writer.write(b"x")
+            await asyncio.wait({ended}, timeout=0.01)
+    writer.close()
     server.close()
 
 

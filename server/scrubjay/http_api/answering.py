@@ -41,11 +41,13 @@ async def answering(
 class _Connection(H11Protocol):
     """A connection that is closed when its client has sent nothing for IDLE_SECONDS that it still owes.
 
-    So it is when the client takes nothing of its answer, and at the end of the engine when a request is not
-    here whole. uvicorn closes one that rests after an answer, but waits for ever for all of these.
+    A head has to be here whole in that time, however it comes. It is closed too when the client takes nothing
+    of its answer, and at the end of the engine when a request is not here whole. uvicorn closes one that
+    rests after an answer, but waits for ever for all of these.
     """
 
     _heard = 0.0
+    _in_head = False
     _unsent = 0  # bytes, at the last look
     _look: asyncio.TimerHandle | None = None
 
@@ -55,8 +57,11 @@ class _Connection(H11Protocol):
         self._look = self.loop.call_later(IDLE_SECONDS, self._end_if_idle)
 
     def data_received(self, data: bytes) -> None:
-        self._heard = self.loop.time()
+        if not self._in_head:
+            self._heard = self.loop.time()
         super().data_received(data)
+        answered = self.cycle is None or self.cycle.response_complete
+        self._in_head = answered and bool(self.conn.trailing_data[0])
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._look is not None:
