@@ -384,6 +384,7 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
     for words, says in {
         ("exclude", "../secrte"): "Did you mean secret?",
         ("exclude", "/no/such/folder"): "There is no folder /no/such/folder.",
+        ("exclude", ""): "The name of the folder is empty.",
         ("config", "roots", "/no/such/folder"): "There is no folder /no/such/folder.",
         ("search", "heron", "--scope", "usr"): "Did you mean user?",
         ("list", "--scope", "something else"): "There is no scope",

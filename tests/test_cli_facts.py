@@ -49,7 +49,7 @@ def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
         and ": moved)" in page
     )
     assert user.gets("restore", id) == f"{id} is back: searches find it again.\n"
-    assert "is not forgotten; nothing changed" in user.gets("restore", id)
+    assert user.gets("restore", id, id) == f"{id} is not forgotten; nothing changed.\n" * 2
     assert f"{id}: forgotten" in user.gets("forget", "--content", "the heron queue is RabbitMQ.")
     assert "No memory, turn or document has the id 'mem_0'" in user.refused("restore", "mem_0")
     assert "Nothing is named." in user.refused("forget")

@@ -162,6 +162,8 @@ def known_folder(place: Place, said: str) -> str:
     Raises:
         InputError: there is none.
     """
+    if not said:
+        raise InputError("The name of the folder is empty. Give its path.")
     folder = place.path(said)
     if os.path.isdir(folder):
         return folder
@@ -177,7 +179,7 @@ def known_folder(place: Place, said: str) -> str:
     if len(projects) == 1 and os.path.isdir(projects[0]):
         return projects[0]
     above, name = os.path.split(folder)
-    beside = os.listdir(above) if os.path.isdir(above) else []
+    beside = next(os.walk(above), (above, [], []))[1]
     raise InputError(
         f"There is no folder {folder}.{nearest(name, beside)} Give the path of one that is there."
     )

@@ -122,11 +122,15 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
         print(f"{name} was forgotten before.")
 
 
-@command(value("id", "ID", "the id of what was forgotten, or its beginning"))
+@command(value("id", "ID", "the id of what was forgotten, or its beginning", nargs="+"))
 def restore(place: Place, options: argparse.Namespace) -> None:
     """Bring back what was forgotten."""
     with call_engine(place) as engine:
-        done = engine.call("restore", {"id": options.id})
+        for id in options.id:
+            _print_restored(engine.call("restore", {"id": id}))
+
+
+def _print_restored(done: dict[str, Any]) -> None:
     if not done["restored"]:
         outcome = "not forgotten; nothing changed"
     elif why := done.get("unseen"):
