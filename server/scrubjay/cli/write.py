@@ -126,8 +126,8 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
 def restore(place: Place, options: argparse.Namespace) -> None:
     """Bring back what was forgotten."""
     with call_engine(place) as engine:
-        for id in options.id:
-            _print_restored(engine.call("restore", {"id": id}))
+        for record_id in options.id:
+            _print_restored(engine.call("restore", {"id": record_id}))
 
 
 def _print_restored(done: dict[str, Any]) -> None:
