@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
+import lancedb
 import pytest
 import said
 from hashing_encoder import HashingEncoder
@@ -19,10 +21,13 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home.files import clear_way
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
-from scrubjay.models.records import Memory
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.records.passages import passages_of
+from scrubjay.store import conditions
 from scrubjay.store.failures import not_read, not_written
 from scrubjay.store.inventory import Inventory
 from scrubjay.store.manifest import newest_manifest, read_manifest
+from scrubjay.store.mending import count_lacking, write_empty
 
 BIRDS = ["The owl nests in the church tower.", "The heron fishes at the mill."]
 Clock = Callable[[], datetime]
@@ -134,6 +139,18 @@ async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(
     assert len(list(Path(home.data).glob("passages_*"))) == 1
 
 
+async def test_passages_that_are_cut_without_an_inventory_are_made_anew(home: Home, clock: Clock):
+    await filled(home, clock)
+    cut = used(home, "passages_1", "data")[0]
+    cut.write_bytes(cut.read_bytes()[:100])
+    shutil.rmtree(f"{home.data}.inventory")
+    core = await opened(home, clock)
+    assert await problems(core) == [] and "passages_1 was damaged" in core.store.repairs[-1]
+    await filled_again(core)
+    assert BIRDS[1] in said.texts(await said.search(core, "heron mill"))
+    await core.close()
+
+
 async def test_a_damaged_manifest_is_put_back_from_its_copy(home: Home, clock: Clock):
     await filled(home, clock)
     for damage in (flip, os.unlink, lambda path: path.write_bytes(b"")):
@@ -189,6 +206,176 @@ async def test_of_damaged_records_those_that_can_be_read_are_kept(home: Home, cl
     assert await core.store.count(Memory) == 1 and await problems(core) == []
     await core.reindex.run()
     assert len((await said.search(core, "owl church tower heron mill")).results) == 1
+    await core.close()
+
+
+@pytest.mark.parametrize("table", ["turns", "memories", "documents"])
+@pytest.mark.parametrize("damage", ["missing", "missing, unknown", "cut, unknown"])
+async def test_a_lost_file_of_records_is_named_and_gone_on_without(
+    home: Home, clock: Clock, table: str, damage: str
+):
+    core = await opened(home, clock)
+    for n, bird in enumerate(BIRDS):
+        await said.turn(core, f"s{n}", user=bird)
+        await said.fact(core, bird)
+        await said.document(core, bird, title=bird)
+        await core.writer.settle()
+    await core.reindex.run()  # so that the next opening drops an index, and writes the inventory anew
+    await core.close()
+    lost = used(home, table, "data")[0]
+    if damage.startswith("cut"):
+        lost.write_bytes(lost.read_bytes()[:100])
+    else:
+        lost.unlink()
+    if damage.endswith("unknown"):
+        shutil.rmtree(f"{home.data}.inventory")
+
+    core = await opened(home, clock)
+    (problem,) = await problems(core)
+    assert problem.startswith("Records are damaged: ") and table in problem
+    assert (lost.name in problem) == damage.startswith("missing")
+    assert await core.mending.mend() == {"deleted": 1}
+    await filled_again(core)
+    assert await problems(core) == []
+    counts = [await core.store.count(kind) for kind in (Turn, Memory, Document)]
+    assert sorted(counts) == [1, 2, 2] and (await core.counts.by_scope(said.SCOPE))
+    assert await core.store.count_passages(conditions.one_of("src", ["memory", "chunk"])) >= 3
+    await said.fact(core, "The kite circles.")
+    found = said.texts(await said.search(core, "kite circles owl heron", top_k=10))
+    assert {"The kite circles.", BIRDS[1]} <= set(found)
+    await core.close()
+
+
+@pytest.mark.parametrize("inventory", ["there", "gone"])
+async def test_records_whose_file_of_deletions_is_missing_are_all_kept_in_their_newest_version(
+    home: Home, clock: Clock, inventory: str
+):
+    core = await opened(home, clock)
+    facts = await said.facts(core, BIRDS)
+    await core.writer.settle()
+    for fact in facts[1:]:
+        await said.forget(core, fact.id)
+    await core.writer.settle()
+    await core.close()
+    lost = used(home, "memories", "_deletions")
+    for file in lost:
+        file.unlink()
+    if inventory == "gone":
+        shutil.rmtree(f"{home.data}.inventory")
+
+    core = await opened(home, clock)
+    assert lost[0].name in (await problems(core))[0]
+    assert await core.mending.mend() == {"deleted": 0}
+    await filled_again(core)
+    assert await problems(core) == [] and await core.store.count(Memory) == len(facts)
+    assert said.texts(await said.search(core, "owl church heron mill")) == [BIRDS[0]]
+    await core.close()
+
+
+async def test_a_file_of_many_deletions_can_be_emptied(tmp_path: Path):
+    table = await (await lancedb.connect_async(tmp_path)).create_table("t", [{"n": n} for n in range(6_000)])
+    await table.delete("n > 100")
+    (deletions,) = tmp_path.glob("t.lance/_deletions/*")
+    assert deletions.suffix == ".bin" and await table.count_rows() == 101
+    write_empty([str(deletions)])
+    again = await (await lancedb.connect_async(tmp_path)).open_table("t")
+    assert len(await again.query().to_arrow()) == 6_000
+
+
+async def test_a_missing_index_of_records_is_built_anew_after_the_inventory_was_written_anew(
+    home: Home, clock: Clock
+):
+    await filled(home, clock)
+    core = await opened(home, clock)
+    await core.reindex.run()
+    await core.close()
+    for part in used(home, "memories", "_indices"):
+        part.unlink()
+    core = await opened(home, clock)
+    assert await problems(core) == [] and "was damaged and was built anew" in core.store.repairs[0]
+    assert (await said.fact(core, BIRDS[0])).action == "known"
+    await core.close()
+
+
+async def test_records_that_can_be_read_are_found_while_others_are_damaged_and_the_index_is_filled(
+    home: Home, clock: Clock
+):
+    core = await opened(home, clock)
+    await said.turn(core, "s", user=BIRDS[0])
+    await said.fact(core, BIRDS[1])
+    await core.close()
+    used(home, "memories", "data")[0].unlink()
+    Path(home.data, "index.json").unlink()
+    core = await opened(home, clock)
+    with pytest.raises(RuntimeError):
+        await core.reindex.run()
+    assert await core.store.count_passages(conditions.equal("src", "turn")) and not core.store.note.complete
+    await core.close()
+
+
+@pytest.mark.parametrize("phase", ["reading", "embedding"])
+@pytest.mark.parametrize("began", ["anew", "beside"])
+async def test_an_index_that_begins_anew_while_it_is_filled_has_every_record_at_the_end(
+    home: Home, clock: Clock, phase: str, began: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("scrubjay.engine.verbs.reindex.PAGE", 1)
+    core = await opened(home, clock)
+    for n in range(3):
+        await said.turn(core, f"s{n}", user=f"The owl number {n} nests in tower {n}.")
+        await said.fact(core, f"The heron number {n} fishes at mill {n}.")
+    await said.embedded(core)
+    mends: list[asyncio.Task[dict[str, int]]] = []
+
+    def progress(done: int, total: int, what: str) -> None:
+        if what == phase and not mends:
+            mends.append(asyncio.create_task(core.mending.mend()))
+
+    if began == "anew":
+        async with core.store.lock:
+            await core.store.begin_anew()
+    passages = await core.reindex.run(progress)
+    await mends[0]
+    await filled_again(core)
+    assert passages == await core.store.count_passages()
+    assert await count_lacking(core.store, passages_of) == 0
+    assert await core.store.count_passages(conditions.NO_VECTOR) == 0
+    hits = said.texts(await said.search(core, "owl tower heron mill", top_k=10))
+    assert len(hits) == 6 and core.indexer.notice is None
+    await core.close()
+
+
+async def filled_again(core: Core) -> None:
+    """Wait until nobody fills the index any more."""
+    await asyncio.sleep(0)
+    while core.reindex.working:
+        await asyncio.sleep(0.005)
+    await said.embedded(core)
+
+
+async def test_an_index_that_lacks_records_is_named_and_filled(home: Home, clock: Clock):
+    await filled(home, clock)
+    core = await opened(home, clock)
+    await said.embedded(core)
+    await core.store.tables.passages.delete("text LIKE '%heron%'")
+    assert await problems(core) == ["The index lacks 1 record, which no search finds."]
+    await filled_again(core)
+    assert BIRDS[1] in said.texts(await said.search(core, "heron mill"))
+    assert await problems(core) == [] and core.store.note.complete
+    await core.close()
+
+
+async def test_a_note_on_the_index_that_is_cut_while_it_is_used_is_named_and_written_anew(
+    home: Home, clock: Clock
+):
+    await filled(home, clock)
+    core = await opened(home, clock)
+    note = Path(home.data, "index.json")
+    before = note.read_text()
+    for damage in (lambda: note.write_text(before[:20]), note.unlink):
+        damage()
+        assert await problems(core) == []
+        assert core.store.repairs.pop() == "The note index.json was damaged and was written anew."
+        assert note.read_text() == before
     await core.close()
 
 

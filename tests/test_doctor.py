@@ -93,6 +93,28 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
     assert re.search(r"PROBLEM +engine +The engine runs, but cannot work", done.stdout)
 
 
+def test_the_doctor_names_a_lost_file_of_records_and_goes_on_without_it(tmp_path):
+    loser = make_user(tmp_path)
+    try:
+        loser.gets("add", "The heron fishes at the mill.")
+        loser.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
+        loser.gets("search", "jay")
+        loser.gets("reindex")
+        loser.gets("stop")
+        for lost in Path(loser.home.data, "memories.lance", "data").glob("*.lance"):
+            lost.unlink()
+        page = loser.types("doctor").stdout
+        assert re.search(r"PROBLEM +records +Records are damaged: the file memories\S+ is missing", page)
+        assert "restore-backup" in page and "--mend" in page and "scopes failed" not in page
+        page = loser.gets("doctor", "--mend")
+        assert "1 record that could not be read deleted" in page and "Everything works." in page
+        loser.gets("reindex")
+        loser.gets("add", "The owl nests in the tower.")
+        assert "It is blue" in loser.gets("search", "colour of the jay")
+    finally:
+        loser.types("stop")
+
+
 def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     home = open_home(str(tmp_path / "home"))
     place = Place({}, str(tmp_path), home.root, 0)

@@ -109,10 +109,12 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
                 f"{plural(deleted, 'record')} that could not be read deleted; what is there is taken for all"
             )
             yield note("mended", f"{says} there is, and the index is built anew.")
-        yield from store(facts | client.call("examine", {}))
-        counts = client.call("scopes", {})
-        yield from own_scope(counts)
-        yield from unnamed(place, counts)
+        examined = client.call("examine", {})
+        yield from store(facts | examined)
+        if not examined["damage"]:  # which may keep them from being counted
+            counts = client.call("scopes", {})
+            yield from own_scope(counts)
+            yield from unnamed(place, counts)
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
 
 
@@ -214,6 +216,10 @@ def store(facts: dict[str, Any]) -> Findings:
     for damage in facts["damage"]:
         advice = "`scrubjay restore-backup FOLDER --replace` brings a backup back; `scrubjay doctor --mend`"
         yield problem("records", damage, f"{advice} goes on without what is damaged.")
+    if facts.get("lacking"):
+        says = f"The index lacks {plural(facts['lacking'], 'record')}, which no search finds."
+        advice = "It is being filled from the records now; look again with `scrubjay doctor`."
+        yield problem("index", says, advice)
     for repair in facts.get("repairs", ()):
         yield note("repair", repair)
     if "records" not in facts:  # which cannot be counted

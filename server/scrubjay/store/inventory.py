@@ -160,7 +160,7 @@ class Inventory:
             file.writelines(f"{line} {_check(line)}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the whole inventory, without files that are gone; `load` reads the same from it.
+        """Write the whole inventory, without files that nobody misses; `load` reads the same from it.
 
         Raises:
             OSError: as the disk says.
@@ -169,8 +169,11 @@ class Inventory:
             self._write()
 
     def _write(self) -> None:
-        there = {self._name(path) for path in _files_below(self.root)}
-        self.files = {name: written for name, written in self.files.items() if name in there}
+        kept = {self._name(path) for path in _files_below(self.root)}
+        kept.update(
+            name for table in self._tables_there() for name, _, _ in self._used(table)
+        )  # or it is lost
+        self.files = {name: written for name, written in self.files.items() if name in kept}
         lines = [f"file {size} {crc} {name}" for name, (size, crc) in self.files.items()]
         for kind, tables in (("rows", self.rows), ("lost", self.lost)):
             lines += [f"{kind} {count} {version} {name}" for name, (count, version) in tables.items()]
@@ -287,18 +290,26 @@ class Inventory:
         """
         found = []
         for table in self._tables_there():
-            beginning = f"{table}.lance/"
-            newest = newest_manifest(os.path.join(self.root, beginning))
-            if newest is None:
-                continue
-            manifest = read_manifest(newest)
-            for name in [name for name in list(self.files) if name.startswith(beginning)]:  # others may add
-                file = name.removeprefix(beginning)
-                fragment, index = manifest.fragment_of(file), manifest.index_of(file)
-                is_used = fragment is not None or index is not None or self._name(newest) == name
-                if is_used and (what := self._wrong(name, deep)):
+            for name, fragment, index in self._used(table):
+                if what := self._wrong(name, deep):
                     found.append(Damage(table, name, what, fragment, index))
         return found
+
+    def _used(self, table: str) -> Iterator[tuple[str, int | None, str | None]]:
+        """Yield the files that a table uses, and of which fragment or index each is."""
+        beginning = f"{table}.lance/"
+        newest = newest_manifest(os.path.join(self.root, beginning))
+        if newest is None:
+            return
+        manifest = read_manifest(newest)
+        names = dict.fromkeys(
+            name for name in list(self.files) if name.startswith(beginning)
+        )  # others may add
+        for name in names | dict.fromkeys(beginning + file for file in manifest.files):
+            file = name.removeprefix(beginning)
+            fragment, index = manifest.fragment_of(file), manifest.index_of(file)
+            if fragment is not None or index is not None or self._name(newest) == name:
+                yield name, fragment, index
 
     def lacking(self, now: Mapping[str, Rows]) -> list[str]:
         """Return the tables that are an older version than the one that was noted, or have other rows."""
@@ -312,12 +323,12 @@ class Inventory:
     def _wrong(self, name: str, deep: bool) -> str | None:
         """Return what is wrong with a file, None if nothing is or nobody can tell."""
         noted, path = self.files.get(name), os.path.join(self.root, name)
-        if noted is None:
-            return None
         try:
             state = os.lstat(path)
             if not stat.S_ISREG(state.st_mode):
                 return "is no file"
+            if noted is None:
+                return None
             if state.st_size != noted.size:
                 return f"has {state.st_size:,} of {noted.size:,} bytes"
             return "has other bytes than were written" if deep and _read(path) != noted else None

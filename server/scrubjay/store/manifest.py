@@ -16,6 +16,7 @@ from uuid import UUID
 from scrubjay.home.files import open_regular
 
 _FRAGMENT, _INDEX_SECTION, _NUMBER = 2, 6, 1  # fields
+_DATA_FILE, _DELETION_FILE = 2, 3  # fields of a fragment
 _MAGIC = b"LANC"
 
 
@@ -26,6 +27,7 @@ class Manifest:
     path: str
     fragments: dict[int, bytes]  # by their number
     indexes: bytes
+    files: tuple[str, ...] = ()  # of the fragments, below the table's folder
 
     def fragment_of(self, file: str) -> int | None:
         """Return the number of the fragment that uses a file below the table's folder, None if none does."""
@@ -65,7 +67,7 @@ def read_manifest(path: str) -> Manifest:
     with open_regular(path, own=False) as file:
         data = file.read()
     fragments: dict[int, bytes] = {}
-    indexes = b""
+    indexes, files = b"", tuple[str, ...]()
     if data.endswith(_MAGIC):
         try:
             (place,) = struct.unpack("<q", data[-16:-8])
@@ -74,9 +76,23 @@ def read_manifest(path: str) -> Manifest:
                     fragments[_number(value)] = value
                 elif number == _INDEX_SECTION and isinstance(value, int):
                     indexes = _message(data, value)
+            files = tuple(file for fragment in fragments.values() for file in _files(fragment))
         except (struct.error, IndexError, ValueError):
             return Manifest(path, {}, b"")
-    return Manifest(path, fragments, indexes)
+    return Manifest(path, fragments, indexes, files)
+
+
+def _files(fragment: bytes) -> Iterator[str]:
+    """Yield the files of a fragment: its columns, and which of its rows were deleted."""
+    for field, value in _fields(fragment):
+        if not isinstance(value, bytes):
+            continue
+        parts = dict(_fields(value)) if field in (_DATA_FILE, _DELETION_FILE) else {}
+        if field == _DATA_FILE and isinstance(path := parts.get(1), bytes):
+            yield f"data/{path.decode()}"
+        elif field == _DELETION_FILE:
+            ending = "bin" if parts.get(1) else "arrow"
+            yield f"_deletions/{_number(fragment)}-{parts.get(2, 0)!s}-{parts.get(3, 0)!s}.{ending}"
 
 
 def _number(fragment: bytes) -> int:

@@ -9,6 +9,7 @@ mutations hold one lock.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -18,6 +19,7 @@ from lancedb import AsyncTable
 from lancedb.query import AsyncQuery, ColumnOrdering, MatchQuery
 from numpy.typing import NDArray
 
+from scrubjay.errors import StoreError
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
@@ -103,6 +105,8 @@ class Store:
         self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
         self._unindexed: int | None = None  # passages that the word index lacks
         self.bare = 0  # counts what may have left passages without a vector
+        self.begun = 0  # times that damage made the index begin anew
+        self.filling = False  # whether somebody fills the index from the records
         self._note_lock = asyncio.Lock()
         self._staged, self._committing = Staged(), Staged()
 
@@ -570,7 +574,8 @@ class Store:
 
     async def built_without_vectors(self, limit: int) -> list[Passage]:
         """Return those of the generation that is built that have no vector yet."""
-        assert self.tables.building is not None
+        if self.tables.building is None:  # damage made the index begin anew
+            return []
         return await self._to_embed(self.tables.building, limit, conditions.NO_VECTOR)
 
     async def _to_embed(self, table: AsyncTable, limit: int, where: Where) -> list[Passage]:
@@ -601,7 +606,8 @@ class Store:
     async def set_built_vectors(self, made: Mapping[str, Embedding]) -> int:
         """Give passages of the generation that is built their vectors; return how many still wait."""
         async with self.lock:
-            assert self.tables.building is not None
+            if self.tables.building is None:
+                return 0
             await put_vectors(self.tables.building, made)
             return await self.tables.building.count_rows(conditions.NO_VECTOR)
 
@@ -630,6 +636,25 @@ class Store:
         self.note = note
         async with self._note_lock:  # the last one to be written is the latest, whoever came first
             await self.notes.write(INDEX, dump_note(self.note))
+
+    async def check_notes(self) -> None:
+        """Write the notes on the index anew where the disk has others; the caller holds the lock."""
+        async with self._note_lock:
+            for name, note in zip((INDEX, BUILDING), self.index_notes, strict=False):
+                text = await self.notes.read(name)
+                try:
+                    is_same = text is not None and parse_note(text, self.path) == note
+                except StoreError:
+                    is_same = False
+                if not is_same:
+                    await self.notes.write(name, dump_note(note))
+                    self.repairs.append(f"The note {name}.json was damaged and was written anew.")
+
+    async def set_complete(self, complete: bool, begun: int) -> None:
+        """Note whether the index has all records, unless it began anew since it had `begun` so many times."""
+        async with self.lock:
+            if begun == self.begun:
+                await self.write_note(replace(self.note, complete=complete))
 
     @property
     def index_notes(self) -> list[IndexNote]:
@@ -666,11 +691,13 @@ class Store:
     async def finish_generation(self) -> None:
         """Let searches look into what was built, in place of what they looked into.
 
-        That stays for those of this moment, until `drop_other_generations`.
+        That stays for those of this moment, until `drop_other_generations`. Nothing is done if the index was
+        begun anew meanwhile.
         """
         async with self.lock:
             note = self.building
-            assert note is not None
+            if note is None:
+                return
             tables = await open_tables(self.path, note.passages, note.dim)
             self.tables, self.building = tables, None
             self.forget_unindexed()
@@ -680,6 +707,7 @@ class Store:
 
     async def begin_anew(self) -> None:
         """Search an empty index from now on, to be filled from the records; the caller holds the lock."""
+        self.begun += 1
         self.building = None
         await self.notes.remove(BUILDING)
         await self._drop_others()  # what was built has the number of the next one

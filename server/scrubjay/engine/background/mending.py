@@ -8,8 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from scrubjay.errors import StoreError
+from scrubjay.records.passages import passages_of
 from scrubjay.store.failures import reason
-from scrubjay.store.mending import examine, mend
+from scrubjay.store.mending import count_lacking, examine, mend
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.mending")
@@ -52,12 +53,21 @@ class Mending:
             log.error("damage was looked for in vain: %s", reason(error))
 
     async def report(self) -> dict[str, Any]:
-        """Examine the store now; return what is damaged and what was mended so far, in sentences."""
+        """Examine the store now; return what is damaged and what was mended so far, in sentences.
+
+        `lacking` is how many records the index lacks, though nobody is filling it; it is filled from now on.
+        """
+        store, lacking = self._store, 0
         async with self._turn:
-            await examine(self._store, deep=True)
-        if not self._store.note.complete:
+            begun, filling = store.begun, store.filling
+            await examine(store, deep=True)
+            if store.writes and not (store.damage or filling or begun != store.begun):
+                lacking = await count_lacking(store, passages_of)
+            if lacking:
+                await store.set_complete(False, begun)
+        if not store.note.complete or store.building is not None:
             self._emptied()
-        return {"damage": list(self._store.damage), "repairs": list(self._store.repairs)}
+        return {"damage": list(store.damage), "repairs": list(store.repairs), "lacking": lacking}
 
     async def mend(self) -> dict[str, int]:
         """Go on without the records that cannot be read, and build the index anew from the others."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from scrubjay.engine.verbs.verb import Verb
@@ -47,14 +47,29 @@ class Reindex(Verb):
         try:
             async with self._turn:
                 if not waits or self._finished == finished:
-                    await self._run()
+                    await self._run_through()
                     self._finished += 1
-                return await self._store.count_passages()
+            return await self._store.count_passages()
         finally:
             if progress is not None:
                 self._listeners.remove(progress)
 
-    async def _run(self) -> None:
+    async def _run_through(self) -> None:
+        """Run again as often as damage that was found meanwhile made the index begin anew."""
+        store, begun = self._store, -1
+        store.filling = True
+        try:
+            while begun != store.begun:
+                begun = store.begun
+                try:
+                    await self._run(begun)
+                except (OSError, RuntimeError, ValueError, EncoderError):
+                    if begun == store.begun:
+                        raise
+        finally:
+            store.filling = False
+
+    async def _run(self, begun: int) -> None:
         store, indexer = self._store, self._indexer
         refuse_follower(store.shared, "A reindex")
         encoder = await indexer.load()
@@ -62,7 +77,7 @@ class Reindex(Verb):
         await self._writer.settle()
         if not store.note.complete and store.building is None:
             await self._refill()
-            await store.write_note(replace(store.note, complete=True))
+            await store.set_complete(True, begun)
         else:
             await indexer.begin_generation(encoder)
             await self._refill()
@@ -78,23 +93,26 @@ class Reindex(Verb):
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
-        while await indexer.embed_some(encoder):
+        while begun == store.begun and await indexer.embed_some(encoder):
             total = await store.count_passages()
             self._say(total - await store.count_passages(conditions.NO_VECTOR), total, "embedding")
 
     async def _refill(self) -> None:
         kinds: list[type[Any]] = [Turn, Memory, Document]
-        ids = [
-            (kind, row.id)
-            for kind in kinds
-            for row in await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
-        ]
-        for start in range(0, len(ids), PAGE):
-            refuse_follower(self._store.shared, "A reindex")
-            page = ids[start : start + PAGE]
-            for kind in kinds:
-                await self._store.refill(kind, [each for of, each in page if of is kind], passages_of)
-            self._say(start + len(page), len(ids), "reading")
+        failed, done, total = None, 0, sum([await self._store.count(kind) for kind in kinds])
+        for kind in kinds:
+            try:
+                rows = await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
+                for start in range(0, len(rows), PAGE):
+                    refuse_follower(self._store.shared, "A reindex")
+                    page = [row.id for row in rows[start : start + PAGE]]
+                    await self._store.refill(kind, page, passages_of)
+                    done += len(page)
+                    self._say(done, max(done, total), "reading")
+            except (RuntimeError, ValueError) as error:  # of damaged records; the others are to be found
+                failed = error
+        if failed is not None:
+            raise failed
 
     def _say(self, done: int, total: int, what: str) -> None:
         for listener in self._listeners:
