@@ -210,7 +210,13 @@ async def test_of_damaged_records_those_that_can_be_read_are_kept(home: Home, cl
 
 
 @pytest.mark.parametrize("table", ["turns", "memories", "documents"])
-@pytest.mark.parametrize("damage", ["missing", "missing, unknown", "cut, unknown"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "missing, unknown",
+        *(pytest.param(each, marks=pytest.mark.long) for each in ("missing", "cut, unknown")),
+    ],
+)
 async def test_a_lost_file_of_records_is_named_and_gone_on_without(
     home: Home, clock: Clock, table: str, damage: str
 ):

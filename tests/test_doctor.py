@@ -93,6 +93,7 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
     assert re.search(r"PROBLEM +engine +The engine runs, but cannot work", done.stdout)
 
 
+@pytest.mark.long
 def test_the_doctor_names_a_lost_file_of_records_and_goes_on_without_it(tmp_path):
     loser = make_user(tmp_path)
     try:

@@ -168,7 +168,7 @@ def test_changing_a_setting_keeps_every_other_line(path: str) -> None:
 def test_settings_that_are_changed_at_once_are_all_kept(path: str) -> None:
     values = {"min_length": "7", "summary_every": "9", "paused": "true", "capture": "off"}
     with ThreadPoolExecutor() as pool:
-        for _ in range(20):
+        for _ in range(5):
             list(pool.map(lambda pair: change(path, *pair), values.items()))
             kept = load(path)
             assert (kept.min_length, kept.summary_every, kept.paused, kept.capture) == (7, 9, True, "off")

@@ -51,7 +51,7 @@ async def test_prev_and_next_are_told_apart_and_stop_at_the_ends_of_a_session(cl
 async def test_equal_session_names_in_two_scopes_are_two_sessions(client: Client):
     await _session(client, "a", "one", "the zebra stable", "two")
     await _session(
-        client, "a", "secret one", "secret two", "secret three", scope="repo_other__0123456789abcdef"
+        client, "a", "secret one", "secret two", "secret three", scope="repo_other__fe81c5a29d047b36"
     )
     for scope in ({}, {"scope": "*"}):
         found, _ = await call(
