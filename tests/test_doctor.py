@@ -8,6 +8,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
