@@ -69,7 +69,7 @@ def test_the_end_of_input_does_not_wait_for_ever(start, tmp_path):
     client.call(1, wait=str(tmp_path / "never"))
     before = time.monotonic()
     assert client.leave() == 0
-    assert time.monotonic() - before < 4
+    assert time.monotonic() - before < 15  # what a call may take, and a moment
 
 
 def test_a_last_line_without_a_newline_is_answered(start):

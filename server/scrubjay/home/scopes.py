@@ -72,6 +72,8 @@ def meant(said: str, known: Iterable[str], *, may_be_new: bool) -> str:
         return displayed[0]
     # A new name may be like one that somebody chose, as client_2 is like client_1, but not like a project's.
     alike = [name for name in names if name.startswith(_KINDS) or not may_be_new]
+    if said.isalpha():
+        alike.append(USER_SCOPE)
     near = nearest(said, {*alike, *map(display_name, alike)})
     if said.lower() == USER_SCOPE:
         near = f" Did you mean {USER_SCOPE}?"
