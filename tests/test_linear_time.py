@@ -40,9 +40,7 @@ LENGTH = 200_000  # characters
 MOST_RATIO = 8.0  # of the time for LENGTH to that for a quarter of it: 4 if linear, 16 if quadratic
 NOISE_S = 0.02
 MOST_S_A_CHARACTER = 1e-5  # a quarter of it was measured for the slowest patterns
-MOST_S = (
-    2.5  # a hook stops itself after 1.5 s; 0.5 to 1.3 were measured on a quiet machine, 1.6 on a busy one
-)
+MOST_S = 2.5  # a hook stops itself after 1.5 s; 1.2 to 1.6 were measured for the slowest
 
 TAGS = (
     "<system-reminder>",

@@ -130,7 +130,7 @@ def _holds_others(home: Home) -> bool:
 
 def is_home(folder: str) -> bool:
     """Tell whether a folder is a home, this user's or another's, by the place where its turns wait."""
-    return os.path.isdir(Home(folder).spool_new)
+    return os.path.isdir(os.path.join(folder, "spool", "new"))
 
 
 def is_shared(path: str) -> bool:

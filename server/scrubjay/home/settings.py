@@ -24,7 +24,7 @@ from scrubjay.home.kept import read_kept, write_copy
 from scrubjay.home.paths import Home
 
 _LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml
-_LOCK_WAIT_S = 5.0  # a change takes some 20 ms
+_LOCK_WAIT_S = 5.0  # a change writes two small files
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 

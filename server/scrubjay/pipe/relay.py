@@ -104,7 +104,7 @@ class Relay:
             self._forward(rest + b"\n")
 
     def _serve_last_calls(self) -> None:
-        """Let be answered what the client asked before it closed its input, as long as a call may take."""
+        """Wait for the answers to what the client asked last, for as long as a call may take."""
         end = time.monotonic() + CALL_SECONDS + _TIME_SECONDS
         with self._changed:
             self._leaves = True
