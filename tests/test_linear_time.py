@@ -230,15 +230,16 @@ def slow(pattern: Pattern, most: int) -> str | None:
         if time_of(pattern.compiled, method, attack.of_length(length)) < length * 3e-7:
             continue
         lengths = (length,) if bound else (length, 4 * length)
-        taken = [
-            min(time_of(pattern.compiled, method, attack.of_length(each)) for _ in range(2))
-            for each in lengths
-        ]
-        if taken[-1] > lengths[-1] * MOST_S_A_CHARACTER or (
-            bound is None and taken[1] > MOST_RATIO * taken[0]
-        ):
-            times = " then ".join(f"{each * 1e3:.1f}" for each in taken)
-            return f"{pattern.place}: {times} ms on {attack}"
+        for times in (2, 20):  # a busy machine doubles a time of milliseconds now and then
+            taken = [
+                min(time_of(pattern.compiled, method, attack.of_length(each)) for _ in range(times))
+                for each in lengths
+            ]
+            if taken[-1] <= lengths[-1] * MOST_S_A_CHARACTER and taken[-1] <= MOST_RATIO * taken[0]:
+                break
+        else:
+            shown = " then ".join(f"{each * 1e3:.1f}" for each in taken)
+            return f"{pattern.place}: {shown} ms on {attack}"
     return None
 
 
