@@ -103,4 +103,5 @@ async def test_no_title_role_session_or_text_closes_the_fence_around_what_a_mode
         assert "zebra" in text and text.count("recalled-data>") == 2, name
         assert not set(COMMANDS) & set(text) - set("0;owned2Jevil]"), name
     (content,) = (await client.read_resource(f"scrubjay://memory/{fact['id']}")).contents
-    assert "recalled-data" not in content.text and "\x1b" not in content.text
+    assert content.text.count("recalled-data>") == 2
+    assert not set(COMMANDS) & set(content.text) - set("0;owned2Jevil]")

@@ -169,3 +169,9 @@ async def test_facts_that_differ_in_spaces_case_or_closing_punctuation_are_one(c
         again = await fact(core, same)
         assert (again.id, again.action) == (first.id, "known"), same
     assert (await fact(core, "The atlas listens on port 5433?")).id != first.id
+
+
+async def test_facts_that_spell_an_accent_in_other_bytes_are_one(core: Core) -> None:
+    first = await fact(core, "Th\u00e9o runs the caf\u00e9.")
+    again = await fact(core, "The\u0301o runs the cafe\u0301")
+    assert (again.id, again.action) == (first.id, "known")

@@ -42,7 +42,9 @@ async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_
     for kind, id in (("turn", turn["id"]), ("memory", fact["id"]), ("document", document["id"])):
         (content,) = (await client.read_resource(f"scrubjay://{kind}/{id}")).contents
         assert (str(content.uri), content.mime_type) == (f"scrubjay://{kind}/{id}", "text/plain")
-        whole[kind] = content.text
+        opening, _, rest = content.text.partition("\n")
+        assert opening.startswith("<recalled-data> ") and rest.endswith("\n</recalled-data>")
+        whole[kind] = rest.removesuffix("\n</recalled-data>")
     head, _, body = whole["turn"].partition("\n")
     assert head == f"[turn 0 of session s · 2026-03-01 00:00 · {SCOPE}]"
     assert (

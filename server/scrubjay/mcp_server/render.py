@@ -64,7 +64,7 @@ def memory_hits(hits: MemoryHits, frame: Frame) -> str:
         return "\n".join([nothing(frame.scopes, hits.period, EVERYWHERE), *_note(hits.degraded)])
     head = [DOUBTFUL] if hits.confidence == "weak" else []
     shown = "\n".join(_with_windows(hits, frame))
-    return "\n".join([*head, *_note(hits.degraded), OPENING, shown, CLOSING, *_left_out(hits)])
+    return "\n".join([*head, *_note(hits.degraded), *fenced(shown), *_left_out(hits)])
 
 
 def trimmed(hits: MemoryHits, tokens: int) -> MemoryHits | None:
@@ -191,7 +191,7 @@ def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) ->
         )
     head = [DOUBTFUL] if hits.confidence == "weak" else []
     shown = "\n".join(_document(hit, frame) for hit in hits.results)
-    return "\n".join([*head, *_note(hits.degraded), OPENING, shown, CLOSING, *left_out])
+    return "\n".join([*head, *_note(hits.degraded), *fenced(shown), *left_out])
 
 
 def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
@@ -270,7 +270,7 @@ def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
     if not added.similar:
         return head, added.note
     shown = [_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
-    return head, "\n".join([added.note or "Similar facts are known:", OPENING, *shown, CLOSING])
+    return head, "\n".join([added.note or "Similar facts are known:", *fenced(*shown)])
 
 
 def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
@@ -290,7 +290,7 @@ def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
     shown = [_block(hit, frame) for hit in done.candidates]
     count = f"{len(shown)} {'record' if len(shown) == 1 else 'records'} would be forgotten; nothing is yet."
     advice = "Repeat the call without dry_run to forget all of them, or give the id of one."
-    return "\n".join([f"{count} {advice}", OPENING, *shown, CLOSING])
+    return "\n".join([f"{count} {advice}", *fenced(*shown)])
 
 
 def profile(known: Profile) -> str:
@@ -299,11 +299,17 @@ def profile(known: Profile) -> str:
     if not parts:
         return f"Nothing is known of {known.scope} yet."
     shown = len(known.static) + len(known.recent)
-    lines = [f"{shown} of {known.total} facts known in {known.scope}, about {known.spent} tokens.", OPENING]
+    head = f"{shown} of {known.total} facts known in {known.scope}, about {known.spent} tokens."
+    lines = []
     for title, hits in parts:
         lines.append(f"## {title}")
         lines += [f"- {hit.date:%Y-%m-%d}, id {hit.id}\n{_quote(hit.memory or '')}" for hit in hits]
-    return "\n".join([*lines, CLOSING])
+    return "\n".join([head, *fenced(*lines)])
+
+
+def fenced(*lines: str) -> list[str]:
+    """Put lines of recalled text, which must be `defused`, between the tags that say what they are."""
+    return [OPENING, *lines, CLOSING]
 
 
 def _quote(text: str) -> str:

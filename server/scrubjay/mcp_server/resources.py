@@ -10,7 +10,7 @@ from scrubjay.engine.caller import Caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound
 from scrubjay.home.scopes import SCOPE_NAME, USER_SCOPE
-from scrubjay.mcp_server.render import profile
+from scrubjay.mcp_server.render import fenced, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.text.foreign import defused, one_line
 
@@ -46,7 +46,7 @@ def resources() -> list[Resource]:
 
 
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
-    """Read the full text behind a `scrubjay://` address, under a line that says where it is from.
+    """Read the full text behind a `scrubjay://` address, fenced, under a line that says where it is from.
 
     Raises:
         NotFound: the address is not one of ours, or names nothing of that kind that the caller reaches.
@@ -68,7 +68,7 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
     if record is None or _gone(record, engine.clock()) or _kind(record) != kind:
         more = "" if by.confined else " For another project's end the address in ?scope=*."
         raise NotFound(f"There is no {kind} with the id {said!r}. Take the id of a search result.{more}")
-    return TextResourceContents(uri=uri, mime_type=_TEXT, text=defused(full_text(record)))
+    return TextResourceContents(uri=uri, mime_type=_TEXT, text="\n".join(fenced(defused(_full_text(record)))))
 
 
 def _gone(record: AnyRecord, now: datetime) -> bool:
@@ -80,7 +80,7 @@ def _kind(record: AnyRecord) -> str:
     return "memory" if isinstance(record, Memory) else "document" if isinstance(record, Document) else "turn"
 
 
-def full_text(record: AnyRecord) -> str:
+def _full_text(record: AnyRecord) -> str:
     """Write everything a record says, headed by its date and origin."""
     if isinstance(record, Memory):
         version = f" · version {record.version}" if record.version > 1 or not record.is_latest else ""

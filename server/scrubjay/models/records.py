@@ -5,6 +5,7 @@ else.
 """
 
 import hashlib
+import unicodedata
 from datetime import datetime
 from typing import Any, Literal
 
@@ -199,8 +200,9 @@ _CLOSING = ".!…;,:。"
 
 
 def content_hash(text: str) -> str:
-    """Hash a text so that differences in case and white space do not count."""
-    return hashlib.sha256(" ".join(text.casefold().split()).encode()).hexdigest()[:32]
+    """Hash a text so that case, white space and how Unicode spells an accent do not count."""
+    plain = unicodedata.normalize("NFC", text).casefold()
+    return hashlib.sha256(" ".join(plain.split()).encode()).hexdigest()[:32]
 
 
 def fact_hashes(text: str) -> set[str]:
