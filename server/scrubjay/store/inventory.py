@@ -170,9 +170,8 @@ class Inventory:
 
     def _write(self) -> None:
         kept = {self._name(path) for path in _files_below(self.root)}
-        kept.update(
-            name for table in self._tables_there() for name, _, _ in self._used(table)
-        )  # or it is lost
+        for table in self._tables_there():  # whose file is lost if it is not there
+            kept.update(name for name, _, _ in self._used(table))
         self.files = {name: written for name, written in self.files.items() if name in kept}
         lines = [f"file {size} {crc} {name}" for name, (size, crc) in self.files.items()]
         for kind, tables in (("rows", self.rows), ("lost", self.lost)):
@@ -302,10 +301,8 @@ class Inventory:
         if newest is None:
             return
         manifest = read_manifest(newest)
-        names = dict.fromkeys(
-            name for name in list(self.files) if name.startswith(beginning)
-        )  # others may add
-        for name in names | dict.fromkeys(beginning + file for file in manifest.files):
+        noted = [name for name in list(self.files) if name.startswith(beginning)]  # a copy: others may add
+        for name in dict.fromkeys([*noted, *(beginning + file for file in manifest.files)]):
             file = name.removeprefix(beginning)
             fragment, index = manifest.fragment_of(file), manifest.index_of(file)
             if fragment is not None or index is not None or self._name(newest) == name:
