@@ -4,7 +4,6 @@ A question such as "what did we do yesterday?" says a time and nothing to search
 decide about retries last week?" also says the latter, and is searched for within that time first.
 """
 
-import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -115,22 +114,14 @@ async def retrieve_in_time(
     What was before something is often told of later, so there the span must be as likely at least. Anything
     else that is likely within its span needs no comparison.
     """
-    if span.backwards:
-        inside, anywhere = await asyncio.gather(
-            retrieve(store, span.question, embed), retrieve(store, question, embed)
-        )
-    else:
-        inside = await retrieve(store, span.question, embed)
-        if _best(inside) >= LIKELY and inside.confidence() != "none":
-            return span.question, inside
-        anywhere = await retrieve(store, question, embed)
-    needed = _best(anywhere) * (1.0 if span.backwards else NEARLY)
-    is_inside = inside.confidence() != "none" and _best(inside) >= needed
-    return (span.question, inside) if is_inside else (question, anywhere)
-
-
-def _best(ranking: Ranking) -> float:
-    return float(ranking.relevance.max(initial=0.0))
+    inside = await retrieve(store, span.question, embed)
+    best = float(inside.relevance.max(initial=0.0))
+    found = inside.confidence() != "none"
+    if found and best >= LIKELY and not span.backwards:
+        return span.question, inside
+    anywhere = await retrieve(store, question, embed)
+    needed = float(anywhere.relevance.max(initial=0.0)) * (1.0 if span.backwards else NEARLY)
+    return (span.question, inside) if found and best >= needed else (question, anywhere)
 
 
 def period_searched(question: Question) -> str | None:
