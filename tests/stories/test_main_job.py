@@ -42,7 +42,7 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
     assert [(near["turn"], near["reason"]) for near in found["related"]] == [(1, "window"), (3, "window")]
     assert "pool connections" in found["related"][0]["memory"] and "degraded" not in found
     whole = other.ask("resources/read", uri=f"scrubjay://turn/{hit['id']}")["result"]["contents"][0]["text"]
-    assert whole.startswith("[turn 2 of session tuesday") and "Let us decide." in whole
+    assert "\n[turn 2 of session tuesday" in whole and "Let us decide." in whole
     assert user.gets("status").startswith("captured 6 of 6 turns\n")
 
 
