@@ -36,11 +36,11 @@ from scrubjay.text.summary import opening
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 
 NOW = datetime(2026, 3, 5, tzinfo=UTC)
-LENGTH = 200_000  # characters
+LENGTH = 100_000  # characters
 MOST_RATIO = 8.0  # of the time for LENGTH to that for a quarter of it: 4 if linear, 16 if quadratic
 NOISE_S = 0.02
 MOST_S_A_CHARACTER = 1e-5  # a quarter of it was measured for the slowest patterns
-MOST_S = 2.5  # a hook stops itself after 1.5 s; 1.2 to 1.6 were measured for the slowest
+MOST_S = 1.3  # a hook stops itself after 1.5 s; 0.4 was measured for the slowest
 
 TAGS = (
     "<system-reminder>",

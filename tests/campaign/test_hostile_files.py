@@ -21,7 +21,7 @@ from scrubjay.reading.process import PROCESSES
 
 __all__ = ["newcomer"]  # a fixture
 
-SECONDS = 4.0  # for a file
+SECONDS = 2.0  # for a file
 SLACK = 4.0  # of a machine that does other things
 SENTENCE = re.compile(r"'[^\n]+' [^\n]+[^.]\.")
 QUICK = (
