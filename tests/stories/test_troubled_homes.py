@@ -155,6 +155,9 @@ def test_a_frozen_engine_leaves_no_call_without_an_answer_for_more_than_ten_seco
         refused = client.call(tool, **{argument: "zebra"})
         assert refused["isError"] and str(frozen.pid) in refused["content"][0]["text"]
         assert time.monotonic() - begin < 10
+    begin = time.monotonic()
+    assert "PROBLEM  engine" in user.types("doctor").stdout
+    assert time.monotonic() - begin < 14
     frozen.resume()
     assert client.recall("zebra") == ["The zebra is called Marty."]
 

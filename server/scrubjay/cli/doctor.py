@@ -75,17 +75,20 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     """All findings in the order in which one depends on the other."""
     yield from installation()
     at_home = list(guarded("home", home, place))
+    answers = False  # whether the engine does; a frozen one is waited for once
     yield from at_home
     if all(finding.verdict != PROBLEM for finding in at_home):
         yield from gone(place, mend=mend)
         yield from guarded("settings", settings, place)
         yield from guarded("keys", keys, place)
         yield from guarded("model", model, place)
-        yield from guarded("engine", lambda place: _with_engine(place, clients, mend), place)
+        for finding in guarded("engine", lambda place: _with_engine(place, clients, mend), place):
+            answers |= finding.what == "engine" and finding.verdict == OK
+            yield finding
         yield from deaths(place)
         yield from guarded("spool", spool, place)
         yield from kept(place)
-    yield from registrations(place, clients)
+    yield from registrations(place, clients, arrivals(place) if answers else None)
 
 
 def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
@@ -308,12 +311,11 @@ def spool(place: Place) -> Findings:
         yield ok("spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
 
 
-def registrations(place: Place, clients: Clients) -> Findings:
-    """Which hosts know us, what they lack, and what has really arrived from each."""
+def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
+    """Which hosts know us, what they lack, and what has really arrived from each, if the engine tells."""
     for file in clients.unreadable:
         yield note("clients", f"{file} cannot be read, so what it registers is not known.")
     connected = clients.connected()
-    arrived = arrivals(place)
     for host in connected:
         yield from _of_host(place, host, clients, arrived)
     for name in ("claude-code", *(clients.plugins.keys() - {"claude-code"})):
