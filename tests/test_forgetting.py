@@ -90,6 +90,19 @@ async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
     assert [hit.scope for hit in (await search(core, "tabs")).results] == ["user"]
 
 
+async def test_a_purge_by_exact_words_takes_the_copy_that_was_forgotten_before(core: Core):
+    old = await fact(core, "The okra token is qxword.")
+    await ask(core, id=old.id)
+    new = await fact(core, "The okra token is qxword.")
+    assert new.id != old.id
+    purged = await ask(core, content="The okra token is qxword.", purge=True)
+    assert set(purged.ids) == {old.id, new.id}
+    again = await fact(core, "The okra token is qxword.")
+    await ask(core, id=again.id)
+    assert (await ask(core, content="The okra token is qxword.")).forgotten == 0
+    assert (await ask(core, content="The okra token is qxword.", purge=True)).purged == 1
+
+
 async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.")
     await call(client, "record_turn", session_id="s", user="Is the zebra cache Redis?")

@@ -130,6 +130,9 @@ def test_a_watched_folder_is_followed_until_ctrl_c(user) -> None:
         assert "Watching" in line_of(watching)
         (user.project / "watched" / "note9.md").write_text("# Note 9\n\nA late ship.\n")
         assert "1 added" in line_of(watching)
+        user.gets("stop")
+        (user.project / "watched" / "note10.md").write_text("# Note 10\n\nA ship after an engine ended.\n")
+        assert "1 added" in line_of(watching)
     finally:
         os.kill(watching.pid, signal.SIGINT)
         watching.communicate(timeout=PATIENCE)

@@ -13,7 +13,7 @@ from typing import Any
 
 from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, flag, given, value
 from scrubjay.cli.display import Progress, first_line, local, note, plural, print_answer
-from scrubjay.errors import InputError
+from scrubjay.errors import EngineError, InputError
 from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.answers import DOUBTFUL, no_document
@@ -48,12 +48,24 @@ def index(place: Place, options: argparse.Namespace) -> int:
         _print_passed_over(done.get("passed_over", []), paths)
         if forgotten := done.get("forgotten", 0):
             print(f"{plural(forgotten, 'document')} forgotten before; to index such a file again, name it.")
-        if options.watch:
-            for number, _ in enumerate(changes(paths)):
-                _print_counts(_index(engine, paths, False, options.hidden), quiet=True)
-                if number == 0:  # what changed before it listened is done now
-                    print("Watching; Ctrl-C ends it.", flush=True)
+    if options.watch:
+        for number, _ in enumerate(changes(paths)):
+            _follow(place, paths, options)
+            if number == 0:  # what changed before it listened is done now
+                print("Watching; Ctrl-C ends it.", flush=True)
     return 1 if any(failed["path"] in paths for failed in done.get("failed", ())) else 0
+
+
+def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> None:
+    """Take what changed; another engine follows one that stops meanwhile."""
+    for is_last in (False, True):
+        try:
+            with call_engine(place, scope=options.scope) as engine:
+                _print_counts(_index(engine, paths, False, options.hidden), quiet=True)
+            return
+        except EngineError as error:
+            if is_last:
+                print(f"scrubjay: {error} It is tried again with the next change.", file=sys.stderr)
 
 
 def _index(engine: EngineClient, paths: Sequence[str], again: bool, hidden: bool) -> dict[str, Any]:

@@ -78,7 +78,7 @@ def show(place: Place, options: argparse.Namespace) -> None:
     value("--tag", "TAG", TAG, action="append", dest="tags"),
     flag("--facts", "only facts that were added, no recorded turns"),
     choice("--mode", MODES, "facts and turns (so without it), all, or documents", dest="search_mode"),
-    value("--as-of", "DATE", "what was known at this date or time: the versions of then, nothing newer"),
+    value("--as-of", "DATE", "what was known then (of a date, as it began), nothing newer"),
     flag("--history", "show with each fact its older and newer versions", dest="related_memories"),
     flag("--forgotten", "also what was forgotten or has expired"),
     flag("--explain", "say of each hit how it was found and what its score is made of"),

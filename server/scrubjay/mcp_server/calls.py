@@ -247,7 +247,8 @@ async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
     session = one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
-    forgotten = " It was forgotten before and stays so." if turn.forgotten else ""
+    stays = " It was forgotten before and stays so; other words need another turn number."
+    forgotten = stays if turn.forgotten else ""
     head = f"{what} turn {turn.turn} of session {session} ({turn.id})."
     return Answer(f"{head}{forgotten}{redactions}", turn.wire())
 

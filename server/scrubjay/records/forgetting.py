@@ -105,7 +105,9 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
             raise unknown_id(request.id)
         return [record]
     facts = await facts_with_text(store, scope, {content_hash(request.content or "")})
-    found: list[AnyRecord] = [fact for fact in facts if fact.forgotten_at is None]
+    current = [fact for fact in facts if fact.forgotten_at is None]
+    # What is to leave the disk leaves it with every copy, those that were forgotten before too.
+    found: list[AnyRecord] = [*(facts if request.purge or not current else current)]
     if not found:
         problem = f"No fact of the scope {scope!r} says exactly that."
         raise NotFound(f"{problem} Give the id, or a query with dry_run true.")

@@ -31,13 +31,22 @@ _ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IG
 _ONWARD_REACH = 60  # characters before a date that are looked at
 _ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
 
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
-    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+_MONTH_NAME = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
+_MONTH = rf"(?P<month>{_MONTH_NAME})\.?"
 _DAY_NUMBER = r"(?P<day>[0-3]?\d)(?P<nth>st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
+# "Wednesday, November 18", "Wed 2026-11-18", "yesterday (Tuesday)": the date says all of it.
+_DATE_BEGINS = (
+    rf"(?:{_MONTH_NAME}\.? \d|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}|\d{{4}}-\d|\d{{1,2}}[/.]\d)"
+)
+_DAY_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
+_WEEKDAY_BESIDE = re.compile(
+    rf"(?<![\w-]){_DAY_NAME},? (?:the )?(?={_DATE_BEGINS})| \((?:a )?{_DAY_NAME}\)", re.IGNORECASE
+)
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(NUMBER_WORDS[1:])}|(?:a )?couple(?: of)?)"
 _FEW = r"(?:a few|few|several|some)"
 # "a few years ago" is about people's lives, not about when they spoke
@@ -97,9 +106,13 @@ def periods(text: str, now: datetime) -> list[Period]:
 
 
 def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
-    """Find the periods that the text names as `periods` does, each with the characters that name it."""
+    """Find the periods that the text names as `periods` does, each with the characters that name it.
+
+    A weekday beside a date is part of it.
+    """
     places: list[tuple[range, Period]] = []
-    rest = text
+    beside = [range(*match.span()) for match in _WEEKDAY_BESIDE.finditer(text)]
+    rest = _WEEKDAY_BESIDE.sub(lambda match: " " * len(match[0]), text)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for pattern, read in _READERS:
         for match in pattern.finditer(rest):
@@ -110,7 +123,8 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
             if period is not None:
                 places.append((range(*match.span()), _onward(rest, match, period, today)))
                 rest = rest[: match.start()] + "\x00" * (match.end() - match.start()) + rest[match.end() :]
-    return sorted(places, key=lambda place: place[0].start)
+    joined = ((_with_weekdays(at, beside), period) for at, period in places)
+    return sorted(joined, key=lambda place: place[0].start)
 
 
 def closeness(period: Period, moment: datetime) -> float:
@@ -121,6 +135,11 @@ def closeness(period: Period, moment: datetime) -> float:
     """
     occurrences = _occurrences(period, moment)
     return max((_closeness(start, end, period.exact, moment) for start, end in occurrences), default=0.0)
+
+
+def _with_weekdays(at: range, beside: list[range]) -> range:
+    start = next((day.start for day in beside if day.stop == at.start), at.start)
+    return range(start, next((day.stop for day in beside if day.start == at.stop), at.stop))
 
 
 def _onward(text: str, match: re.Match[str], period: Period, today: datetime) -> Period:
