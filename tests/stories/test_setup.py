@@ -18,7 +18,6 @@ from user import User, make_user
 from scrubjay.cli.clients import look
 from scrubjay.cli.command import Place
 from scrubjay.cli.doctor import registrations
-from scrubjay.cli.status import arrivals
 from scrubjay.hosts.installation import console_command
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +61,7 @@ def doctor(user: User, patch: pytest.MonkeyPatch) -> str:
     """What the doctor says of the assistants; no engine is needed for that."""
     patch.setenv("HOME", str(user.folder))
     place = Place(user.env, str(user.project), user.home.root, 0)
-    return "\n".join(map(str, registrations(place, look(place.env, place.cwd), arrivals(place))))
+    return "\n".join(map(str, registrations(place, look(place.env, place.cwd), None)))
 
 
 def test_settings_that_never_end_are_named_and_keep_no_other_assistant_from_us(six, monkeypatch):

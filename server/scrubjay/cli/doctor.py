@@ -75,7 +75,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     """All findings in the order in which one depends on the other."""
     yield from installation()
     at_home = list(guarded("home", home, place))
-    answers = False  # whether the engine does; a frozen one is waited for once
+    engine_answers = False  # one that is frozen is waited for once
     yield from at_home
     if all(finding.verdict != PROBLEM for finding in at_home):
         yield from gone(place, mend=mend)
@@ -83,12 +83,12 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
         yield from guarded("keys", keys, place)
         yield from guarded("model", model, place)
         for finding in guarded("engine", lambda place: _with_engine(place, clients, mend), place):
-            answers |= finding.what == "engine" and finding.verdict == OK
+            engine_answers |= finding.what == "engine" and finding.verdict == OK
             yield finding
         yield from deaths(place)
         yield from guarded("spool", spool, place)
         yield from kept(place)
-    yield from registrations(place, clients, arrivals(place) if answers else None)
+    yield from registrations(place, clients, arrivals(place) if engine_answers else None)
 
 
 def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:

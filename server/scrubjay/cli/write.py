@@ -105,7 +105,7 @@ def _agreed(hits: list[Any], *, purge: bool) -> bool:
 def _print_forgotten(done: dict[str, Any], name: str) -> None:
     if done.get("purged"):
         gone = f"{plural(done['purged'], 'record')} deleted from the disk for good."
-        print(f"{gone} Backups and exports made before still hold it, and bring it back.")
+        print(f"{gone} Backups and exports made before still hold it, and may bring it back.")
         for path in done.get("files", []):
             again = "the next `index` of its folder reads it again"
             print(f"{visible(path)} is still there: {again}, unless you delete it or a .gitignore names it.")

@@ -1,12 +1,18 @@
-"""What bodies of several families have in common: their spelling, texts of documents, fields of forms."""
+"""What bodies of several families have in common: spelling, texts of documents, fields of forms, files."""
 
+import asyncio
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from fastapi import UploadFile
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from scrubjay.engine.verbs.documents import document_in
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
 from scrubjay.models.fields import Text
+from scrubjay.models.requests import DocumentText
+from scrubjay.reading import MAX_FILE
 
 LONGEST_TEXT = 10_000_000  # characters of one document
 
@@ -63,3 +69,15 @@ def url_of(content: str) -> str | None:
     """Return the address that a document consists of, None for all other texts."""
     text = content.strip()
     return text if text.startswith(("http://", "https://")) and len(text.split()) == 1 else None
+
+
+async def read_upload(
+    file: UploadFile, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
+) -> DocumentText:
+    """Read an uploaded file as the text of a document with these values; see `document_in`.
+
+    Raises:
+        InputError: it cannot be read, and not `may_fail`.
+    """
+    data, name = await file.read(MAX_FILE + 1), file.filename or "file"
+    return await asyncio.to_thread(document_in, data, name, scope, values, may_fail=may_fail)

@@ -106,7 +106,7 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
         return [record]
     facts = await facts_with_text(store, scope, {content_hash(request.content or "")})
     current = [fact for fact in facts if fact.forgotten_at is None]
-    # What is to leave the disk leaves it with every copy, those that were forgotten before too.
+    # A purge takes the copies that were forgotten before, too; without one they only say that they were.
     found: list[AnyRecord] = [*(facts if request.purge or not current else current)]
     if not found:
         problem = f"No fact of the scope {scope!r} says exactly that."

@@ -43,7 +43,7 @@ _WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
 _DATE_BEGINS = (
     rf"(?:{_MONTH_NAME}\.? \d|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}|\d{{4}}-\d|\d{{1,2}}[/.]\d)"
 )
-_DAY_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
+_DAY_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
 _WEEKDAY_BESIDE = re.compile(
     rf"(?<![\w-]){_DAY_NAME},? (?:the )?(?={_DATE_BEGINS})| \((?:a )?{_DAY_NAME}\)", re.IGNORECASE
 )

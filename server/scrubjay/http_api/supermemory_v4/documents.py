@@ -12,14 +12,13 @@ from pydantic import ValidationError
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import url_of
+from scrubjay.http_api.bodies import read_upload, url_of
 from scrubjay.http_api.context import SOURCE, Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v4 import document_bodies as bodies
 from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import MOST_PER_PAGE, PER_PAGE
 from scrubjay.http_api.supermemory_v4.document_bodies import memory_entry, shown
-from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.models.requests import DocumentText, ForgetRecords, about

@@ -10,14 +10,22 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from scrubjay.engine.verbs.documents import DocumentState
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.bodies import Background, Content, Dreaming, TaskType, flat, none_if_empty, url_of
+from scrubjay.http_api.bodies import (
+    Background,
+    Content,
+    Dreaming,
+    TaskType,
+    flat,
+    none_if_empty,
+    read_upload,
+    url_of,
+)
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory_v5.answers import ANSWERS
 from scrubjay.http_api.supermemory_v5.bodies import LONGEST_ID, Body, GivenId, parse_include
 from scrubjay.http_api.supermemory_v5.context import DocumentId, NamespaceContext, Reading, Writing
 from scrubjay.http_api.supermemory_v5.memories import as_memory
-from scrubjay.http_api.uploads import read_upload
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, ForgetRecords, about
