@@ -55,11 +55,7 @@ def run(registered, event_name, stdin, stdout, env, read):
 
 def _call(home, event, env):
     policy = _policy(home)
-    hidden = (
-        any(capture.is_excluded(policy, place) for place in _spellings(event.cwd, event.project_dir))
-        if policy.excluded
-        else False
-    )
+    hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
     named = env.get("SCRUBJAY_SCOPE", "")
     plain = (
         0 < len(named) <= 100
@@ -82,9 +78,9 @@ def _call(home, event, env):
 
 
 def _policy(home):
-    """The user's policy, with excluded folders as they are spelled and as the disk spells them."""
+    """The user's policy; the default where there is none."""
     try:
-        policy = capture.policy(capture.read(home))
+        return capture.policy(capture.read(home))
     except FileNotFoundError:
         return capture.DEFAULT
     except (OSError, ValueError) as error:
@@ -92,7 +88,6 @@ def _policy(home):
             f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay "
             "config`."
         ) from None
-    return policy._replace(excluded=_spellings(*policy.excluded))
 
 
 def _load_patterns(home):
@@ -111,11 +106,6 @@ def _keep_patterns(home):
         spool.durable_write(home, home.patterns, patterns.dump())
     except OSError:  # a full disk, or no file there
         return  # the next hook tries again
-
-
-def _spellings(*folders):
-    """Each folder as it is written and with its links followed."""
-    return tuple(folders) + tuple(os.path.realpath(folder) for folder in folders)
 
 
 def _payload(stdin):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.capture import MAX_TEXT, cut, should_record, storable
+from scrubjay.home.capture import MAX_TEXT, cut, is_excluded, should_record, storable
 from scrubjay.home.files import last_lines
 from scrubjay.hooks import engine_line, hosts, prompts
 from scrubjay.text import transcripts
@@ -29,8 +29,10 @@ def prompt_submitted(call):
     by_user = hosts.is_from_user(event)
     text, redacted = _clean(event.prompt) if by_user else (None, 0)
     opens = event.opens == "prompt" and prompts.is_new(call.home, event.session_id)
-    if call.records and (event.prompt or says_prompt):
-        prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
+    if event.prompt or says_prompt:
+        # Of what may not be recorded the time alone is kept, so that its answer is not recorded either.
+        kept = (text, redacted) if call.records else (None, 0)
+        prompts.save(call.home, event.session_id, event.prompt_id, *kept, call.now_ns)
     if opens and call.inject != "off":
         return _opening(call)
     if call.inject != "prompt" or not text:
@@ -40,9 +42,12 @@ def prompt_submitted(call):
 
 def answered(call):
     """Record the turn: the saved prompts and their answer, under a key that a repetition shares."""
-    if not call.records:
-        return ""
     event = call.event
+    if not call.records:
+        pair = prompts.pair(call.home, event.session_id, event.prompt_id)
+        if pair and pair.user is None:
+            prompts.mark_answered(call.home, event.session_id, pair)
+        return ""
     pair = prompts.pair(call.home, event.session_id, event.prompt_id)
     if event.prompt and hosts.is_from_user(event):  # Gemini CLI says both at the end
         text, redacted = _clean(event.prompt)
@@ -110,7 +115,7 @@ def _record_ended(call, waiting):
     texts = [prompt.user or "" for prompt in waiting]
     ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0])
     for place, (prompt, turn) in enumerate(zip(waiting, ended)):
-        if turn is None:
+        if turn is None or prompt.user is None or is_excluded(call.policy, *turn["folders"]):
             continue
         own = prompt._replace(key=turn["prompt_id"] or turn["uuid"] or prompt.key)
         fields, redacted = _fields(turn)

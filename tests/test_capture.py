@@ -65,6 +65,16 @@ def test_an_excluded_folder_excludes_what_lies_under_it_and_nothing_beside_it() 
     assert not is_excluded(chosen, "/home/jay/secrets")
     assert not is_excluded(chosen, "/home/jay")
     assert is_excluded(policy({"excluded": ["/"]}), "/anything")
+    assert is_excluded(chosen, "/home/jay", "/home/jay/secret")
+
+
+def test_an_excluded_folder_is_known_by_its_link_and_by_its_place(tmp_path: Path) -> None:
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "secret")
+    for excluded in ("secret", "link"):
+        chosen = policy({"excluded": [str(tmp_path / excluded)]})
+        assert is_excluded(chosen, str(tmp_path / "secret" / "deep"))
+        assert is_excluded(chosen, str(tmp_path / "link"))
 
 
 @pytest.mark.parametrize(

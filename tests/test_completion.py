@@ -261,6 +261,22 @@ async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afte
     assert [turn.prompt_id for turn in await settled(core)] == ["p1"]
 
 
+async def test_what_was_said_in_an_excluded_folder_is_not_fetched_afterwards(core: Core, tmp_path: Path):
+    inside = str(tmp_path / "clients" / "acme")
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u0", "Look at what the client wrote", promptId="p0", cwd=inside),
+        line("assistant", "a0", [{"type": "text", "text": "They want to merge."}], cwd=inside),
+        line("user", "u1", "Now go to the client's folder", promptId="p1", cwd=str(tmp_path)),
+        line("assistant", "a1", [{"type": "text", "text": "They want to sell."}], cwd=inside),
+        line("user", "u2", "Back to our own code", promptId="p2", cwd=str(tmp_path)),
+        line("assistant", "a2", [{"type": "text", "text": "Here we are again."}], cwd=str(tmp_path)),
+    )
+    core.settings = Settings(excluded=(str(tmp_path / "clients"),))
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    assert [turn.prompt_id for turn in await settled(core)] == ["p2"]
+
+
 async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(
     core: Core, tmp_path: Path
 ):

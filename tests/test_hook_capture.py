@@ -342,8 +342,45 @@ def test_what_the_user_does_not_want_recorded_leaves_no_trace(host: Host, values
         host.stop("Renamed to advance().", prompt_id="p1", cwd=str(cwd))
         host.fire("session_start", source="startup", cwd=str(cwd))
     assert host.turns() == []
-    assert os.listdir(host.home.prompts) == []
     assert spool.requests(host.home) == []
+    written = b"".join(path.read_bytes() for path in Path(host.home.root).rglob("*") if path.is_file())
+    assert b"Rename" not in written
+    assert b"Renamed" not in written
+
+
+@pytest.mark.parametrize("values", [{"paused": True}, {"capture": "off"}, {"excluded": ["PROJECT"]}])
+@pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
+def test_an_answer_to_a_prompt_that_was_not_to_be_recorded_is_not_recorded_either(
+    host: Host, values: dict, ids: tuple
+) -> None:
+    """The pause is over, or the host went elsewhere, before the answer is there."""
+    host.policy(**json.loads(json.dumps(values).replace("PROJECT", str(host.project))))
+    host.prompt("Look at what the client wrote", prompt_id=ids[0])
+    host.policy()
+    host.stop("They want to merge.", prompt_id=ids[0])
+    host.prompt("Rename tick() please", prompt_id=ids[1])
+    host.stop("Renamed to advance().", prompt_id=ids[1])
+    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", "Renamed to advance().")]
+
+
+@pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
+def test_a_prompt_that_was_not_to_be_recorded_and_was_interrupted_is_no_part_of_the_next(
+    host: Host, ids: tuple
+) -> None:
+    named = [{"promptId": each} if each else {} for each in ids]
+    path = transcript(
+        host,
+        ("user", "Look at what the client wrote", named[0]),
+        ("assistant", said("They want to merge."), {}),
+        ("user", "[Request interrupted by user]", {}),
+        ("user", "Rename tick() please", named[1]),
+    )
+    host.policy(paused=True)
+    host.prompt("Look at what the client wrote", prompt_id=ids[0], transcript_path=path)
+    host.policy()
+    host.prompt("Rename tick() please", prompt_id=ids[1], transcript_path=path)
+    host.stop("Renamed to advance().", prompt_id=ids[1], transcript_path=path)
+    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", "Renamed to advance().")]
 
 
 def test_an_excluded_project_stays_excluded_through_a_link_and_after_cd(host: Host, tmp_path: Path) -> None:

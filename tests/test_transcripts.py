@@ -83,6 +83,7 @@ def test_a_turn_is_a_prompt_and_everything_answered_to_it() -> None:
         "complete": True,
         "interrupted": False,
         "failed": False,
+        "folders": {},
     }
     assert (second["prompts"], second["assistant"], second["tools"]) == (["And the tests?"], "They pass.", [])
 

@@ -455,7 +455,7 @@ def round_trip(place: Place, clients: Clients) -> Findings:
     if policy.paused or policy.capture == "off":
         yield note("round trip", "Not made, because capture is switched off.")
         return
-    if any(capture.is_excluded(policy, os.path.realpath(folder)) for folder in (place.cwd, place.root)):
+    if capture.is_excluded(policy, place.cwd, place.root):
         says = "Not made here, because this folder is excluded."
         yield note("round trip", says, "Run the doctor in another folder.")
         return

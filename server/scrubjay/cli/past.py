@@ -274,7 +274,7 @@ class _Importer:
     def _scope_of(self, folder: str | None, nowhere: str) -> tuple[str | None, str | None]:
         """The scope of a project, else why it has none; `nowhere` is that of what belongs to no known one."""
         if folder and os.path.isabs(folder):
-            if any(capture.is_excluded(self._policy, each) for each in (folder, os.path.realpath(folder))):
+            if capture.is_excluded(self._policy, folder):
                 return None, "the folder is excluded"
             if self._scope is None:
                 scope = scope_of(self._place.home, folder)
@@ -306,12 +306,12 @@ def _named(names: str, path: str | None) -> list[History]:
 
 
 def _policy(home: Home) -> capture.Policy:
-    """The user's policy, its excluded folders as they are spelled and with their links followed."""
+    """The user's policy, which must allow capture."""
     policy = capture.policy(capture_view(load(home.config)))
     if policy.paused or policy.capture == "off":
         how = "scrubjay config paused false" if policy.paused else "scrubjay config capture all"
         raise InputError(f"Capture is switched off, so nothing is imported. `{how}` switches it on.")
-    return policy._replace(excluded=(*policy.excluded, *map(os.path.realpath, policy.excluded)))
+    return policy
 
 
 def _since(said: str | None) -> datetime | None:

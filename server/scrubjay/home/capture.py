@@ -15,7 +15,7 @@ from scrubjay.home.kept import copy_of
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from scrubjay.home.paths import Home
@@ -98,11 +98,14 @@ def injection(value: Any) -> Any:
     return ("prompt" if value else "off") if isinstance(value, bool) else value
 
 
-def is_excluded(policy: Policy, folder: str) -> bool:
-    """Tell whether a folder is an excluded one or lies under one. The caller resolves links."""
-    folder = os.path.normcase(os.path.normpath(folder))
-    for excluded in map(os.path.normcase, policy.excluded):
-        if folder == excluded or folder.startswith(excluded.rstrip(os.sep) + os.sep):
+def is_excluded(policy: Policy, *folders: str) -> bool:
+    """Tell whether one of these folders is an excluded one or lies under one, as spelled or by its links."""
+    if not policy.excluded:
+        return False
+    spelled = [os.path.normcase(os.path.normpath(place)) for place in _spellings(folders)]
+    for excluded in map(os.path.normcase, _spellings(policy.excluded)):
+        under = excluded.rstrip(os.sep) + os.sep
+        if any(place == excluded or place.startswith(under) for place in spelled):
             return True
     return False
 
@@ -165,6 +168,13 @@ def unanswered(turns: int) -> str:
     """
     noun = "turn" if turns == 1 else "turns"
     return f"{turns:,} {noun} stored without the answer: the host's transcript has none (yet)"
+
+
+def _spellings(folders: Iterable[str]) -> Iterator[str]:
+    """Each folder as it is written and with its links followed."""
+    for folder in folders:
+        yield folder
+        yield os.path.realpath(folder)
 
 
 def _values(path: str) -> dict[str, Any]:

@@ -84,8 +84,8 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
         user said first, then what they added while the assistant was at it), `assistant` (all its texts, a
         blank line between), `tools`, `files` and `commands` (each once; first lines of shell commands, the
         user's before the prompt among them), `started_at` (as written, ISO 8601, or None), `complete` (the
-        assistant had the last word), `interrupted` (by the user) and `failed` (the service did). Texts are
-        raw: the caller redacts them.
+        assistant had the last word), `interrupted` (by the user), `failed` (the service did), and `folders`
+        (where it was said, as keys, as far as the host tells). Texts are raw: the caller redacts them.
     """
     all_turns: list[Fields] = []
     open_turn: Fields | None = None
@@ -95,6 +95,7 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
         if kind == "assistant":
             if open_turn:
                 _add_answer(open_turn, entry)
+                _add_folder(open_turn, entry)
             continue
         texts, results = _texts(entry)
         if open_turn and any(text in _INTERRUPTED for text in (*texts, *results)):
@@ -114,6 +115,8 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
                 add_command(open_turn, line)
             typed = []
             all_turns.append(open_turn)
+        if open_turn:
+            _add_folder(open_turn, entry)
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     return [turn for turn in all_turns if turn["assistant"] or not _is_command(turn)]
@@ -356,7 +359,7 @@ def _is_command(turn: Fields) -> bool:
 def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at: Any) -> Fields:
     """Return a turn that begins with a prompt; an id or a time that is no text becomes None."""
     turn: Fields = {"prompts": [prompt], "assistant": [], "tools": [], "files": [], "commands": []}
-    turn.update(complete=False, interrupted=False, failed=False)
+    turn.update(complete=False, interrupted=False, failed=False, folders={})
     for name, value in (("prompt_id", prompt_id), ("session_id", session_id), ("uuid", uuid)):
         turn[name] = value if isinstance(value, str) and value.strip() else None
     turn["started_at"] = started_at if isinstance(started_at, str) else None
@@ -384,6 +387,12 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
             if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):
                 add_command(turn, inputs["command"])
             turn["complete"] = False
+
+
+def _add_folder(turn: Fields, entry: Fields) -> None:
+    folder = entry.get("cwd")
+    if isinstance(folder, str):
+        turn["folders"][folder] = None
 
 
 def add_command(turn: Fields, command: str) -> None:

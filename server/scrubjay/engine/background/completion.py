@@ -133,6 +133,7 @@ class Completion:
             if (
                 turn["session_id"] not in (None, session)
                 or _before(turn["started_at"], since)
+                or capture.is_excluded(policy, *turn["folders"])
                 or not capture.should_record(fields.get("user"), fields.get("assistant"), policy)
             ):
                 continue
