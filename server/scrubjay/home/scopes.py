@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 USER_SCOPE = "user"  # what is true of the person everywhere
 EVERY_SCOPE = "*"
 SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the one rule for what a scope may be called; tags follow it too
-NOWHERE = "/ and your home folder itself are no project."
+NOWHERE = "/, your home folder itself and a folder that is gone are no project."
 LOCK_WAIT_S = 0.25  # a hook waits no longer than this; the holder needs about a millisecond
 
 _REPO, _DIR = _KINDS = ("repo_", "dir_")  # how the names of scopes begin that nobody chose
