@@ -1646,25 +1646,25 @@ def redact(text: str) -> tuple[str, int]:
 
 
 def _once(text: str) -> tuple[str, int]:
-    count, folded = 0, text.lower()
+    count, folded = 0, _folded(text)
     if "<private" in folded:
         text, count = _without_private(text)
-        folded = text.lower()
+        folded = _folded(text)
     if "private key" in folded or "static key" in folded:
         text, more = _without_key_blocks(text)
-        count += more
+        count, folded = count + more, _folded(text)
     long = " ".join(_pattern(_LONG_WORD).findall(" ".join(word for word in text.split() if len(word) >= 16)))
     for rule in _TOKENS:
         if any(literal in long for literal in rule.literals) and _pattern(rule.pattern).search(long):
-            text, more = _replace(rule, text)
-            count += more
+            text, more = _replace(rule, text, text)
+            count, folded = count + more, _folded(text) if more else folded
     lacks = {needs for needs in _NEEDS if needs not in folded}
     for rule in _LINES:
         if rule.needs not in lacks and any(
             literal in (folded if literal.islower() else text) for literal in rule.literals
         ):
-            text, more = _replace(rule, text)
-            count += more
+            text, more = _replace(rule, text, folded)
+            count, folded = count + more, _folded(text) if more else folded
     text, more = _without_values(text)
     count += more
     text, more = _without_codes(text)
@@ -1676,7 +1676,8 @@ def _once(text: str) -> tuple[str, int]:
     return text, count + more + left
 
 
-def _replace(rule: _Rule, text: str) -> tuple[str, int]:
+def _replace(rule: _Rule, text: str, folded: str) -> tuple[str, int]:
+    """Replace what a rule finds; `folded` is where its literals in lower case are searched."""
     count = 0
 
     def placeholder(match: re.Match[str]) -> str:
@@ -1698,18 +1699,26 @@ def _replace(rule: _Rule, text: str) -> tuple[str, int]:
         return pattern.sub(placeholder, text), count
     parts: list[str] = []
     end = 0
-    for match in _matches(pattern, text):
+    where = [(literal, folded if literal.islower() else text) for literal in rule.literals]
+    for match in _matches(pattern, text, where):
         parts += text[end : match.start()], placeholder(match)
         end = match.end()
     return "".join(parts) + text[end:], count
 
 
-def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Find what `finditer` finds, in windows: it lets no other thread run until it has found something."""
+def _matches(
+    pattern: re.Pattern[str], text: str, literals: Sequence[tuple[str, str]]
+) -> Iterator[re.Match[str]]:
+    """Find what `finditer` finds, in windows: it lets no other thread run until it has found something.
+
+    A window without any of the literals, each with the text to search it in, is passed over.
+    """
     end = 0
     while end < len(text):
         start, end = end, end + _WINDOW
         edge = end + _BEYOND
+        if not any(where.find(literal, start, edge) >= 0 for literal, where in literals):
+            continue
         for match in pattern.finditer(text, start, edge):
             if match.start() >= end:
                 break
