@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import namedtuple
+from collections import Counter, namedtuple
 from itertools import accumulate
 
 from scrubjay.text.patterns import pattern as _pattern
@@ -52,6 +52,7 @@ _PUBLIC_FORM = (  # what says itself that it is a version, a date, a digest, a p
     r"\d{4}-\d\d-\d\d|(?:[0-9A-F]{16}|[0-9A-F]{40})\Z"
     r"|(?:(?:hmac-)?sha\d{1,3}|md5|h1)[:=-]|AAAA(?:[BC]3Nza|E2Vj|[GI][nk])|UGFzc3dvcmQ6|age1[a-z0-9]{40,}\Z|"
     r"(?:pk|phc|pub\w{0,5})[._-]|_[ZR][A-Z0-9]|(?:RW[A-Za-z0-9+/]{54}|Ag[A-C][A-Za-z0-9+/]{90,}={0,2})\Z"
+    r"|B[A-Za-z0-9_-]{86}\Z|h[0-9a-f]{16}\Z"  # a point of a curve, a symbol of Rust
     r"|(?:Qm[A-Za-z0-9]{44}|baf[ky][a-z2-7]{50,60}|(?:AC|AP|CA|CL|CN|CR|FX|GB|MG|MM|NO|PN|QU|RE|SI|SM|TR|US|"
     r"VA|WK)[0-9a-f]{32})\Z|0x[0-9A-Fa-f]{1,16}U?L{0,2}\Z|(?i:.*abcdefgh)"
 )
@@ -245,10 +246,12 @@ def _assigned(key: str, before: str, match: re.Match[str]) -> bool:
     if _pattern(r"(?i)(?:totp|otp|mfa|pin)\Z").match(key) and value.isdigit():
         return 4 <= len(value) <= 8
     compared = bare and sign and sign.startswith(("==", "!"))
+    address = _pattern(r"[a-z][\w.+-]{0,60}@[a-z][\w-]{0,60}(?:\.[a-z]{2,20}){1,3}\Z").match(value)
     named = sign == ":" and before.endswith(":")  # arn:aws:...:secret:name
     if (
         compared
         or named
+        or address
         or (bare and _pattern(_NAME_OF_SECRET).match(value[value.rfind(".") + 1 :]) and "." in value)
         or (bare and _refers(match))
         or "!Ref" in match.group()
@@ -304,7 +307,7 @@ def _beside(key: str, before: str, match: re.Match[str]) -> bool:
         made_up = _made_up(value) or _short(value) or _jumbled(value) or _gibberish(value)
         return made_up and not (_stands_in(value) or _pattern(_REFERENCE).match(value) or _called(match))
     bare = "bare" in match.re.groupindex and match["bare"]
-    if (bare and _called(match)) or _pattern(r"[A-Za-z_]{2,40}=[\w\"'$]").match(value):
+    if (bare and _called(match)) or _pattern(r"[A-Za-z_]{1,40}=[\w\"'$]").match(value):
         return False  # an argument
     start = match.start(_group(match))
     if _pattern(r"(?i)digest=\"[^\"\n]{3,12}\">\s{0,9}\Z").search(match.string[max(0, start - 40) : start]):
@@ -592,6 +595,7 @@ _TOKENS = (
     _token("npm-token", "npm_", r"[A-Za-z0-9]{30,}"),
     _token("pypi-token", "pypi-", _URL + "{40,}"),
     _token("rubygems-token", "rubygems_", r"[0-9a-f]{40,}"),
+    _token("woocommerce-key", "ck_ cs_", r"[0-9a-f]{40}"),
     _token("crates-token", "cio", r"[A-Za-z0-9]{32}", _random),
     _token("nuget-key", "oy2", r"[a-z0-9]{43}"),
     _token("clojars-token", "CLOJARS_", r"[0-9a-f]{60}"),
@@ -1274,7 +1278,8 @@ _LINES = (
     _rule(  # what stands beside a key that is known
         "api-key",
         "key]",
-        r"\[redacted:[a-z-]{1,40}key\][\"'`,;:/ \t]{1,6}(?:\w{3,20}[ :=]{1,3})?[\"']?"
+        r"\[redacted:[a-z-]{1,40}key\][\"'`,;:/ \t]{1,6}(?:\d{4}-\d\d-\d\dT[\w:.+-]{8,24}[ \t]{1,6}"
+        r"|\w{3,20}[ :=]{1,3})?[\"']?"
         r"(?P<secret>[A-Za-z0-9+/=_-]{20,100})(?![\w+/=-])",
         lambda match: _opaque(match.group("secret")),
     ),
@@ -1350,6 +1355,28 @@ _LINES = (
         r"from_slice)\("
         r"(?:[\"'][\w-]{1,20}[\"'],[ \t]?|[\w.]{1,40}(?:\(|,[ \t]?))?b?[\"'](?P<secret>[^\s\"']{8,})[\"']",
         _chosen,
+    ),
+    _rule(
+        "cookie",
+        "sess|sid",
+        r"(?i)(?<![a-z])(?:phpsessid|jsessionid|connect\.sid|asp\.net_sessionid|[a-z]+[_-]session|session(?:[_-]?id)?|sid)="
+        r"(?P<secret>[\w%.+/-]{16,})(?=[;\"'\s]|\Z)",
+        lambda match: _random(match) and not _stands_in(match["secret"]),
+    ),
+    _rule("password", "wifi:", r"(?i)wifi:(?:[a-z]:[^;\n]{0,64};){0,4}p:(?P<secret>[^;\s]{4,64});"),
+    _rule("calendar", "/private-", r"/private-(?P<secret>[0-9a-f]{32})(?=/)"),
+    _rule(
+        "totp-seed",
+        "authenticator|setup key|two-factor|2fa",
+        r"(?i)(?:authenticator|setup key|two-factor|2fa)[^\n:]{0,40}:[ \t]{1,2}"
+        r"(?-i:(?P<secret>[A-Z2-7]{16,64}))(?![A-Za-z0-9])",
+    ),
+    _rule("password", " as the", r"(?i)(?<![\w.-])(?P<secret>\d{4,8}) as the (?:\w{3,12} ){0,2}code\b"),
+    _rule(  # that whole lists of passwords begin with
+        "password",
+        "toor|letmein|trustno1|hunter2|qwerty|iloveyou",
+        r"(?i)(?:pass(?:word|wd|phrase|code)?|pw|login|root)\b[^\n]{0,40}?(?<![\w./-])"
+        r"(?P<secret>toor|letmein\d{0,4}|trustno1|hunter2|qwerty\d{0,4}|iloveyou\d{0,4})(?![\w/-])",
     ),
     _rule(
         "cookie",
@@ -1472,6 +1499,7 @@ _PUBLIC = (  # what a key is that is none
 _NO_SECRET = (  # a token that is a place in a list or marks a repetition, and what is public
     r"(?i)(?:next|page|continuation|sync|cursor|delta|resume|request|change|idempotency|dkim)[ _-]?tokens?\Z"
     r"|publi(?:c|sh\w*)[\w-]*\Z|(?i:hashed|sealed)[ _-]?\w+\Z"
+    r"|(?:checksum|digest|sha\d{1,3}|hash)[/_.-]\w+\Z|(?:verify|validate|check|parse|decode|introspect)[_-]\w+\Z"
 )
 _ABROAD = (  # what a password is called in other languages
     *(
@@ -1519,7 +1547,7 @@ _CUT_OFF = _WORD_OF_VALUE + "{100}"
 _ABOUT_PARTS = (  # what makes the name of a secret a word about secrets
     r"(?:polic|less|len|min|max|rule|strength|field|reset|hash|digest|count|budget|limit|type|usage|cost|"
     r"expir"
-    r"|lifetime|ttl|ids?\b|size|name|version|manager|store|scan|rotation|format|header|bucket|program"
+    r"|lifetime|ttl|ids?\b|accessor|rotator|size|name|version|manager|store|scan|rotation|format|header|bucket|program"
     r"|endpoint|ur[il]|service|file|path|column|table|prefix|ref|class|algo|method|mode|alias|pattern|regex"
     r"|valid|enabled|required|status|state|page|host|port|user|pair|map|set|list|s\b|encr|chang|creat|updat"
     r"|question|at\b|on\b|date|time|min|sec|back|command|last|attempt|hint|stdin|audien|issue|realm|scope|"
@@ -1638,10 +1666,11 @@ def redact(text: str) -> tuple[str, int]:
     """
     count = 0
     for _ in range(MAX_PASSES):
-        text, more = _once(text)
-        count += more
+        left, more = _once(text)
         if not more:
             break
+        text, again = _without_repeated(text, left)
+        count += more + again
     return text, count
 
 
@@ -1676,6 +1705,28 @@ def _once(text: str) -> tuple[str, int]:
     return text, count + more + left
 
 
+def _without_repeated(before: str, after: str) -> tuple[str, int]:
+    """Replace what was taken out at one place and stands at another, where nothing announces it."""
+    known = {
+        word.group()
+        for word in _numbered_words(after)
+        if len(word.group()) >= 8 and (_is_likely(word.group()) or _opaque(word.group()))
+    }
+    if not known:
+        return after, 0
+    if "<private" in before.lower():
+        before = _without_private(before)[0]  # what is private need not be secret
+    times = Counter(word.group() for word in _numbered_words(before) if word.group() in known)
+    times.subtract(word.group() for word in _numbered_words(after) if word.group() in known)
+    parts: list[str] = []
+    count = end = 0
+    for word in _numbered_words(after):
+        if times[word.group()] > 0:
+            parts.append(f"{after[end : word.start()]}[redacted:secret]")
+            count, end = count + 1, word.end()
+    return "".join(parts) + after[end:], count
+
+
 def _replace(rule: _Rule, text: str, folded: str) -> tuple[str, int]:
     """Replace what a rule finds; `folded` is where its literals in lower case are searched."""
     count = 0
@@ -1687,8 +1738,8 @@ def _replace(rule: _Rule, text: str, folded: str) -> tuple[str, int]:
         name = "secret" if "secret" in match.re.groupindex else 0
         value = match.group(name)
         done = "[redacted:" in match.string[max(0, match.start(name) - 10) : match.end(name)]
-        if done or value[-12:].lower() == "x" * 12:
-            return match.group()  # done before, or the form of a token rather than one
+        if done or value[-12:].lower() == "x" * 12 or value.endswith("EXAMPLE"):
+            return match.group()  # done before, or the form of a token or a published example rather than one
         count += 1
         before = match.string[match.start() : match.start(name)]
         after = match.string[match.end(name) : match.end()]
@@ -1807,9 +1858,9 @@ _PARENT = (  # of lines that are secrets, or that name them
     r"(?: (?:for|of) [^\n:=]{1,80})?(?: (?:are|is|were)(?: now)?)?[ \t]?[:=][ \t]?[|>{\[]?-?\Z"
 )
 _PROMPTED = (  # a command that shows a secret
-    r"(?i)[ \t]*(?:[\w@:~.-]{0,40} ?[$\u276f]|[\w@:~.-]{1,40}[%#>]) (?!git|docker|kubectl get pods"
+    r"(?i)[ \t]*(?:[\w@:~.-]{0,40} ?[$\u276f]|[\w@:~.-]{1,40}[%#>]|>) (?!git|docker|kubectl get pods"
     r"|ls|sha|md5|grep|rg|find|cd|gpg|ssh-add|openssl dgst|[^\n]*(?:list|describe|keyid))[^\n]{0,200}"
-    r"(?:pass|secret|token|credential|genkey|genpsk|pwgen|openssl rand|mkpasswd|apg|\bkey)"
+    r"(?:pass|secret|token|credential|genkey|genpsk|pwgen|openssl rand|mkpasswd|apg|\bkey|\bauth\.)"
 )
 _BASE64_VALUE = r"(?:[A-Za-z0-9+/]{4}){2,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"
 _PASSWORDS = r"(?i)(?:passw(?:or)?ds?|credentials?)[\"'*]{0,3}[ ]?[:=]"
@@ -1819,7 +1870,7 @@ _CHILD = (
 )
 
 
-_CODE = r"(?:(?=[a-z-]*\d)[a-z0-9]{4,6}-[a-z0-9]{4,6}|\d{4,8})"
+_CODE = r"(?:(?=[a-z-]*\d)[a-z0-9]{4,6}-[a-z0-9]{4,6}|\d{4,10})"
 _CODES = (
     r"(?:(?<![a-z])(?:pins?|otp|puk|2fa|mfa)|(?<=pass)code|(?:(?<=backup )|(?<=recovery )|(?<=security )"
     r"|(?<=time )|(?<=2fa )|(?<=otp )|(?<=mfa )|(?<=sms )|(?<=unlock )|(?<=access )|(?<=entry )|(?<=door )"
@@ -2005,7 +2056,10 @@ def _of_parent(child: re.Match[str], manifest: bool, prompted: bool, passwords: 
         prompted
         and not name
         and len(value) >= 8
-        and (("/" not in value and _is_password(value)) or _pattern(r"[A-Za-z0-9+/]{43}=\Z").match(value))
+        and (
+            ("/" not in value and (_is_password(value) or _jumbled(value)))
+            or _pattern(r"[A-Za-z0-9+/]{43}=\Z").match(value)
+        )
     )
     if base64 or grouped or shown:
         return True
@@ -2063,11 +2117,12 @@ _HARMLESS = (  # what else a hexadecimal or random word may be: the nearest name
     r"|kid|uuid|guid|sid|thumbprint|identifier|p256dh|(?:next|page|continuation|sync|cursor"
     r"|delta)[ _-]?(?:page)?[ _-]?token|serial(?:[ _-]?number)?|object|wallet|accessor|name|h1"
     r"|pub[_-]?key\w{0,4}|recv-keys?|peer|idempotency[_-]key)(?<![a-z][a-z](?:id|iv|tx))(?: (?:is|was|of|at"
-    r"|in))?[\s\"'`:=#(@/.,*|-]{0,6}|0x)\Z"
+    r"|in))?[\s\"'`:=#(@/.,*|-]{0,20}|0x)\Z"
 )
 _DIGESTED = (
     r"commit|refs/|stash@|sha-?\d|digest|checksum|revision|fingerprint|\bgit |publi(?:c|sh)|message-id"
-    r"|[\"']jti|[\"']s[iu][db]|address|contract|program|mint\b|enc\[|\brsa |\bgpg|sum\b|dgst|[\"']kty"
+    r"|\[\$latest\]|data:(?:image|font)/|[\"']jti|[\"']s[iu][db]|address|contract|program"
+    r"|mint\b|enc\[|\brsa |\bgpg|sum\b|dgst|[\"']kty"
 )
 _IDENTIFIED = r"[a-z](?:Id|ID|UUID|Sha256|Hash|Version|Digest)[\"']?[=:][ ]?[\"']?\Z"
 _EDGES = " \t\n\r\f\v\u00a0\u3000\"'`()<>[]{},;:=|/“”\u2018\u2019„«»「」『』\uff0c。\uff1a、"  # of a word
