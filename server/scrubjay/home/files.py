@@ -11,7 +11,7 @@ import os
 import stat
 import sys
 import time
-from errno import EINVAL, ELOOP, EPERM
+from errno import EINVAL, ELOOP, EPERM, ETIMEDOUT
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one is passed over
 LONGEST_FILE = 64 * 1024 * 1024  # bytes, of a home's own files: 300,000 scopes
+_FAR = 1 << 30  # Windows locks are mandatory: a byte far beyond the text leaves the text readable
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
@@ -115,24 +116,43 @@ def hold(path: str, seconds: float) -> int:
     Raises:
         OSError: as the disk says, or somebody else held it for so many seconds.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+    descriptor = open_lock(path)
     deadline = time.monotonic() + seconds
-    while True:
-        try:
-            if sys.platform == "win32":
-                import msvcrt
-
-                msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-            else:
-                import fcntl
-
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return descriptor
-        except OSError:
+    try:
+        while not try_lock(descriptor):
             if time.monotonic() > deadline:
-                os.close(descriptor)
-                raise
+                raise TimeoutError(ETIMEDOUT, "another process holds the lock", path)
             time.sleep(0.005)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def open_lock(path: str) -> int:
+    """Open a file to be locked, made if it is not there, and return its descriptor."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file until it is closed; False if another process, or another opening, holds it.
+
+    Raises:
+        OSError: the filesystem has no locks.
+    """
+    try:
+        if sys.platform == "win32":  # pragma: no cover
+            import msvcrt
+
+            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
 
 
 def sync_folder(folder: str) -> None:

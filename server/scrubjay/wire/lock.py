@@ -6,18 +6,11 @@ A lock dies with its process, so no lock ever goes stale and none is ever broken
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from scrubjay.errors import EngineError, HomeError
-from scrubjay.home.files import clear_way
+from scrubjay.home.files import clear_way, open_lock, try_lock
 
-if sys.platform == "win32":  # pragma: no cover
-    import msvcrt
-else:
-    import fcntl
-
-_WINDOWS_OFFSET = 1 << 30  # Windows locks are mandatory: a byte far beyond the text leaves the text readable
 _PAUSE = 0.02  # seconds between two tries
 
 
@@ -101,7 +94,7 @@ class FileLock:
         if self._fd is not None:
             return True
         try:
-            fd = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
+            fd = open_lock(self.path)
         except OSError as error:
             sentence = f"The lock file {self.path} cannot be opened: {error.strerror}."
             raise HomeError(f"{sentence} Give yourself read and write rights.") from error
@@ -121,20 +114,13 @@ def _lock(fd: int, path: str) -> bool:
         HomeError: the filesystem cannot lock; the file is closed.
     """
     try:
-        if sys.platform == "win32":  # pragma: no cover
-            os.lseek(fd, _WINDOWS_OFFSET, os.SEEK_SET)
-            msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
+        return try_lock(fd)
     except OSError as error:
         os.close(fd)
         raise HomeError(
             f"The home's filesystem cannot lock {path}: {error.strerror}. "
             "Set SCRUBJAY_HOME to a folder on a local disk."
         ) from error
-    return True
 
 
 def identity(path: str) -> list[int]:
