@@ -1738,8 +1738,8 @@ def _replace(rule: _Rule, text: str, folded: str) -> tuple[str, int]:
         name = "secret" if "secret" in match.re.groupindex else 0
         value = match.group(name)
         done = "[redacted:" in match.string[max(0, match.start(name) - 10) : match.end(name)]
-        if done or value[-12:].lower() == "x" * 12 or value.endswith("EXAMPLE"):
-            return match.group()  # done before, or the form of a token or a published example rather than one
+        if done or value[-12:].lower() == "x" * 12:
+            return match.group()  # done before, or the form of a token rather than one
         count += 1
         before = match.string[match.start() : match.start(name)]
         after = match.string[match.end(name) : match.end()]
