@@ -1358,7 +1358,7 @@ _LINES = (
     ),
     _rule(
         "cookie",
-        "sess|sid",
+        "sid=|sessionid=|session=|session_id=|session-id=",
         r"(?i)(?<![a-z])(?:phpsessid|jsessionid|connect\.sid|asp\.net_sessionid|[a-z]+[_-]session|session(?:[_-]?id)?|sid)="
         r"(?P<secret>[\w%.+/-]{16,})(?=[;\"'\s]|\Z)",
         lambda match: _random(match) and not _stands_in(match["secret"]),
