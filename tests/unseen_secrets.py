@@ -4,9 +4,9 @@
 the one, then for the other. `THIRD` and `FOURTH` were written after that, each measured what it had come to, and then served as well. A sample is a template: what stands in «» is the secret, {hex:32}
 is 32 hexadecimal digits. Values are made at run time from a seed, so that no scanner takes one for real.
 
-The fifth to the twenty-third stand as files in `unseen_secrets_texts/`, a secret in its turn, output or file after each line of
+The fifth to the twenty-fourth stand as files in `unseen_secrets_texts/`, a secret in its turn, output or file after each line of
 `%%`. Each was written after the rules had been mended by the one before, and measured before it served too; the
-eleventh and the last ten were written by somebody who had not read the rules.
+eleventh and the last eleven were written by somebody who had not read the rules.
 """
 
 from __future__ import annotations

@@ -417,6 +417,7 @@ def _stands_in(value: str) -> bool:
         or (value[0], value[-1]) in (("<", ">"), ("[", "]"), ("(", ")"))
         or len(set(folded)) <= 2  # ******, xxxxxx
         or folded.endswith(("xxxxxxxx", "...", ":"))
+        or bool(_pattern(r"[\w-]{0,12}(?:\.{3}|…|\*{3,9})[\w-]{0,8}\Z").match(value))
         or (folded[0] in ",;" and folded[-1] in "([{")
     )
 
@@ -1371,6 +1372,12 @@ _LINES = (
         r"(?i)(?:authenticator|setup key|two-factor|2fa)[^\n:]{0,40}:[ \t]{1,2}"
         r"(?-i:(?P<secret>[A-Z2-7]{16,64}))(?![A-Za-z0-9])",
     ),
+    _rule(
+        "password",
+        " -p |--password",
+        r"(?<!\S)(?:-p|--password)[ =][\"']?(?P<secret>[a-z]{4}(?:-[a-z]{4}){3})(?![\w-])",  # of Apple
+    ),
+    _rule("vault-token", "secret_id", rf"(?<![\w])secret_id[\"']?[ \t:=]{{1,24}}[\"']?(?P<secret>{_UUID})"),
     _rule("password", " as the", r"(?i)(?<![\w.-])(?P<secret>\d{4,8}) as the (?:\w{3,12} ){0,2}code\b"),
     _rule(  # that whole lists of passwords begin with
         "password",
@@ -2116,8 +2123,8 @@ _HARMLESS = (  # what else a hexadecimal or random word may be: the nearest name
     r"|nonce|iv|blob|tree|image|layer|program|mint|container|cursor|offset|file|path|branch|tag|ref|head|id"
     r"|kid|uuid|guid|sid|thumbprint|identifier|p256dh|(?:next|page|continuation|sync|cursor"
     r"|delta)[ _-]?(?:page)?[ _-]?token|serial(?:[ _-]?number)?|object|wallet|accessor|name|h1"
-    r"|pub[_-]?key\w{0,4}|recv-keys?|peer|idempotency[_-]key)(?<![a-z][a-z](?:id|iv|tx))(?: (?:is|was|of|at"
-    r"|in))?[\s\"'`:=#(@/.,*|-]{0,20}|0x)\Z"
+    r"|pub[_-]?key\w{0,4}|recv-keys?|peer|idempotency[_-]key)(?:(?<=[gu]uid)|(?<![a-z][a-z](?:id|iv|tx)))"
+    r"(?: (?:is|was|of|at|in))?[\s\"'`:=#(@/.,*|-]{0,20}|0x)\Z"
 )
 _DIGESTED = (
     r"commit|refs/|stash@|sha-?\d|digest|checksum|revision|fingerprint|\bgit |publi(?:c|sh)|message-id"
