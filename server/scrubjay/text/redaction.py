@@ -1360,8 +1360,8 @@ _LINES = (
     _rule(
         "cookie",
         "sid=|sessionid=|session=|session_id=|session-id=",
-        r"(?i)(?<![a-z])(?:phpsessid|jsessionid|connect\.sid|asp\.net_sessionid|[a-z]+[_-]session|session(?:[_-]?id)?|sid)="
-        r"(?P<secret>[\w%.+/-]{16,})(?=[;\"'\s]|\Z)",
+        r"(?i)(?<![a-z])(?:phpsessid|jsessionid|connect\.sid|asp\.net_sessionid|[a-z]+[_-]session"
+        r"|session(?:[_-]?id)?|sid)=(?P<secret>[\w%.+/-]{16,})(?=[;\"'\s]|\Z)",
         lambda match: _random(match) and not _stands_in(match["secret"]),
     ),
     _rule("password", "wifi:", r"(?i)wifi:(?:[a-z]:[^;\n]{0,64};){0,4}p:(?P<secret>[^;\s]{4,64});"),
@@ -1381,9 +1381,9 @@ _LINES = (
     _rule("password", " as the", r"(?i)(?<![\w.-])(?P<secret>\d{4,8}) as the (?:\w{3,12} ){0,2}code\b"),
     _rule(  # that whole lists of passwords begin with
         "password",
-        "toor|letmein|trustno1|hunter2|qwerty|iloveyou",
+        "toor|letmein|trustno1|hunter2|qwerty1|iloveyou",
         r"(?i)(?:pass(?:word|wd|phrase|code)?|pw|login|root)\b[^\n]{0,40}?(?<![\w./-])"
-        r"(?P<secret>toor|letmein\d{0,4}|trustno1|hunter2|qwerty\d{0,4}|iloveyou\d{0,4})(?![\w/-])",
+        r"(?P<secret>toor|letmein\d{0,4}|trustno1|hunter2|qwerty1\d{0,5}|iloveyou\d{0,4})(?![\w/-])",
     ),
     _rule(
         "cookie",
@@ -1506,7 +1506,7 @@ _PUBLIC = (  # what a key is that is none
 _NO_SECRET = (  # a token that is a place in a list or marks a repetition, and what is public
     r"(?i)(?:next|page|continuation|sync|cursor|delta|resume|request|change|idempotency|dkim)[ _-]?tokens?\Z"
     r"|publi(?:c|sh\w*)[\w-]*\Z|(?i:hashed|sealed)[ _-]?\w+\Z"
-    r"|(?:checksum|digest|sha\d{1,3}|hash)[/_.-]\w+\Z|(?:verify|validate|check|parse|decode|introspect)[_-]\w+\Z"
+    r"|(?:checksum|digest|sha\d{1,3}|hash)/\w+\Z"
 )
 _ABROAD = (  # what a password is called in other languages
     *(
@@ -1775,7 +1775,7 @@ def _matches(
     while end < len(text):
         start, end = end, end + _WINDOW
         edge = end + _BEYOND
-        if not any(where.find(literal, start, edge) >= 0 for literal, where in literals):
+        if not any(where.find(literal, max(0, start - 200), edge) >= 0 for literal, where in literals):
             continue
         for match in pattern.finditer(text, start, edge):
             if match.start() >= end:
