@@ -69,6 +69,8 @@ ASSIGNED = {
     "DB_PASSWORD=sword" + "fish": "password",
     "Server=db;Password=P@ss" + "w0rd1;Encrypt=true": "password",
     "secret: " + PASSWORD: "secret",
+    f"HASH_SECRET={PASSWORD}": "secret",
+    f"VERIFY_TOKEN={MIXED}": "token",
     f"client_secret={MIXED}": "secret",
     f"?token={MIXED}&page=2": "token",
     f'os.environ["API_KEY"] = "{MIXED}"': "api-key",
