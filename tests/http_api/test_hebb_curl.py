@@ -46,7 +46,9 @@ def curl(url: str, body: Any) -> Any:
     """What `curl -X POST URL -H "Content-Type: application/json" -d BODY` prints."""
     command = [
         "curl",
-        "-sS",
+        "-fsS",
+        "--retry",
+        "3",  # a machine with other things to do may need more than the 8 seconds of one answer
         "-X",
         "POST",
         url,
