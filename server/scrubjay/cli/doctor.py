@@ -26,7 +26,7 @@ from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
-from scrubjay.home.settings import capture_view, load
+from scrubjay.home.settings import capture_view, load, put_back
 from scrubjay.home.spool import strangers
 from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host, codex_waiting
@@ -106,13 +106,14 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
             raise EngineError(f"The engine runs, but cannot work: {facts['failure']}")
         yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
         yield from guarded("http", http, place)
-        if mend:
+        examined = client.call("examine", {})
+        if mend and examined["damage"]:
             deleted = client.call("mend", {})["deleted"]
             says = (
                 f"{plural(deleted, 'record')} that could not be read deleted; what is there is taken for all"
             )
             yield note("mended", f"{says} there is, and the index is built anew.")
-        examined = client.call("examine", {})
+            examined = client.call("examine", {})
         yield from store(facts | examined)
         if not examined["damage"]:  # which may keep them from being counted
             counts = client.call("scopes", {})
@@ -163,10 +164,14 @@ def kept(place: Place) -> Findings:
 
 
 def gone(place: Place, *, mend: bool) -> Findings:
-    """What is missing in the home, and is put back from its copy."""
+    """What is missing in the home or cannot be read, and is put back from its copy."""
     if mend:
         for path in kept_files.restore(place.home):
             yield note("mended", f"{path} was gone, and is put back from its copy.")
+        if aside := put_back(place.home):
+            yield note(
+                "mended", f"{place.home.config} is put back from its copy; what stood there is {aside}."
+            )
     for path in kept_files.missing(place.home):
         says = f"{path} is gone; what it said stays in force, by its copy {kept_files.copy_of(path)}."
         yield problem("files", says, "`scrubjay doctor --mend` puts it back; remove the copy to begin anew.")

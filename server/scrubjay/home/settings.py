@@ -20,7 +20,7 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
 from scrubjay.home.files import clear_way, hold, read_whole
-from scrubjay.home.kept import read_kept, write_copy
+from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
 _LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml
@@ -344,10 +344,9 @@ def _read(path: str) -> str:
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:
-        remedy = "save it as UTF-8, or empty it to get the defaults"
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}); {remedy}.") from None
+        raise InputError(f"{path} is not UTF-8 text (byte {error.start}). {_remedy(path)}") from None
     except ValueError as error:
-        raise InputError(f"{path} holds no settings: {error}. Empty it to get the defaults.") from None
+        raise InputError(f"{path} holds no settings: {error}. {_remedy(path)}") from None
     except OSError as error:
         sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
         raise HomeError(sentence) from error
@@ -357,8 +356,44 @@ def _table(text: str, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        remedy = "Put that line right, or empty the file to get the defaults."
-        raise InputError(f"{path} is not valid TOML: {error}. {remedy}") from None
+        raise InputError(f"{path} is not valid TOML: {error}. {_remedy(path)}") from None
+
+
+def _remedy(path: str) -> str:
+    """Say how to get out of it; emptying the file would lose a pause and what is excluded."""
+    if os.path.isfile(copy_of(path)):
+        return "Put it right, or take back what was there before: `scrubjay doctor --mend`."
+    return "Put it right, or empty it to get the defaults."
+
+
+def put_back(home: Home) -> str | None:
+    """Put the copy of config.toml in the place of one that is damaged; return where that lies now.
+
+    None if it is sound, or if its copy is none the better.
+
+    Raises:
+        HomeError: it cannot be read or written.
+    """
+    path = home.config
+    try:
+        load(path)
+        return None
+    except InputError:
+        copy = copy_of(path)
+    try:
+        sound, damaged = read_whole(copy).decode(), read_whole(path)
+        _settings(_table(sound, copy), copy)
+    except (OSError, ValueError, InputError):
+        return None
+    aside = f"{path}.broken"
+    try:
+        clear_way(aside)
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(damaged)
+    except OSError as error:
+        raise _not_written(aside, error) from error
+    _replace(path, sound)
+    return aside
 
 
 def _excerpt(value: Any) -> str:

@@ -21,7 +21,7 @@ from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unrea
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
 SECONDS = 30.0  # for one of many files
-CALL_SECONDS = 8.0  # for one that somebody waits for
+CALL_SECONDS = 6.0  # for one that somebody waits for: whoever asks hears after 8 or 9 that there is no answer
 _HEAD = 1024  # bytes that tell what a file is
 
 # Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.

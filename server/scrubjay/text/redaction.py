@@ -2243,9 +2243,8 @@ def _in_code(word: re.Match[str]) -> bool:
     return bool(called) or value.endswith("...") or (value[-1] == "!" and follows[:1] == "=")
 
 
-def _numbered_words(text: str) -> list[re.Match[str]]:
+def _numbered_words(text: str) -> Iterator[re.Match[str]]:
     """Find the words with a digit among their first 61 characters: from the digit, as few words have one."""
-    words = []
     end = 0
     while digit := _pattern("[0-9]").search(text, end):
         start = digit.start()
@@ -2256,8 +2255,7 @@ def _numbered_words(text: str) -> list[re.Match[str]]:
             break
         end = word.end()
         if start == 0 or (text[start - 1] in _STOPS and text[start - 1] != "\\"):
-            words.append(word)
-    return words
+            yield word
 
 
 def _is_beside(value: str, line: str, before: re.Match[str] | None, after: re.Match[str] | None) -> bool:
