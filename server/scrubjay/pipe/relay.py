@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import STALL_SECONDS
-from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, Message, Session
+from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, UNWRITTEN, Message, Session
 from scrubjay.wire.lines import LINE_LIMIT, LineCutter, TooLong, glance
 
 if TYPE_CHECKING:
@@ -283,7 +283,8 @@ class Relay:
     def _keep_time(self) -> None:
         """Answer each call that is late with a sentence, until the client is gone."""
         while (late := self._next_late()) is not None:
-            self._terminal.write(refusal(late, UNCONFIRMED if late.writes and late.sending else LATE))
+            of_write = UNCONFIRMED if late.sending else UNWRITTEN
+            self._terminal.write(refusal(late, of_write if late.writes else LATE))
 
     def _next_late(self) -> Message | None:
         """Wait for a call that is late, and take it back from wherever it is; None if the client is gone."""

@@ -18,6 +18,10 @@ LATE = (
     f"The engine is starting or busy: this call has no answer after {CALL_SECONDS:g} seconds. "
     "Call again in a few seconds."
 )
+UNWRITTEN = (  # no engine has read the call
+    f"The engine is starting or busy: this call has no answer after {CALL_SECONDS:g} seconds, and nothing "
+    "of it was written. Call again in a few seconds."
+)
 UNCONFIRMED = (
     f"The engine is busy: this call has no answer after {CALL_SECONDS:g} seconds, so what it was to "
     "write may or may not have been kept. Repeating the call is safe: the same content is stored once."
