@@ -77,7 +77,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     at_home = list(guarded("home", home, place))
     engine_answers = False  # one that is frozen is waited for once
     yield from at_home
-    if all(finding.verdict != PROBLEM for finding in at_home):
+    if all(finding.verdict != PROBLEM or finding.what == "space" for finding in at_home):
         yield from gone(place, mend=mend)
         yield from guarded("settings", settings, place)
         yield from guarded("keys", keys, place)
