@@ -67,6 +67,13 @@ def test_a_home_that_cannot_be_made_is_explained_to_every_request(tmp_path, star
     assert "cannot be used" in client.hear()["result"]["content"][0]["text"]
 
 
+@pytest.mark.parametrize("target", ["unplugged", "home"])
+def test_a_home_that_is_a_link_to_nowhere_or_to_itself_is_explained(tmp_path, target):
+    (tmp_path / "home").symlink_to(tmp_path / target)
+    with pytest.raises(HomeError, match=f"is a link to .*{target}, where no folder is"):
+        open_home(str(tmp_path / "home"))
+
+
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
 def test_a_folder_of_other_files_that_is_open_to_others_stays_as_it_is(tmp_path):
     """A tester named `/` as the home, which closed it to every other user."""

@@ -80,6 +80,9 @@ def open_home(root: str) -> Home:
     try:
         if not os.path.exists(home.root):
             _take_restored(home)
+        if os.path.islink(home.root) and not os.path.exists(home.root):
+            why = f"The home folder {home.root} is a link to {os.readlink(home.root)}, where no folder is."
+            raise HomeError(f"{why} Make that folder, or set SCRUBJAY_HOME to one.")
         os.makedirs(home.root, mode=0o700, exist_ok=True)
         _own(home.root)
         for name in _FOLDERS:
