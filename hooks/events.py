@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home import spool
+from scrubjay.home import capture, spool
 from scrubjay.home.capture import MAX_TEXT, cut, is_excluded, should_record, storable
 from scrubjay.home.files import last_lines
 from scrubjay.hooks import engine_line, hosts, prompts
@@ -103,7 +103,19 @@ def _completed(call, key, user, answer, since):
     turns = _turns(call)
     for turn in turns:
         turn["prompts"] = [_clean(storable(each))[0] for each in turn["prompts"]]
-    return transcripts.completion(turns, key, user, answer, since)
+    turn = transcripts.completion(turns, key, user, answer, since)
+    return None if turn and _is_hidden(call, turn) else turn
+
+
+def _is_hidden(call, turn):
+    """Whether a part of a transcript's turn may have been said where or while nothing was to be recorded."""
+    if is_excluded(call.policy, *turn["folders"]):
+        return True
+    try:
+        since = capture.read(call.home).get("since")
+    except FileNotFoundError:
+        return False
+    return since is not None and not transcripts.began_after(turn, since)
 
 
 def _record_ended(call, waiting):
@@ -115,7 +127,7 @@ def _record_ended(call, waiting):
     texts = [prompt.user or "" for prompt in waiting]
     ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0])
     for place, (prompt, turn) in enumerate(zip(waiting, ended)):
-        if turn is None or prompt.user is None or is_excluded(call.policy, *turn["folders"]):
+        if turn is None or prompt.user is None or _is_hidden(call, turn):
             continue
         own = prompt._replace(key=turn["prompt_id"] or turn["uuid"] or prompt.key)
         fields, redacted = _fields(turn)

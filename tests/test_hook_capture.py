@@ -364,6 +364,33 @@ def test_an_answer_to_a_prompt_that_was_not_to_be_recorded_is_not_recorded_eithe
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
+@pytest.mark.parametrize("way", ["pause", "folder"])
+def test_an_answer_that_was_given_in_a_pause_is_not_taken_from_the_transcript(
+    host: Host, ids: tuple, way: str
+) -> None:
+    """Its prompt was said before, and belongs to the next turn."""
+    named = [{"promptId": each} if each else {} for each in ids]
+    began, resumed, later = (f"2026-03-05T12:0{minute}:00Z" for minute in (1, 3, 5))
+    place = {"cwd": str(host.project / "clients")} if way == "folder" else {}
+    path = transcript(
+        host,
+        ("user", "Rename tick() please", {**named[0], "timestamp": began}),
+        ("assistant", said("The client wants to sell."), {"timestamp": began, **place}),
+        ("user", "And its tests", {**named[1], "timestamp": later}),
+    )
+    host.policy()
+    host.prompt("Rename tick() please", prompt_id=ids[0], transcript_path=path)
+    hidden = {"paused": True} if way == "pause" else {"excluded": [str(host.project / "clients")]}
+    host.policy(**hidden)
+    host.stop("The client wants to sell.", prompt_id=ids[0], transcript_path=path, **place)
+    host.policy(**({"since": resumed} if way == "pause" else hidden))
+    host.prompt("And its tests", prompt_id=ids[1], transcript_path=path)
+    host.stop("Renamed to advance().", prompt_id=ids[1], transcript_path=path)
+    recorded = [turn[1:] for turn in host.turns()]
+    assert recorded == [("Rename tick() please\n\nAnd its tests", "Renamed to advance().")]
+
+
+@pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
 def test_a_prompt_that_was_not_to_be_recorded_and_was_interrupted_is_no_part_of_the_next(
     host: Host, ids: tuple
 ) -> None:

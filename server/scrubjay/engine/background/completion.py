@@ -124,7 +124,9 @@ class Completion:
         for lacking in (turn for turn in recorded if turn.prompt_id and not turn.assistant):
             asked_at = lacking.started_at.isoformat()
             whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, asked_at)
-            if whole is not None:
+            if whole is not None and not (
+                _before(whole["started_at"], since) or capture.is_excluded(policy, *whole["folders"])
+            ):
                 args = {"session_id": session, "prompt_id": lacking.prompt_id}
                 args |= await asyncio.to_thread(transcripts.fields_of, whole, _clean)
                 await self._record(args, scope, lacking.host, lacking.id)
