@@ -20,8 +20,11 @@ from scrubjay.wire.hello import hello_from
 
 MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
 
-Call = namedtuple("Call", "home policy event hello now_ns records inject")
-"""An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
+Call = namedtuple("Call", "home policy since event hello now_ns records inject")
+"""An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows.
+
+`since` is when the policy last changed, ISO 8601; None if it never did.
+"""
 
 
 def run(registered, event_name, stdin, stdout, env, read):
@@ -54,7 +57,7 @@ def run(registered, event_name, stdin, stdout, env, read):
 
 
 def _call(home, event, env):
-    policy = _policy(home)
+    policy, since = _policy(home)
     hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
     named = env.get("SCRUBJAY_SCOPE", "")
     plain = (
@@ -69,6 +72,7 @@ def _call(home, event, env):
     return Call(
         home=home,
         policy=policy,
+        since=since,
         event=event,
         hello=hello_from("hook", env, event.cwd, os.getpid(), scope=scope),
         now_ns=time.time_ns(),
@@ -78,11 +82,13 @@ def _call(home, event, env):
 
 
 def _policy(home):
-    """The user's policy; the default where there is none."""
+    """The user's policy and since when it holds; the default where there is none."""
     try:
-        return capture.policy(capture.read(home))
+        values = capture.read(home)
+        since = values.get("since")
+        return capture.policy(values), None if since is None else str(since)
     except FileNotFoundError:
-        return capture.DEFAULT
+        return capture.DEFAULT, None
     except (OSError, ValueError) as error:
         raise InputError(
             f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home import capture, spool
+from scrubjay.home import spool
 from scrubjay.home.capture import MAX_TEXT, cut, is_excluded, should_record, storable
 from scrubjay.home.files import last_lines
 from scrubjay.hooks import engine_line, hosts, prompts
@@ -109,13 +109,7 @@ def _completed(call, key, user, answer, since):
 
 def _is_hidden(call, turn):
     """Whether a part of a transcript's turn may have been said where or while nothing was to be recorded."""
-    if is_excluded(call.policy, *turn["folders"]):
-        return True
-    try:
-        since = capture.read(call.home).get("since")
-    except FileNotFoundError:
-        return False
-    return since is not None and not transcripts.began_after(turn, since)
+    return is_excluded(call.policy, *turn["folders"]) or not transcripts.began_since(turn, call.since)
 
 
 def _record_ended(call, waiting):

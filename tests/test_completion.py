@@ -261,6 +261,24 @@ async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afte
     assert [turn.prompt_id for turn in await settled(core)] == ["p1"]
 
 
+async def test_what_was_said_in_a_pause_does_not_come_with_the_turn_that_spans_it(
+    core: Core, now, tmp_path: Path
+):
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
+        line("assistant", "a0", [{"type": "text", "text": "The client wants to sell."}]),
+        line("assistant", "a1", [{"type": "text", "text": ANSWER}]),
+    )
+    write_capture(core.home, Settings(), now - timedelta(days=1))
+    write_capture(core.home, Settings(paused=True), now - timedelta(minutes=50))
+    write_capture(core.home, Settings(), now - timedelta(minutes=40))
+    spool.write(core.home, stop(now, path))
+    await core.writer.drain()
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    assert [(turn.prompt_id, turn.assistant) for turn in await settled(core)] == [("p1", ANSWER)]
+
+
 async def test_what_was_said_in_an_excluded_folder_is_not_fetched_afterwards(core: Core, tmp_path: Path):
     inside = str(tmp_path / "clients" / "acme")
     path = transcript(

@@ -1714,21 +1714,21 @@ def _once(text: str) -> tuple[str, int]:
 
 def _without_repeated(before: str, after: str) -> tuple[str, int]:
     """Replace what was taken out at one place and stands at another, where nothing announces it."""
-    known = {
-        word.group()
+    words = [
+        word
         for word in _numbered_words(after)
         if len(word.group()) >= 8 and (_is_likely(word.group()) or _opaque(word.group()))
-    }
-    if not known:
+    ]
+    if not words:
         return after, 0
+    left = Counter(word.group() for word in words)
     if "<private" in before.lower():
         before = _without_private(before)[0]  # what is private need not be secret
-    times = Counter(word.group() for word in _numbered_words(before) if word.group() in known)
-    times.subtract(word.group() for word in _numbered_words(after) if word.group() in known)
+    stood = Counter(word.group() for word in _numbered_words(before) if word.group() in left)
     parts: list[str] = []
     count = end = 0
-    for word in _numbered_words(after):
-        if times[word.group()] > 0:
+    for word in words:
+        if stood[word.group()] > left[word.group()]:
             parts.append(f"{after[end : word.start()]}[redacted:secret]")
             count, end = count + 1, word.end()
     return "".join(parts) + after[end:], count

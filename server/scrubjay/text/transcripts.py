@@ -412,10 +412,12 @@ def once(labels: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(label for label in texts if len(label) <= MAX_LABELS))[:MAX_LABELS]
 
 
-def began_after(turn: Fields, instant: Any) -> bool:
-    """Tell whether a turn began at an instant (ISO 8601, UTC) or after it; False where nobody can tell."""
-    began, other = _seconds(turn["started_at"]), _seconds(instant if isinstance(instant, str) else None)
-    return began is not None and other is not None and began >= other
+def began_since(turn: Fields, since: str | None) -> bool:
+    """Tell whether a turn began after an instant (ISO 8601, UTC), if any; False where nobody can tell."""
+    if since is None:
+        return True
+    began, changed = _seconds(turn["started_at"]), _seconds(since)
+    return began is not None and changed is not None and began > changed
 
 
 def _is_before(started_at: str | None, since: str | None) -> bool:

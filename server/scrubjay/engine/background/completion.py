@@ -20,7 +20,6 @@ from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.store.store import Store
@@ -106,7 +105,7 @@ class Completion:
             if attempt + 1 < len(DELAYS):
                 self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
             return
-        if args.get("prompt_id"):
+        if args.get("prompt_id") and not self._is_hidden(turn):
             key = {name: args[name] for name in ("session_id", "prompt_id")}
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             await self._record({**key, **fields}, recorded.scope, recorded.host, recorded.id)
@@ -115,7 +114,7 @@ class Completion:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
         if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str)):
             raise InputError("A request to reconcile needs session_id, transcript_path and scope.")
-        policy, since = self._policy(), captured_since(self._home)
+        policy = self._policy()
         await self._writer.drain()
         known = (await self._store.sessions.of([(scope, session)]))[(scope, session)]
         recorded = (await self._store.get(Turn, known.positions)).values()
@@ -124,9 +123,7 @@ class Completion:
         for lacking in (turn for turn in recorded if turn.prompt_id and not turn.assistant):
             asked_at = lacking.started_at.isoformat()
             whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, asked_at)
-            if whole is not None and not (
-                _before(whole["started_at"], since) or capture.is_excluded(policy, *whole["folders"])
-            ):
+            if whole is not None and not self._is_hidden(whole):
                 args = {"session_id": session, "prompt_id": lacking.prompt_id}
                 args |= await asyncio.to_thread(transcripts.fields_of, whole, _clean)
                 await self._record(args, scope, lacking.host, lacking.id)
@@ -134,8 +131,7 @@ class Completion:
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             if (
                 turn["session_id"] not in (None, session)
-                or _before(turn["started_at"], since)
-                or capture.is_excluded(policy, *turn["folders"])
+                or self._is_hidden(turn)
                 or not capture.should_record(fields.get("user"), fields.get("assistant"), policy)
             ):
                 continue
@@ -148,6 +144,12 @@ class Completion:
             await self._record(
                 args, scope, request.get("host"), derived_id("reconciled", session, args["prompt_id"] or "")
             )
+
+    def _is_hidden(self, turn: dict[str, Any]) -> bool:
+        """Whether a part of a turn may have been said where or while the user did not want it captured."""
+        since = captured_since(self._home)
+        excluded = capture.is_excluded(self._policy(), *turn["folders"])
+        return excluded or not transcripts.began_since(turn, since.isoformat() if since else None)
 
     async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
         request = parse(RecordTurn, {name: value for name, value in args.items() if value})
@@ -182,16 +184,6 @@ def _read(path: str, host: str | None) -> list[dict[str, Any]]:
         {**turn, "prompts": list(map(_clean, turn["prompts"])), "assistant": _clean(turn["assistant"])}
         for turn in turns
     ]
-
-
-def _before(started_at: str | None, since: datetime | None) -> bool:
-    """Whether a turn may have been said while the user did not want it captured."""
-    if since is None:
-        return False
-    try:
-        return bool(parse_instant(started_at) < since)
-    except ValueError:
-        return True  # no time, or none that can be read: then nobody can tell
 
 
 def _clean(text: str) -> str:
