@@ -10,7 +10,7 @@ import pytest
 from served import HELLO, PATIENCE, home, served
 
 from scrubjay.wire.hello import encode, fields_of
-from scrubjay.wire.lines import BEAT
+from scrubjay.wire.lines import BEAT, MOST_MARKS
 
 __all__ = ["home"]  # a fixture
 
@@ -47,6 +47,16 @@ async def test_a_line_above_the_limit_is_answered_and_the_next_one_works(home):
         await client.ask(1, text="x" * 100_000)
         error = await client.answer()
         assert error["id"] == 1 and "may have 100000 bytes" in error["error"]["message"]
+        await client.ask(2)
+        assert (await client.answer())["id"] == 2
+
+
+async def test_a_line_of_too_many_parts_is_answered_and_the_next_one_works(home):
+    async with served(home) as engine:
+        client = await engine.client()
+        await client.ask(1, list=[0] * MOST_MARKS)
+        error = await client.answer()
+        assert error["id"] == 1 and "may have 500,000" in error["error"]["message"]
         await client.ask(2)
         assert (await client.answer())["id"] == 2
 

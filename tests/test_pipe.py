@@ -29,7 +29,7 @@ from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
-from scrubjay.wire.lines import BEAT, Glance, LineCutter, TooLong, glance
+from scrubjay.wire.lines import BEAT, MOST_MARKS, Glance, LineCutter, TooLong, glance, is_crowded
 from scrubjay.wire.lock import FileLock
 
 # Lines.
@@ -120,6 +120,22 @@ def test_one_and_quoted_one_are_two_requests():
 def test_the_id_of_a_dropped_line_is_found_at_either_end(head, tail, id):
     line = LineCutter(10_000).feed(head + b"x" * 20_000 + tail)[0]
     assert glance(line).id == id
+
+
+@pytest.mark.parametrize("part", [b'"k":1', b"[]", b"0", b"{}"])
+def test_a_line_of_too_many_parts_is_read_no_further_and_answered_under_its_id(part):
+    crowd = b",".join([part] * MOST_MARKS)
+    first = b'{"id":7,"method":"tools/call","params":{"arguments":[' + crowd + b"]}}\n"
+    last = b'{"method":"tools/call","params":{"arguments":[' + crowd + b']},"id":"x"}\n'
+    for line, id in ((first, 7), (last, "x")):
+        message = Message(line)
+        assert message.seen.id == id and message.seen.is_crowded and "500,000" in (message.problem or "")
+
+
+def test_a_long_text_is_one_part_whatever_stands_in_it():
+    text = json.dumps('a, [b], {"c": "d"}, ' * MOST_MARKS).encode()
+    line = b'{"id":1,"method":"tools/call","params":{"arguments":{"content":' + text + b"}}}"
+    assert not glance(line).is_crowded and not is_crowded(line)
 
 
 # Sessions.

@@ -26,6 +26,7 @@ from scrubjay.http_api import answering, tokens
 from scrubjay.http_api import door as door_module
 from scrubjay.http_api.door import AT_ONCE, LONGEST_BODY, WAITING, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
+from scrubjay.wire.lines import MOST_MARKS
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 HERE, EVERYWHERE = parse_address("127.0.0.1:6767"), parse_address("0.0.0.0:6767")
@@ -287,6 +288,16 @@ async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
     assert said.status_code == unsaid.status_code == 413
     assert "55,000,000" in said.json()["error"] and "55,000,000" in unsaid.json()["detail"]
     assert fits.json()["bytes"] == LONGEST_BODY
+
+
+async def test_a_body_of_too_many_parts_is_refused_before_it_is_parsed_and_a_file_of_them_is_taken():
+    crowd = b'{"tags":[' + b",".join([b"[]"] * MOST_MARKS) + b"]}"
+    async with visitor(Door(says_its_permissions)) as client:
+        refused = await client.post("/v4/search", content=crowd, headers={"Content-Type": "application/json"})
+        key = {"Authorization": "Bearer any"}
+        taken = await client.post("/v3/documents/file", files={"file": crowd}, headers=key)
+    assert refused.status_code == 413 and "500,000" in refused.json()["error"]
+    assert taken.json()["bytes"] > len(crowd)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "x", "+5", "9" * 30])

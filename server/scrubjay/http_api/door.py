@@ -23,6 +23,7 @@ from scrubjay.http_api.permissions import READ_ONLY, Permissions
 from scrubjay.http_api.refusals import refusal
 from scrubjay.http_api.tokens import Token, match
 from scrubjay.pipe import session
+from scrubjay.wire.lines import CROWDED, is_crowded
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
 BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
@@ -111,6 +112,8 @@ class Door:
             _check_size(request)
             if not await body.read():
                 return
+            if not _is_upload(request) and body.is_crowded():
+                raise HTTPException(413, CROWDED)  # which official clients do not repeat
             answer = _Answer(send, CALL_SECONDS - waited, self._room)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
             async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)):
@@ -224,6 +227,10 @@ class _Body:
     @property
     def _counted(self) -> int:
         return max(0, len(self._data) - PIECE)
+
+    def is_crowded(self) -> bool:
+        """Tell whether it is JSON of more parts than may be sent."""
+        return is_crowded(self._data)
 
     async def receive(self) -> Message:
         """Give the application the next piece; after the last one, news of the client."""
@@ -415,6 +422,11 @@ class Turns:
 def _is_own(origin: str, host: str) -> bool:
     """Whether an `Origin` header is of a page that this very server answered under this `Host`."""
     return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+
+
+def _is_upload(request: Request) -> bool:
+    """Whether the body holds files, which are read where they can harm nobody."""
+    return request.headers.get("content-type", "").lower().startswith("multipart/")
 
 
 def _may_be_a_form(request: Request) -> bool:

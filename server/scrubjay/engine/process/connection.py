@@ -1,7 +1,8 @@
 """One client's connection, as its face sees it: lines, limits, and which requests are unanswered.
 
-Two limits keep a client from harming the others: a line of more than 64 MiB is answered with an error, and a
-client that lets 16 MiB of answers pile up loses its connection. Nothing here ever waits for a client to read.
+Limits keep a client from harming the others: a line of more than 64 MiB or 500,000 marks of JSON is answered
+with an error, and a client that lets 16 MiB of answers pile up loses its connection. Nothing here ever waits
+for a client to read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from scrubjay.wire.hello import Hello, line_of
-from scrubjay.wire.lines import BEAT, LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
+from scrubjay.wire.lines import BEAT, CROWDED, LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
 
 log = logging.getLogger("scrubjay.engine.process.connection")
 
@@ -177,6 +178,9 @@ class Connection(asyncio.Protocol):
             self._send(_error(glance(line), f"{what} Send it in parts."))
             return None
         seen = glance(line)
+        if seen.is_crowded:
+            self._send(_error(seen, CROWDED))
+            return None
         if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:
             self.in_flight[seen.key] = seen.method
         elif seen.method == "notifications/cancelled" and seen.request_id is not None:
