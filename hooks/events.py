@@ -31,8 +31,7 @@ def prompt_submitted(call):
     opens = event.opens == "prompt" and prompts.is_new(call.home, event.session_id)
     if event.prompt or says_prompt:
         # Of what may not be recorded the time alone is kept, so that its answer is not recorded either.
-        kept = (text, redacted) if call.records else (None, 0)
-        prompts.save(call.home, event.session_id, event.prompt_id, *kept, call.now_ns)
+        _save(call, *((text, redacted) if call.records else (None, 0)))
     if opens and call.inject != "off":
         return _opening(call)
     if call.inject != "prompt" or not text:
@@ -43,16 +42,15 @@ def prompt_submitted(call):
 def answered(call):
     """Record the turn: the saved prompts and their answer, under a key that a repetition shares."""
     event = call.event
-    if not call.records:
-        pair = prompts.pair(call.home, event.session_id, event.prompt_id)
-        if pair and pair.user is None:
-            prompts.mark_answered(call.home, event.session_id, pair)
-        return ""
     pair = prompts.pair(call.home, event.session_id, event.prompt_id)
+    if not call.records:
+        _record_alone(call, pair.waiting if pair else ())
+        engine_line.tell(call.home, call.hello, {"event": "drain"})
+        return ""
     if event.prompt and hosts.is_from_user(event):  # Gemini CLI says both at the end
         text, redacted = _clean(event.prompt)
         if pair is None or text not in (pair.user or ""):
-            prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, call.now_ns)
+            _save(call, text, redacted)
             pair = prompts.pair(call.home, event.session_id, event.prompt_id)
     if pair and len(pair.waiting) > 1 and _record_ended(call, pair.waiting):
         pair = prompts.pair(call.home, event.session_id, event.prompt_id)
@@ -112,25 +110,80 @@ def _is_hidden(call, turn):
     return is_excluded(call.policy, *turn["folders"]) or not transcripts.began_since(turn, call.since)
 
 
-def _record_ended(call, waiting):
+def _save(call, text, redacted):
+    """Keep the prompt of this event, with where it was said; one without a text for its time alone."""
+    event, said = call.event, None
+    if text is not None:
+        said = {
+            "session_id": event.session_id,
+            "scope": call.hello.scope,
+            "host": event.host,
+            "capture": call.policy.capture,
+            "folders": [event.cwd, event.project_dir],
+            "transcript_path": event.transcript_path,
+        }
+    prompts.save(call.home, event.session_id, event.prompt_id, text, redacted, said, call.now_ns)
+
+
+def _record_ended(call, waiting, over=False):
     """Record the prompts that ended without a Stop as turns of their own; whether there were any.
 
-    The transcript shows the end of a prompt long before the next one is answered.
+    The transcript shows the end of a prompt long before the next one is answered. `over` tells that none of
+    them is answered now.
     """
     event, turns = call.event, _turns(call)
     texts = [prompt.user or "" for prompt in waiting]
-    ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0])
+    ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0], over=over)
     for place, (prompt, turn) in enumerate(zip(waiting, ended)):
-        if turn is None or prompt.user is None or _is_hidden(call, turn):
+        if turn is None or prompt.user is None:
+            continue
+        if _is_hidden(call, turn):
+            _record_alone(call, [prompt])
             continue
         own = prompt._replace(key=turn["prompt_id"] or turn["uuid"] or prompt.key)
         fields, redacted = _fields(turn)
         if should_record(fields.get("user"), fields.get("assistant"), call.policy):
             args = {"session_id": event.session_id, "prompt_id": own.key, "ts": own.started_at, **fields}
             before = call.now_ns - len(waiting) + place
-            spool.write(call.home, _envelope(call, args, redacted, "hook:transcript", None), before)
+            envelope = _envelope(call, args, redacted, "hook:transcript", None, prompt.said)
+            spool.write(call.home, envelope, before)
         prompts.mark_answered(call.home, event.session_id, own)
     return any(ended)
+
+
+def _record_alone(call, waiting, completes=False):
+    """Record prompts to which no answer is to come, each as a turn without one.
+
+    What was said while it was to be recorded is not lost because its answer is not to be, or never came.
+    `completes`: the engine may take the rest from the transcript.
+    """
+    session_id = call.event.session_id
+    for place, prompt in enumerate(waiting):
+        if prompt.user and prompt.said is None:
+            continue  # of an older version; it becomes a part of the session's next turn
+        if prompt.user and not is_excluded(call.policy, *prompt.said["folders"]):
+            # what held when it was said; whether anything is recorded now says nothing of it
+            policy = call.policy._replace(paused=False, capture=prompt.said["capture"])
+            user = cut(prompt.user)
+            if should_record(user, None, policy):
+                args = {
+                    "session_id": session_id,
+                    "prompt_id": prompt.key,
+                    "ts": prompt.started_at,
+                    "user": user,
+                }
+                path = call.event.transcript_path if completes else None
+                envelope = _envelope(call, args, prompt.redacted, "hook:stop", path, prompt.said)
+                spool.write(call.home, envelope, call.now_ns - len(waiting) + place)
+        prompts.mark_answered(call.home, session_id, prompt)
+
+
+def _settle(call, waiting, completes):
+    """Record prompts that no Stop will answer: as the transcript has them, if it may be asked, else alone."""
+    if completes and waiting and _record_ended(call, waiting, over=True):
+        pair = prompts.pair(call.home, call.event.session_id, None)
+        waiting = pair.waiting if pair else ()
+    _record_alone(call, waiting, completes)
 
 
 def session_started(call):
@@ -138,7 +191,11 @@ def session_started(call):
 
     The opening is the one that lies ready, or the engine's; none if the user or the host does not want it.
     """
-    prompts.sweep(call.home, call.now_ns / 1e9)
+    now, records = call.now_ns / 1e9, not (call.policy.paused or call.policy.capture == "off")
+    for waiting in prompts.left_behind(call.home, now):  # their processes were killed
+        known = {name: waiting[0].said[name] for name in ("session_id", "transcript_path", "host")}
+        _settle(call._replace(event=call.event._replace(**known)), waiting, records)
+    prompts.sweep(call.home, now)
     if call.records:
         _reconcile(call)
     return "" if call.inject == "off" or call.event.opens != "start" else _opening(call)
@@ -166,22 +223,21 @@ def _recalled(call, request):
 def session_ended(call):
     """Tell the engine that the session is over, so that it is summarised; without an engine, silence will.
 
-    A prompt that still waits was interrupted, and no Stop will come: the transcript has its turn.
+    A prompt that still waits was interrupted, and no Stop will come. The transcript may also have turns that
+    no hook could write down.
     """
+    pair = prompts.pair(call.home, call.event.session_id, None)
+    _settle(call, pair.waiting if pair else (), call.records)
     if call.records:
-        pair = prompts.pair(call.home, call.event.session_id, None)
-        if pair and pair.waiting:
-            _reconcile(call)
-        told = {"event": "session_end", "session_id": call.event.session_id}
-        engine_line.tell(call.home, call.hello, told)
+        _reconcile(call, "session_end")
     return ""
 
 
-def _reconcile(call):
-    """Hand the session to the engine; without one, leave it a note."""
+def _reconcile(call, what="session_start"):
+    """Have the engine compare the session with its transcript; without an engine, leave it a note."""
     event = call.event
     request = {
-        "event": "session_start",
+        "event": what,
         "session_id": event.session_id,
         "transcript_path": event.transcript_path,
         "source": event.source,
@@ -217,16 +273,18 @@ def _fields(turn):
     return transcripts.fields_of(turn, clean), sum(counts)
 
 
-def _envelope(call, args, redacted, source, transcript_path):
+def _envelope(call, args, redacted, source, transcript_path, said=None):
+    """A turn for the spool; of this event's scope, host and policy, or of those under which it was `said`."""
+    said = said or {"scope": call.hello.scope, "host": call.event.host, "capture": call.policy.capture}
     return {
         "v": 1,
         "id": os.urandom(10).hex(),
         "kind": "turn",
         "at": prompts.instant(call.now_ns),
-        "scope": call.hello.scope,
+        "scope": said["scope"],
         "source": source,
-        "host": call.event.host,
-        "capture": call.policy.capture,
+        "host": said["host"],
+        "capture": said["capture"],
         "redacted": redacted,
         "transcript_path": transcript_path,
         "args": args,

@@ -21,31 +21,36 @@ from errno import ENOENT, ENOTEMPTY
 from scrubjay.errors import SpoolError
 from scrubjay.home.files import read_regular
 from scrubjay.home.spool import durable_write
+from scrubjay.text.transcripts import PROMPT_KEY
 
 KEPT_ANSWERED = 20  # prompts per session
 KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder
+QUIET_S = 3_600.0  # a prompt in a session untouched for that long waits for no answer
 MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
-_OWN = "p-"  # begins the id of a prompt to which the host gave none
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 _Name = namedtuple("_Name", "file at prompt answered")
 
-Pair = namedtuple("Pair", "key user started_at redacted files waiting")
+Pair = namedtuple("Pair", "key user started_at redacted said files waiting")
 """The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time.
 
-`user` is None if nobody typed them. `waiting` are those that no turn holds yet, in order, each as a pair.
+`user` is None if nobody typed them. `said` tells where the first was said, as `save` has it. `waiting` are
+those that no turn holds yet, in order, each as a pair.
 """
 
 
-def save(home, session_id, prompt_id, text, redacted, now_ns):
+def save(home, session_id, prompt_id, text, redacted, said, now_ns):
     """Keep a prompt until its answer comes.
 
-    `text` None stands for one that no person wrote: its answer is not recorded.
+    `text` None stands for one that no person wrote: its answer is not recorded. `said` is a dict of all that
+    a record of the prompt alone needs: session_id, scope, host, capture, folders, transcript_path; None with
+    `text` None.
     """
     folder = _folder(home, session_id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    prompt_id = prompt_id or _OWN + os.urandom(8).hex()
+    prompt_id = prompt_id or PROMPT_KEY + os.urandom(8).hex()
     content = {"prompt_id": prompt_id, "text": text, "saved_at": instant(now_ns), "redacted": redacted}
+    content["said"] = said
     path = os.path.join(folder, f"{now_ns:020d}.{_file_name(prompt_id)}.json")
     durable_write(home, path, json.dumps(content).encode("ascii"))
 
@@ -96,6 +101,28 @@ def mark_answered(home, session_id, pair):
     answered = [name.file for name in _names(folder) if name.answered]
     for file in answered[:-KEPT_ANSWERED]:
         _unlink(os.path.join(folder, file))
+
+
+def left_behind(home, now):
+    """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
+
+    Of each session its prompts in order, each a pair; none of a version that did not keep where it was said,
+    and no session of which a file is damaged.
+    """
+    found = []
+    for session in os.scandir(home.prompts):
+        try:
+            if not session.is_dir(follow_symlinks=False) or session.stat().st_mtime >= now - QUIET_S:
+                continue
+            # without `_names`: a week has hundreds of sessions, of which nearly none has a prompt that waits
+            files = sorted(file for file in os.listdir(session.path) if file.count(".") == 2)
+            waiting = _one_by_one([(file, _read(os.path.join(session.path, file))) for file in files])
+        except (OSError, ValueError, SpoolError):  # another session's sweep was faster, or it is damaged
+            continue
+        pairs = [pair for pair in (_joined(one, None, True) for one in waiting) if pair.said]
+        if pairs:
+            found.append(pairs)
+    return found
 
 
 def sweep(home, now):
@@ -167,6 +194,7 @@ def _read(path):
     saved = json.loads(read_regular(path, MAX_SAVED))
     if not isinstance(saved, dict) or not {"prompt_id", "text", "saved_at", "redacted"} <= saved.keys():
         raise SpoolError(f"The saved prompt {os.path.basename(path)} is damaged; delete it.")
+    saved.setdefault("said", None)  # versions before 2026-11-26 did not keep it
     return saved
 
 
@@ -180,6 +208,7 @@ def _joined(saved, prompt_id, is_one=False):
         user="\n\n".join(texts) if spoken else None,
         started_at=first["saved_at"],
         redacted=sum(content["redacted"] for content in spoken),
+        said=first["said"],
         files=[file for file, _ in saved],
         waiting=[] if is_one else [_joined(one, None, True) for one in _one_by_one(saved)],
     )
@@ -192,7 +221,7 @@ def _one_by_one(saved):
         if file.count(".") != 2:
             continue
         last = prompts[-1][-1][1] if prompts else None
-        named = content["prompt_id"] if not content["prompt_id"].startswith(_OWN) else None
+        named = content["prompt_id"] if not content["prompt_id"].startswith(PROMPT_KEY) else None
         if last and last["text"] == content["text"] and named in (None, last["prompt_id"]):
             prompts[-1].append((file, content))
         else:

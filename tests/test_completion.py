@@ -17,7 +17,7 @@ from scrubjay.home.capture import unanswered
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import SearchMemories
+from scrubjay.models.requests import Forget, SearchMemories
 
 ANSWER = "Renamed tick() to advance() in clock.py and its tests."
 
@@ -220,6 +220,66 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
     assert sorted(turn.prompt_id for turn in turns) == ["p0", "p1"]
     assert {turn.prompt_id: turn.metadata for turn in turns} == {"p0": {"interrupted": True}, "p1": {}}
     assert not any(secret in turn.model_dump_json() for turn in turns)
+
+
+def spoken(number: int, prompt_id: str | None, answer: str = "Done as you said, and tested.") -> list[str]:
+    """The lines of a turn that began `number` minutes after eleven."""
+    named = {"promptId": prompt_id} if prompt_id else {}
+    at = f"2026-03-05T11:{number:02}:00Z"
+    return [
+        line("user", f"u{number}", f"Do the thing with number {number}", timestamp=at, **named),
+        line("assistant", f"a{number}", [{"type": "text", "text": answer}], timestamp=at),
+    ]
+
+
+async def test_a_turn_that_no_hook_could_write_down_comes_with_the_next_one(core: Core, now, tmp_path: Path):
+    """As on a disk that was full. What is said after the recorded turn still has its hooks to come."""
+    lines = [each for number in (1, 3, 5, 6) for each in spoken(number, f"p{number}")]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    told = {"user": "Do the thing with number 5", "assistant": "Done as you said, and tested."}
+    for _ in range(2):
+        spool.write(core.home, stop(now, path, prompt_id="p5", ts="2026-03-05T11:05:01Z", **told))
+        await core.writer.drain()
+        turns = await settled(core)
+    assert sorted(turn.prompt_id for turn in turns) == ["p1", "p3", "p5"]
+    assert {turn.assistant for turn in turns} == {told["assistant"]}
+
+
+async def test_a_turn_that_is_known_by_other_words_or_in_another_scope_is_not_fetched(
+    core: Core, now, tmp_path: Path
+):
+    lines = [each for number in (1, 3, 5) for each in spoken(number, None)]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    known = [("p-1", 1, "Do thing 1, and a file of the editor", SCOPE), ("p-3", 3, None, "elsewhere")]
+    for prompt_id, number, words, scope in [*known, ("p-5", 5, None, SCOPE)]:
+        told = {"user": words or f"Do the thing with number {number}", "ts": f"2026-03-05T11:0{number}:04Z"}
+        envelope = stop(now, path, prompt_id=prompt_id, assistant="Done as you said, and tested.", **told)
+        spool.write(core.home, envelope | {"scope": scope, "id": f"envelope_{number}"})
+    await core.writer.drain()
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    assert sorted(turn.prompt_id for turn in await settled(core)) == ["p-1", "p-3", "p-5"]
+
+
+@pytest.mark.parametrize("prompt_id", ["p1", "p-1"])
+async def test_a_turn_that_was_deleted_for_good_does_not_come_back_from_its_transcript(
+    core: Core, now, tmp_path: Path, prompt_id: str
+):
+    lines = [
+        each for number in (1, 5) for each in spoken(number, f"p{number}" if prompt_id == "p1" else None)
+    ]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    for number, key in ((1, prompt_id), (5, "p5")):
+        told = {"user": f"Do the thing with number {number}", "ts": f"2026-03-05T11:0{number}:02Z"}
+        answer = "Done as you said, and tested."
+        envelope = stop(now, path, prompt_id=key, assistant=answer, **told)
+        spool.write(core.home, envelope | {"id": f"envelope_{number}"})
+        await core.writer.drain()
+        turns = await settled(core)
+        if number == 1:
+            await core.removal.forget(Forget(id=turns[0].id, purge=True), SCOPE, "mcp")
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    gone, kept = await settled(core)
+    assert (gone.user, kept.user) == (None, "Do the thing with number 5")
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])

@@ -173,19 +173,111 @@ def test_a_prompt_to_which_the_service_failed_is_not_part_of_the_next(host: Host
     assert host.envelopes()[0].args["metadata"] == {"api_error": True}
 
 
-def test_a_session_that_ends_with_an_interrupted_prompt_is_compared_with_its_transcript(host: Host) -> None:
+def test_a_session_that_ends_is_compared_with_its_transcript(host: Host) -> None:
     host.prompt("Push it please", prompt_id="p1")
     host.stop("Pushed.", prompt_id="p1")
     host.fire("session_end", reason="other")
-    assert spool.requests(host.home) == []
-    host.prompt("And now rewrite it", prompt_id="p2")
-    host.fire("session_end", reason="other")
     (path,) = spool.requests(host.home)
-    assert (spool.read(path)["session_id"], spool.read(path)["transcript_path"]) == (
-        host.session_id,
-        "/t/s.jsonl",
+    request = spool.read(path)
+    assert (request["session_id"], request["transcript_path"]) == (host.session_id, "/t/s.jsonl")
+    assert host.turns() == [("p1", "Push it please", "Pushed.")] and host.log() == ""
+
+
+@pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
+@pytest.mark.parametrize("end", ["session_end", "killed"])
+def test_prompts_that_wait_when_a_session_ends_are_turns_as_the_transcript_has_them_or_alone(
+    host: Host, tmp_path: Path, ids: tuple, end: str
+) -> None:
+    path = transcript(
+        host,
+        ("user", "Push it to production", {"promptId": ids[0]} if ids[0] else {}),
+        ("assistant", said("I push."), {}),
+        ("user", "[Request interrupted by user]", {}),
     )
+    host.prompt("Push it to production", prompt_id=ids[0], transcript_path=path)
+    host.prompt("No, to staging", prompt_id=ids[1], transcript_path=path)
+    for _ in range(2):
+        if end == "killed":
+            an_hour_later(host, tmp_path)
+        else:
+            host.fire(end, transcript_path=path)
+    stopped, alone = host.envelopes()
+    assert host.turns()[0] == (ids[0] or "u0", "Push it to production", "I push.")
+    assert host.turns()[1][1:] == ("No, to staging", None) and ids[1] in (alone.args["prompt_id"], None)
+    assert stopped.args["metadata"] == {"interrupted": True} and alone.transcript_path == path
+    host.stop("To staging, then.", prompt_id=ids[1], transcript_path=path)  # late, but the same turn
+    assert host.turns()[2] == (alone.args["prompt_id"], "No, to staging", "To staging, then.")
     assert host.log() == ""
+
+
+def an_hour_later(host: Host, root: Path) -> None:
+    """Begin another session, an hour after the last event of the host's."""
+    (folder,) = Path(host.home.prompts).iterdir()
+    os.utime(folder, (time.time() - prompts.QUIET_S - 60,) * 2)
+    Host(root, "another-session").fire("session_start", source="startup")
+
+
+def test_a_prompt_that_may_still_be_answered_waits(host: Host, tmp_path: Path) -> None:
+    host.prompt("Push it to production", prompt_id="p1")
+    host.fire("session_start", source="compact")
+    Host(tmp_path, "another-session").fire("session_start", source="startup")
+    assert host.turns() == []
+
+
+@pytest.mark.parametrize("way", ["pause", "off", "folder"])
+@pytest.mark.parametrize("end", ["stop", "session_end", "killed"])
+def test_a_prompt_whose_answer_is_not_to_be_recorded_is_a_turn_without_one(
+    host: Host, tmp_path: Path, way: str, end: str
+) -> None:
+    elsewhere = str(host.project / "clients")
+    place = {"cwd": elsewhere} if way == "folder" else {}
+    path = transcript(
+        host,
+        ("user", "Rename tick() please", {"timestamp": "2026-03-05T12:01:00Z"}),
+        ("assistant", said("The client wants to sell."), place),
+    )
+    host.prompt("Rename tick() please", transcript_path=path)
+    host.policy(
+        **{
+            "pause": {"paused": True},
+            "off": {"capture": "off"},
+            "folder": {"excluded": [elsewhere]},
+        }[way]
+    )
+    if end == "killed":
+        an_hour_later(host, tmp_path)
+    elif end == "stop":
+        host.stop("The client wants to sell.", transcript_path=path, **place)
+    else:
+        host.fire(end, transcript_path=path, **place)
+    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", None)]
+    (alone,) = host.envelopes()
+    assert (alone.scope, alone.capture, alone.host) == (host.scope, "all", "claude-code")
+    assert host.log() == ""
+
+
+def test_a_prompt_said_in_a_folder_that_was_excluded_since_is_not_recorded(host: Host) -> None:
+    host.prompt("Rename tick() please")
+    host.policy(excluded=[str(host.project)])
+    host.stop("Renamed to advance().")
+    host.fire("session_end")
+    assert host.turns() == [] and host.log() == ""
+
+
+def test_a_prompt_that_an_older_version_kept_belongs_to_the_next_turn(host: Host) -> None:
+    host.prompt("Rename tick() please")
+    (file,) = Path(host.home.prompts).glob("*/*")
+    kept = json.loads(file.read_text())
+    del kept["said"]
+    file.write_text(json.dumps(kept))
+    host.policy(paused=True)
+    host.stop("Renamed to advance().")
+    host.policy()
+    host.prompt("And its tests")
+    host.stop("Renamed there, too.")
+    assert [turn[1:] for turn in host.turns()] == [
+        ("Rename tick() please\n\nAnd its tests", "Renamed there, too.")
+    ]
 
 
 def test_an_error_of_the_service_is_no_answer(host: Host) -> None:
@@ -368,7 +460,7 @@ def test_an_answer_to_a_prompt_that_was_not_to_be_recorded_is_not_recorded_eithe
 def test_an_answer_that_was_given_in_a_pause_is_not_taken_from_the_transcript(
     host: Host, ids: tuple, way: str
 ) -> None:
-    """Its prompt was said before, and belongs to the next turn."""
+    """Its prompt was said before, and is a turn of its own."""
     named = [{"promptId": each} if each else {} for each in ids]
     began, resumed, later = (f"2026-03-05T12:0{minute}:00Z" for minute in (1, 3, 5))
     place = {"cwd": str(host.project / "clients")} if way == "folder" else {}
@@ -387,7 +479,7 @@ def test_an_answer_that_was_given_in_a_pause_is_not_taken_from_the_transcript(
     host.prompt("And its tests", prompt_id=ids[1], transcript_path=path)
     host.stop("Renamed to advance().", prompt_id=ids[1], transcript_path=path)
     recorded = [turn[1:] for turn in host.turns()]
-    assert recorded == [("Rename tick() please\n\nAnd its tests", "Renamed to advance().")]
+    assert recorded == [("Rename tick() please", None), ("And its tests", "Renamed to advance().")]
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])

@@ -120,11 +120,12 @@ def test_an_engine_that_takes_the_note_of_a_session_gets_it(host: Host) -> None:
 
 
 def test_an_engine_is_told_that_a_session_ended(host: Host) -> None:
-    assert host.fire("session_end", reason="prompt_input_exit") == {}  # without an engine silence ends it
-    with Engine(host.home) as engine:
+    with Engine(host.home, HELLO) as engine:
         assert host.fire("session_end", reason="clear") == {}
         assert engine.hung_up.wait(10)
-    assert engine.heard[1] == {"event": "session_end", "session_id": host.session_id}
+    told = engine.heard[1]
+    assert (told["event"], told["session_id"]) == ("session_end", host.session_id)
+    assert told["transcript_path"] == "/t/s.jsonl"
     assert (host.envelopes(), spool.requests(host.home), host.log()) == ([], [], "")
 
 

@@ -60,6 +60,7 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
                 core.completion.reconcile(event)
             case "session_end":
                 await core.writer.drain()
+                core.completion.reconcile(event)
                 if scope := engine.scope_of(connection.hello):
                     core.consolidation.end(scope, str(event.get("session_id")))
             case "opening" | "inject" as name:

@@ -1,6 +1,7 @@
 """Sessions that a host kept: which of their turns are new here, and what they add to those that are known."""
 
 import asyncio
+from collections.abc import Iterable
 from datetime import datetime
 
 from scrubjay.models.envelopes import Envelope
@@ -13,8 +14,8 @@ from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 from scrubjay.text.transcripts import placed
 
-# Seconds between the prompt of a turn that was deleted for good and the same prompt in the host's file, which
-# must not bring it back: a hook runs while the host writes.
+# Seconds between the prompt of a turn and the same prompt in the host's file, where no words or ids tell: one
+# that was deleted for good must not come back. A hook runs while the host writes.
 _SAME_MOMENT = 10.0
 
 
@@ -107,15 +108,16 @@ def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
     places = placed(told, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in mine])
     gone = [turn for turn in mine if turn.purged_at is not None]
     return [
-        mine[place] if place is not None else _deleted(turn, gone)
+        mine[place] if place is not None else said_at(turn.ts, gone)
         for turn, place in zip(kept.turns, places, strict=True)
     ]
 
 
-def _deleted(told: RecordTurn, gone: list[Turn]) -> Turn | None:
-    if told.ts is None:
+def said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
+    """Return the one of these turns that was said at this time, to some seconds, if any."""
+    if at is None:
         return None
-    moments = ((abs((turn.started_at - told.ts).total_seconds()), turn.turn, turn) for turn in gone)
+    moments = ((abs((turn.started_at - at).total_seconds()), turn.turn, turn) for turn in turns)
     nearest = min(moments, default=None)
     return nearest[2] if nearest and nearest[0] <= _SAME_MOMENT else None
 

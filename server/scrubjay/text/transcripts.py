@@ -22,7 +22,8 @@ MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
 MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
 MAX_COMMAND = 120  # characters of one of them
-ANSWER_KEY = "a-"  # begins the prompt_id of a turn of which a hook knew the answer alone
+PROMPT_KEY = "p-"  # begins a prompt_id that a hook made up, because the host gave none
+ANSWER_KEY = "a-"  # and that of a turn of which a hook knew the answer alone
 SLACK_S = 30  # by which a host's clock may be behind a hook's, the host's own work between the two included
 RECENT = 50  # turns among which a prompt is looked for that waits for its answer
 _LONGEST_LINE = 2_000  # characters of a command that are looked at
@@ -254,7 +255,9 @@ def completion(
     return None
 
 
-def ended_before(turns: list[Fields], prompts: list[str], clean: Callable[[str], str]) -> list[Fields | None]:
+def ended_before(
+    turns: list[Fields], prompts: list[str], clean: Callable[[str], str], *, over: bool = False
+) -> list[Fields | None]:
     """Find which of the prompts that wait for one answer were turns of their own, and those turns.
 
     A prompt that was interrupted, or whose answer failed or is there, cannot wait for the answer to a later
@@ -264,6 +267,7 @@ def ended_before(turns: list[Fields], prompts: list[str], clean: Callable[[str],
         turns: of the transcript, whose last `RECENT` are looked at.
         prompts: in order, cleaned; the last is the one that was answered now.
         clean: what the prompts went through.
+        over: whether none of them is answered now, because the session is over.
 
     Returns:
         For each prompt its turn, or None if it belongs to the last one.
@@ -274,7 +278,7 @@ def ended_before(turns: list[Fields], prompts: list[str], clean: Callable[[str],
         wanted = _flat(prompt)
         place = next((at for at in range(len(recent) - 1, -1, -1) if recent[at][1] == wanted), None)
         turn = None if place is None else recent[place][0]
-        ended.append(turn if turn and ended and has_ended(turn) else None)
+        ended.append(turn if turn and (ended or over) and has_ended(turn) else None)
         recent = recent[:place]
     return ended[::-1]
 
@@ -418,6 +422,12 @@ def began_since(turn: Fields, since: str | None) -> bool:
         return True
     began, changed = _seconds(turn["started_at"]), _seconds(since)
     return began is not None and changed is not None and began > changed
+
+
+def began_before(turns: list[Fields], at: str | None) -> list[Fields]:
+    """Return the turns that began before an instant (ISO 8601, UTC); none of which nobody can tell."""
+    end = _seconds(at)
+    return [turn for turn in turns if end and (_seconds(turn["started_at"]) or end) < end]
 
 
 def _is_before(started_at: str | None, since: str | None) -> bool:

@@ -7,6 +7,7 @@ known by the same keys.
 
 import asyncio
 import logging
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,8 +21,11 @@ from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
+from scrubjay.records.sessions import said_at
+from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
 from scrubjay.text.redaction import redact
@@ -29,6 +33,7 @@ from scrubjay.text.redaction import redact
 log = logging.getLogger("scrubjay.engine.background.completion")
 
 DELAYS = (0.5, 3.0, 20.0)  # seconds after a Stop; the host writes its transcript when it gets round to it
+_BEFORE = 3  # recorded turns before the first of a transcript's part that are compared with it, too
 MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; a longer session's beginning was reconciled before
 
 
@@ -101,49 +106,74 @@ class Completion:
         turns, args = await self._turns(recorded.transcript_path, recorded.host), recorded.args
         known = {name: args.get(name) for name in ("prompt_id", "user", "assistant")}
         turn = transcripts.completion(turns, since=args.get("ts"), **known)
-        if turn is None:
-            if attempt + 1 < len(DELAYS):
-                self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
+        if turn is None and attempt + 1 < len(DELAYS):
+            self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
             return
-        if args.get("prompt_id") and not self._is_hidden(turn):
+        if turn is not None and args.get("prompt_id") and not self._is_hidden(turn):
             key = {name: args[name] for name in ("session_id", "prompt_id")}
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             await self._record({**key, **fields}, recorded.scope, recorded.host, recorded.id)
+        # What a hook could not write down, on a full disk or because it was killed, is there as well.
+        before = transcripts.began_before(turns, args.get("ts"))[-transcripts.RECENT :]
+        await self._record_missing(before, args["session_id"], recorded.scope, recorded.host)
 
     async def _reconcile(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
         if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str)):
             raise InputError("A request to reconcile needs session_id, transcript_path and scope.")
-        policy = self._policy()
         await self._writer.drain()
-        known = (await self._store.sessions.of([(scope, session)]))[(scope, session)]
-        recorded = (await self._store.get(Turn, known.positions)).values()
-        captured = [(turn.prompt_id, turn.user) for turn in recorded]
         turns = await self._turns(path, request.get("host"))
-        for lacking in (turn for turn in recorded if turn.prompt_id and not turn.assistant):
+        for lacking in await self._recorded(turns, session, scope):
+            if not lacking.prompt_id or lacking.assistant:
+                continue
             asked_at = lacking.started_at.isoformat()
             whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, asked_at)
             if whole is not None and not self._is_hidden(whole):
                 args = {"session_id": session, "prompt_id": lacking.prompt_id}
                 args |= await asyncio.to_thread(transcripts.fields_of, whole, _clean)
                 await self._record(args, scope, lacking.host, lacking.id)
-        for turn in transcripts.missing(turns, captured):
+        await self._record_missing(turns, session, scope, request.get("host"))
+
+    async def _record_missing(
+        self, turns: list[dict[str, Any]], session: str, scope: str, host: object
+    ) -> None:
+        """Record those turns of a transcript that no hook reported and nobody deleted."""
+        policy, recorded = self._policy(), await self._recorded(turns, session, scope)
+        if not _missing(turns, recorded):
+            return
+        # A host that went to another folder may have begun the session in another scope.
+        recorded += await self._store.select_newest(
+            Turn,
+            conditions.one_of("session_id", [session]),
+            lambda turn: turn.session_id == session and turn.scope != scope,
+        )
+        for turn in _missing(turns, recorded):
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
-            if (
-                turn["session_id"] not in (None, session)
-                or self._is_hidden(turn)
-                or not capture.should_record(fields.get("user"), fields.get("assistant"), policy)
-            ):
-                continue
             args = {
                 "session_id": session,
                 "prompt_id": turn["prompt_id"] or turn["uuid"],
                 "ts": turn["started_at"],
                 **fields,
             }
-            await self._record(
-                args, scope, request.get("host"), derived_id("reconciled", session, args["prompt_id"] or "")
-            )
+            if (
+                turn["session_id"] in (None, session)
+                and not self._is_hidden(turn)
+                and not said_at(_instant(turn["started_at"]), _nameless(turn, recorded))
+                and capture.should_record(fields.get("user"), fields.get("assistant"), policy)
+            ):
+                origin = derived_id("reconciled", session, args["prompt_id"] or "")
+                await self._record(args, scope, host, origin)
+
+    async def _recorded(self, turns: list[dict[str, Any]], session: str, scope: str) -> list[Turn]:
+        """The recorded turns of a session that these of its transcript may be; all of them, in doubt."""
+        places = (await self._store.sessions.of([(scope, session)]))[(scope, session)].places
+        if turns and (first := _instant(turns[0]["started_at"])):
+            # One that was recorded before may hold what was said since, as prompts that were queued.
+            at = bisect_left(places, first.timestamp() * 1e6, key=lambda place: place.started_at)
+            places = places[max(0, at - _BEFORE) :]
+        ids = [place.id for place in places]
+        rows = await self._store.get(Turn, ids) if ids else {}
+        return [rows[each] for each in ids if each in rows]
 
     def _is_hidden(self, turn: dict[str, Any]) -> bool:
         """Whether a part of a turn may have been said where or while the user did not want it captured."""
@@ -173,6 +203,33 @@ class Completion:
         """
         name = host if isinstance(host, str) else None
         return await asyncio.to_thread(_read, path, name) if path else []
+
+
+def _missing(turns: list[dict[str, Any]], recorded: list[Turn]) -> list[dict[str, Any]]:
+    in_order = sorted(recorded, key=lambda turn: turn.started_at)
+    return transcripts.missing(turns, [(turn.prompt_id, turn.user) for turn in in_order])
+
+
+def _nameless(turn: dict[str, Any], recorded: list[Turn]) -> list[Turn]:
+    """The recorded turns that may be this one by their time: neither their words nor an id of the host tell.
+
+    The words are gone of one that was deleted, and some hosts write others than they tell their hooks.
+    """
+    own = (transcripts.PROMPT_KEY, transcripts.ANSWER_KEY)
+    return [
+        each
+        for each in recorded
+        if each.purged_at or not turn["prompt_id"] or (each.prompt_id or own[0]).startswith(own)
+    ]
+
+
+def _instant(written: str | None) -> datetime | None:
+    """Read the time of a turn as its host wrote it; None where nobody can."""
+    try:
+        instant: datetime = parse_instant(written)
+    except ValueError:
+        return None
+    return instant
 
 
 def _read(path: str, host: str | None) -> list[dict[str, Any]]:
