@@ -167,6 +167,16 @@ async def test_the_first_searches_after_a_start_do_not_read_codes_and_ties_whole
     assert tables.codes_and_ties._rows is not None
 
 
+async def test_a_compaction_between_the_first_searches_is_no_search(core: Core):
+    await turn(core, "s", user="one", assistant="two")
+    await core.writer.settle()
+    turns, whole = core.store.tables.turns, TableCache(10, first=2)
+    for _ in range(2):
+        assert await whole.current(turns) is None
+        await whole.warm(turns, whole)
+    assert len(await whole.current(turns) or ()) == 1
+
+
 async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
     await turn(core, "s", user="one", assistant="two")
     await turn(core, "s", user="three", assistant="four", turn=1)

@@ -249,6 +249,12 @@ async def _reindex(core: Core, call: Call) -> dict[str, int]:
     return {"passages": await core.reindex.run(call.progress)}
 
 
+async def _mend(core: Core, call: Call) -> dict[str, int]:
+    mended = await core.mending.mend()
+    await core.writer.settled()  # what waited because of the damage
+    return mended
+
+
 async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
     return {"moved": await core.scopes.merge(str(call.params.get("old")), str(call.params.get("new")))}
 
@@ -273,7 +279,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "import_facts": lambda core, call: core.past.add(call.request(KeptFacts).facts),
     "reindex": _reindex,
     "examine": lambda core, call: core.mending.report(),
-    "mend": lambda core, call: core.mending.mend(),
+    "mend": _mend,
     "merge_scopes": _merge_scopes,
 }
 

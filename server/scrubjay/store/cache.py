@@ -102,7 +102,7 @@ class TableCache:
         self._asked, used, before._used = before._asked, before._used, False
         if before is not self:
             before._rows = None  # not both at once
-        if used:
+        if used and self._asked > self._first:  # else this would count as a use, which it is not
             await self.current(table)
             self._used = False
 
