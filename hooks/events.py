@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
+from scrubjay.errors import HomeError
 from scrubjay.home import spool
 from scrubjay.home.capture import MAX_TEXT, cut, is_excluded, should_record, storable
 from scrubjay.home.files import last_lines
-from scrubjay.hooks import engine_line, hosts, prompts
+from scrubjay.hooks import engine_line, hosts, journal, prompts
 from scrubjay.text import transcripts
 from scrubjay.text.redaction import redact
 
@@ -191,13 +192,17 @@ def session_started(call):
 
     The opening is the one that lies ready, or the engine's; none if the user or the host does not want it.
     """
-    now, records = call.now_ns / 1e9, not (call.policy.paused or call.policy.capture == "off")
-    for waiting in prompts.left_behind(call.home, now):  # their processes were killed
-        known = {name: waiting[0].said[name] for name in ("session_id", "transcript_path", "host")}
-        _settle(call._replace(event=call.event._replace(**known)), waiting, records)
-    prompts.sweep(call.home, now)
-    if call.records:
-        _reconcile(call)
+    now = call.now_ns / 1e9
+    try:
+        for waiting in prompts.left_behind(call.home, now):  # their processes were killed
+            known = {name: waiting[0].said[name] for name in ("session_id", "transcript_path", "host")}
+            records = not (call.policy.paused or call.policy.capture == "off")
+            _settle(call._replace(event=call.event._replace(**known)), waiting, records)
+        prompts.sweep(call.home, now)
+        if call.records:
+            _reconcile(call)
+    except HomeError as error:  # a full disk, which is no reason to be without the opening
+        journal.note(call.home, call.event.kind, call.event.session_id, str(error))
     return "" if call.inject == "off" or call.event.opens != "start" else _opening(call)
 
 

@@ -14,13 +14,16 @@ from typing import Any
 
 import pytest
 from claude_code_host import Host
+from small_disk import BALLAST, fill, small_disk
 
 from scrubjay.cli.status import inbox
-from scrubjay.home import spool
+from scrubjay.home import openings, spool
 from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.hooks import prompts
+
+__all__ = ["small_disk"]  # a fixture
 
 GITHUB = "gh" + "p_" + "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF1234"
 
@@ -210,11 +213,23 @@ def test_prompts_that_wait_when_a_session_ends_are_turns_as_the_transcript_has_t
     assert host.log() == ""
 
 
-def an_hour_later(host: Host, root: Path) -> None:
-    """Begin another session, an hour after the last event of the host's."""
+def an_hour_later(host: Host, root: Path) -> dict:
+    """What another session is shown that begins an hour after the last event of the host's."""
     (folder,) = Path(host.home.prompts).iterdir()
     os.utime(folder, (time.time() - prompts.QUIET_S - 60,) * 2)
-    Host(root, "another-session").fire("session_start", source="startup")
+    return Host(root, "another-session").fire("session_start", source="startup")
+
+
+def test_a_session_has_its_opening_although_the_disk_takes_nothing_of_what_waits(small_disk: Path) -> None:
+    host = Host(small_disk)
+    host.prompt("Push it to production", prompt_id="p1")
+    openings.write(host.home, host.scope, "- Never push to main.", None)
+    fill(small_disk)
+    assert "Never push to main." in str(an_hour_later(host, small_disk))
+    os.unlink(small_disk / BALLAST)
+    assert host.turns() == []
+    an_hour_later(host, small_disk)
+    assert host.turns() == [("p1", "Push it to production", None)]
 
 
 def test_a_prompt_that_may_still_be_answered_waits(host: Host, tmp_path: Path) -> None:
