@@ -44,8 +44,11 @@ def answered(call):
     """Record the turn: the saved prompts and their answer, under a key that a repetition shares."""
     event = call.event
     pair = prompts.pair(call.home, event.session_id, event.prompt_id)
-    if not call.records:
-        _record_alone(call, pair.waiting if pair else ())
+    if pair and _is_anothers(call, pair.waiting):
+        _settle(call, pair.waiting, call.records)
+        pair = None
+    if not call.records or (pair and pair.hidden):
+        _settle(call, pair.waiting if pair else (), completes=False)
         engine_line.tell(call.home, call.hello, {"event": "drain"})
         return ""
     if event.prompt and hosts.is_from_user(event):  # Gemini CLI says both at the end
@@ -63,8 +66,12 @@ def answered(call):
         "ts": pair.started_at if pair else prompts.instant(call.now_ns),
     }
     turn = None
-    if (user and pair.waiting and not answer) or (answer and not pair and not hosts.says_prompt(event)):
-        turn = _completed(call, args["prompt_id"], user, answer, args["ts"])
+    if (user and pair.waiting and not answer) or (answer and not pair):
+        turn = _found(call, args["prompt_id"], user, answer, args["ts"])
+        if turn and _is_hidden(call, turn):
+            if not pair:
+                return ""  # its prompt was in a pause, in which the hook was late or lost
+            turn = None
     elif not pair and not answer and event.transcript_path:
         _reconcile(call)  # nothing is known but that a turn ended
     if turn:
@@ -97,13 +104,22 @@ def _turns(call):
     return turns[-transcripts.RECENT :]
 
 
-def _completed(call, key, user, answer, since):
+def _is_anothers(call, waiting):
+    """Whether the transcript says that what was answered now is none of the prompts that wait."""
+    event = call.event
+    if not waiting or not event.prompt_id or any(each.key == event.prompt_id for each in waiting):
+        return False
+    turn = next((turn for turn in _turns(call) if turn["prompt_id"] == event.prompt_id), None)
+    words = [(each.user or "").split() for each in waiting]
+    return turn is not None and _clean(storable(turn["prompts"][0]))[0].split() not in words
+
+
+def _found(call, key, user, answer, since):
     """A turn as its transcript has it; None if that has not caught up: the engine looks again later."""
     turns = _turns(call)
     for turn in turns:
         turn["prompts"] = [_clean(storable(each))[0] for each in turn["prompts"]]
-    turn = transcripts.completion(turns, key, user, answer, since)
-    return None if turn and _is_hidden(call, turn) else turn
+    return transcripts.completion(turns, key, user, answer, since)
 
 
 def _is_hidden(call, turn):
@@ -112,9 +128,9 @@ def _is_hidden(call, turn):
 
 
 def _save(call, text, redacted):
-    """Keep the prompt of this event, with where it was said; one without a text for its time alone."""
+    """Keep the prompt of this event and where it was said; of one that may not be recorded, its time."""
     event, said = call.event, None
-    if text is not None:
+    if call.records:
         said = {
             "session_id": event.session_id,
             "scope": call.hello.scope,
@@ -133,15 +149,14 @@ def _record_ended(call, waiting, over=False):
     them is answered now.
     """
     event, turns = call.event, _turns(call)
-    texts = [prompt.user or "" for prompt in waiting]
-    ended = transcripts.ended_before(turns, texts, lambda text: _clean(text)[0], over=over)
+    ended = _ends(turns, waiting, over)
     for place, (prompt, turn) in enumerate(zip(waiting, ended)):
         if turn is None or prompt.user is None:
             continue
+        own = prompt._replace(key=_key(turn, prompt))
         if _is_hidden(call, turn):
-            _record_alone(call, [prompt])
+            _record_alone(call, [own])
             continue
-        own = prompt._replace(key=turn["prompt_id"] or turn["uuid"] or prompt.key)
         fields, redacted = _fields(turn)
         if should_record(fields.get("user"), fields.get("assistant"), call.policy):
             args = {"session_id": event.session_id, "prompt_id": own.key, "ts": own.started_at, **fields}
@@ -152,6 +167,16 @@ def _record_ended(call, waiting, over=False):
     return any(ended)
 
 
+def _ends(turns, waiting, over):
+    texts = [prompt.user or "" for prompt in waiting]
+    return transcripts.ended_before(turns, texts, lambda text: _clean(text)[0], over=over)
+
+
+def _key(turn, prompt):
+    """The key of a prompt's turn: as the transcript names it, which is how the engine knows it too."""
+    return turn["prompt_id"] or turn["uuid"] or prompt.key
+
+
 def _record_alone(call, waiting, completes=False):
     """Record prompts to which no answer is to come, each as a turn without one.
 
@@ -160,21 +185,18 @@ def _record_alone(call, waiting, completes=False):
     """
     session_id = call.event.session_id
     for place, prompt in enumerate(waiting):
-        if prompt.user and prompt.said is None:
+        said = prompt.said
+        if prompt.user and not said:
             continue  # of an older version; it becomes a part of the session's next turn
-        if prompt.user and not is_excluded(call.policy, *prompt.said["folders"]):
+        if prompt.user and not is_excluded(call.policy, *said["folders"]):
             # what held when it was said; whether anything is recorded now says nothing of it
-            policy = call.policy._replace(paused=False, capture=prompt.said["capture"])
+            policy = call.policy._replace(paused=False, capture=said["capture"])
             user = cut(prompt.user)
             if should_record(user, None, policy):
-                args = {
-                    "session_id": session_id,
-                    "prompt_id": prompt.key,
-                    "ts": prompt.started_at,
-                    "user": user,
-                }
+                args = {"session_id": session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
                 path = call.event.transcript_path if completes else None
-                envelope = _envelope(call, args, prompt.redacted, "hook:stop", path, prompt.said)
+                alone = {**args, "user": user}
+                envelope = _envelope(call, alone, prompt.redacted, "hook:stop", path, said)
                 spool.write(call.home, envelope, call.now_ns - len(waiting) + place)
         prompts.mark_answered(call.home, session_id, prompt)
 
@@ -184,6 +206,13 @@ def _settle(call, waiting, completes):
     if completes and waiting and _record_ended(call, waiting, over=True):
         pair = prompts.pair(call.home, call.event.session_id, None)
         waiting = pair.waiting if pair else ()
+    elif any(prompt.key.startswith(transcripts.PROMPT_KEY) for prompt in waiting):
+        # The engine may know an interrupted one by its name in the transcript; no more is taken from there.
+        turns = _ends(_turns(call), waiting, over=True)
+        waiting = [
+            prompt._replace(key=_key(turn, prompt)) if turn else prompt
+            for prompt, turn in zip(waiting, turns)
+        ]
     _record_alone(call, waiting, completes)
 
 
@@ -199,7 +228,7 @@ def session_started(call):
             records = not (call.policy.paused or call.policy.capture == "off")
             _settle(call._replace(event=call.event._replace(**known)), waiting, records)
         prompts.sweep(call.home, now)
-        if call.records:
+        if call.records and call.event.source != "compact":  # amid a turn, whose Stop will come
             _reconcile(call)
     except HomeError as error:  # a full disk, which is no reason to be without the opening
         journal.note(call.home, call.event.kind, call.event.session_id, str(error))

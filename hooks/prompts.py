@@ -31,20 +31,21 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
 _Name = namedtuple("_Name", "file at prompt answered")
 
-Pair = namedtuple("Pair", "key user started_at redacted said files waiting")
+Pair = namedtuple("Pair", "key user started_at redacted said hidden files waiting")
 """The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time.
 
-`user` is None if nobody typed them. `said` tells where the first was said, as `save` has it. `waiting` are
-those that no turn holds yet, in order, each as a pair.
+`user` is None if nobody typed them. `said` tells where the first was said, as `save` has it. `hidden` tells
+whether the last one waits and was not to be recorded. `waiting` are those that no turn holds yet, in order,
+each as a pair.
 """
 
 
 def save(home, session_id, prompt_id, text, redacted, said, now_ns):
     """Keep a prompt until its answer comes.
 
-    `text` None stands for one that no person wrote: its answer is not recorded. `said` is a dict of all that
-    a record of the prompt alone needs: session_id, scope, host, capture, folders, transcript_path; None with
-    `text` None.
+    `text` None stands for one that no person wrote, and `said` None for one that is not to be recorded: its
+    answer is not recorded either. `said` is else a dict of all that a record of the prompt alone needs:
+    session_id, scope, host, capture, folders, transcript_path.
     """
     folder = _folder(home, session_id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -74,11 +75,13 @@ def pair(home, session_id, prompt_id):
         if target is None:
             return None
         key = _file_name(prompt_id) if prompt_id else target.answered or target.prompt
+        # A turn that the transcript named has that name, and no longer the one of its prompt.
+        named = prompt_id or (target.answered if _is_plain(target.answered) else None)
         group = [
             name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)
         ]
         try:
-            return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], prompt_id)
+            return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], named)
         except FileNotFoundError:
             continue
     raise SpoolError(
@@ -101,6 +104,13 @@ def mark_answered(home, session_id, pair):
     answered = [name.file for name in _names(folder) if name.answered]
     for file in answered[:-KEPT_ANSWERED]:
         _unlink(os.path.join(folder, file))
+
+
+def hidden(home, session_id):
+    """When prompts of a session were said that are not to be recorded, as far as it is kept; ISO 8601."""
+    folder = _folder(home, session_id)
+    kept = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
+    return [content["saved_at"] for content in kept if content["said"] is None]
 
 
 def left_behind(home, now):
@@ -153,11 +163,18 @@ def _folder(home, session_id):
 
 def _file_name(identifier):
     """An identifier as part of a file name on any disk: itself if plain, as a UUID is, else its hash."""
-    if len(identifier) <= 80 and _PLAIN.issuperset(identifier):
+    if _is_plain(identifier):
         return identifier
     from hashlib import sha256  # 2.5 ms, which no identifier of the host costs
 
     return "h" + sha256(identifier.encode("utf-8")).hexdigest()[:40]
+
+
+def _is_plain(identifier):
+    """Whether an identifier is a file name as it is, and none of a hash."""
+    if identifier is None or len(identifier) > 80 or (len(identifier) == 41 and identifier[0] == "h"):
+        return False
+    return _PLAIN.issuperset(identifier)
 
 
 def _names(folder):
@@ -194,7 +211,8 @@ def _read(path):
     saved = json.loads(read_regular(path, MAX_SAVED))
     if not isinstance(saved, dict) or not {"prompt_id", "text", "saved_at", "redacted"} <= saved.keys():
         raise SpoolError(f"The saved prompt {os.path.basename(path)} is damaged; delete it.")
-    saved.setdefault("said", None)  # versions before 2026-11-26 did not keep it
+    if "said" not in saved:  # written by a version before 2026-11-26
+        saved["said"] = {}
     return saved
 
 
@@ -209,6 +227,7 @@ def _joined(saved, prompt_id, is_one=False):
         started_at=first["saved_at"],
         redacted=sum(content["redacted"] for content in spoken),
         said=first["said"],
+        hidden=saved[-1][0].count(".") == 2 and saved[-1][1]["said"] is None,
         files=[file for file, _ in saved],
         waiting=[] if is_one else [_joined(one, None, True) for one in _one_by_one(saved)],
     )

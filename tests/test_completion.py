@@ -15,6 +15,7 @@ from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
 from scrubjay.home.settings import Settings, write_capture
+from scrubjay.hooks import prompts
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import Forget, SearchMemories
@@ -280,6 +281,63 @@ async def test_a_turn_that_was_deleted_for_good_does_not_come_back_from_its_tran
     core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
     gone, kept = await settled(core)
     assert (gone.user, kept.user) == (None, "Do the thing with number 5")
+
+
+async def test_what_was_queued_for_a_turn_that_was_deleted_does_not_come_back(
+    core: Core, now, tmp_path: Path
+):
+    lines = [each for number in (1, 2, 3, 5) for each in spoken(number, f"p{number}")]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    queued = "\n\n".join(f"Do the thing with number {number}" for number in (1, 2, 3))
+    for key, user, ts in (("p3", queued, "2026-03-05T11:01:00Z"), ("p5", None, "2026-03-05T11:05:02Z")):
+        told = {"user": user or "Do the thing with number 5", "assistant": "Done as you said, and tested."}
+        spool.write(core.home, stop(now, path, prompt_id=key, ts=ts, **told) | {"id": f"envelope_{key}"})
+        await core.writer.drain()
+        turns = await settled(core)
+        if key == "p3":
+            await core.removal.forget(Forget(id=turns[0].id, purge=True), SCOPE, "mcp")
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    assert [turn.user for turn in await settled(core)] == [None, "Do the thing with number 5"]
+
+
+@pytest.mark.parametrize("key", ["p1", None])
+async def test_a_session_that_copies_another_is_not_recorded_twice(
+    core: Core, now, tmp_path: Path, key: str | None
+):
+    path = transcript(tmp_path / "t.jsonl", *spoken(1, key))
+    told = {"user": "Do the thing with number 1", "assistant": "Done as you said, and tested."}
+    spool.write(core.home, stop(now, path, prompt_id=key or "u1", ts="2026-03-05T11:01:00Z", **told))
+    await core.writer.drain()
+    await settled(core)
+    copied = [json.dumps(json.loads(each) | {"sessionId": "s2"}) for each in spoken(1, key)]
+    path = transcript(tmp_path / "copy.jsonl", *copied)
+    core.completion.reconcile({"session_id": "s2", "transcript_path": path, "scope": SCOPE})
+    assert [turn.session_id for turn in await settled(core)] == ["s1"]
+
+
+async def test_a_turn_whose_prompt_waits_is_left_to_its_stop_and_a_hidden_one_to_nobody(
+    core: Core, now, tmp_path: Path
+):
+    lines = [each for number in (1, 3, 5) for each in spoken(number, None)]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    at = int(now.replace(hour=11).timestamp() * 1e9)
+    said = {"session_id": "s1", "scope": SCOPE, "host": None, "capture": "all", "folders": []}
+    prompts.save(core.home, "s1", None, None, 0, None, at + 63_000_000_000)  # in an excluded project
+    prompts.save(core.home, "s1", None, "Do the thing with number 3", 0, said, at + 181_000_000_000)
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    assert [turn.user for turn in await settled(core)] == ["Do the thing with number 5"]
+
+
+@pytest.mark.parametrize("settings", [{"paused": True}, {"capture": "off"}])
+async def test_nothing_is_taken_from_a_transcript_in_a_pause(core: Core, now, tmp_path: Path, settings: dict):
+    path = transcript(tmp_path / "t.jsonl", *spoken(1, "p1"))
+    core.settings = Settings(**settings)
+    told = {"prompt_id": "p1", "user": "Do the thing with number 1", "ts": "2026-03-05T11:01:00Z"}
+    spool.write(core.home, stop(now, path, assistant=None, **told))
+    await core.writer.drain()
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
+    (turn,) = await settled(core)
+    assert turn.assistant is None
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])

@@ -271,6 +271,61 @@ def test_a_prompt_whose_answer_is_not_to_be_recorded_is_a_turn_without_one(
     assert host.log() == ""
 
 
+@pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
+def test_the_answer_to_a_prompt_of_a_pause_is_not_glued_to_the_prompt_before(host: Host, ids: tuple) -> None:
+    host.prompt("Rename tick() please", prompt_id=ids[0])  # its host was killed
+    host.policy(paused=True)
+    host.prompt("Look at what the client wrote", prompt_id=ids[1])
+    host.policy()
+    host.stop("They want to merge.", prompt_id=ids[1])
+    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", None)]
+
+
+def test_the_answer_to_a_prompt_of_a_pause_whose_hook_was_lost_is_not_recorded(host: Host) -> None:
+    path = transcript(
+        host,
+        ("user", "Look at what the client wrote", {"timestamp": "2026-03-05T12:01:00Z"}),
+        ("assistant", said("They want to merge."), {}),
+        ("user", "Rename tick() please", {"timestamp": "2026-03-05T12:05:00Z"}),
+        ("assistant", said("Renamed to advance()."), {}),
+    )
+    host.policy(since="2026-03-05T12:03:00Z")
+    host.stop("They want to merge.", transcript_path=path)
+    host.stop("Renamed to advance().", transcript_path=path)
+    assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", "Renamed to advance().")]
+
+
+def test_an_answer_is_not_given_to_a_prompt_when_the_transcript_names_another(host: Host) -> None:
+    path = transcript(
+        host,
+        ("user", "Push it to production", {"promptId": "p1"}),
+        ("assistant", said("I push."), {}),
+        ("user", "[Request interrupted by user]", {}),
+        ("user", "No, to staging", {"promptId": "p2"}),
+    )
+    host.prompt("Push it to production", prompt_id="p1", transcript_path=path)
+    host.stop("Pushed to staging.", prompt_id="p2", transcript_path=path)  # the hook of its prompt was lost
+    assert host.turns() == [
+        ("p1", "Push it to production", "I push."),
+        ("p2", None, "Pushed to staging."),  # the engine takes its prompt from the transcript
+    ]
+
+
+@pytest.mark.parametrize("end", ["session_end", "pause"])
+def test_a_prompt_is_known_by_the_name_that_the_transcript_gives_it(host: Host, end: str) -> None:
+    """An engine that compared the two before knows it so, and a Stop that comes late finds it."""
+    path = transcript(host, ("user", "Push it please", {}), ("user", "[Request interrupted by user]", {}))
+    host.prompt("Push it please", transcript_path=path)
+    if end == "pause":
+        host.policy(paused=True)
+        host.stop("Pushed.", transcript_path=path)
+        host.policy(since="2026-03-05T12:03:00Z")
+    else:
+        host.fire(end, transcript_path=path)
+    host.stop("Pushed it after all.", transcript_path=path)
+    assert [(turn[0], turn[1]) for turn in host.turns()] == [("u0", "Push it please")] * 2
+
+
 def test_a_prompt_said_in_a_folder_that_was_excluded_since_is_not_recorded(host: Host) -> None:
     host.prompt("Rename tick() please")
     host.policy(excluded=[str(host.project)])

@@ -270,6 +270,19 @@ def test_a_turn_that_comes_by_two_registrations_is_there_once(host: Host) -> Non
     assert {turn[1:] for turn in host.turns()} == {(ASKED, ANSWER)}
 
 
+def test_a_prompt_of_a_pause_that_comes_again_with_its_answer_is_not_recorded(host: Host) -> None:
+    become(host, "gemini-cli")
+    host.policy(paused=True)
+    before, _, after = (payload for _, payload in TURNS["gemini-cli"])
+    fire(host, "", before)
+    host.policy()
+    fire(host, "", after)
+    assert host.turns() == []
+    fire(host, "", before | {"prompt": "And production?"})
+    fire(host, "", after | {"prompt": "And production?"})
+    assert [turn[1:] for turn in host.turns()] == [("And production?", ANSWER)]
+
+
 def test_the_same_words_said_twice_are_two_turns(host: Host) -> None:
     become(host, "gemini-cli")
     for answer in ("Yes, it is done.", "Done again."):

@@ -77,7 +77,7 @@ def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
     assert host.log() == ""
 
 
-@pytest.mark.parametrize("source", ["startup", "resume", "clear", "compact", "fork"])
+@pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
 def test_a_session_that_starts_without_an_engine_leaves_a_note(host: Host, source: str) -> None:
     assert (
         host.fire("session_start", source=source, model="m", seconds_since_last_response=9, context_tokens=5)

@@ -230,7 +230,7 @@ def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
         "paused": False,
         "excluded": ["/a"],
         "inject": "session",
-        "since": None,
+        "since": now.isoformat(),
     }
     assert capture_view(settings).items() <= view.items()
     assert policy(view).capture == "off"
@@ -246,6 +246,14 @@ def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: P
     write_capture(home, Settings(model="another"), now + timedelta(hours=2))
     write_capture(home, Settings(inject="off"), now + timedelta(hours=3))  # captures the same
     assert captured_since(home) == now + timedelta(hours=1)
+
+
+def test_the_first_wish_of_a_new_home_is_dated_as_hooks_went_by_the_default_before(
+    tmp_path: Path, now: datetime
+) -> None:
+    home = open_home(str(tmp_path / "home"))
+    write_capture(home, Settings(paused=True), now)
+    assert captured_since(home) == now
 
 
 def damage(path: str, way: str) -> None:

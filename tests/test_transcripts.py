@@ -6,16 +6,19 @@ import json
 import re
 from itertools import count
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.text.transcripts import (
     MAX_COMMAND,
+    began_since,
     completion,
     ended_before,
     fields_of,
     is_error,
     missing,
+    new_turn,
     strip_injected,
     turns,
 )
@@ -328,6 +331,22 @@ def queued(prompt: object, **more: object) -> str:
     """What a person adds while the assistant is at it: no prompt's line follows."""
     note = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
     return json.dumps({"type": "attachment", "uuid": f"q{next(_numbers)}", "attachment": note})
+
+
+@pytest.mark.parametrize(
+    ("began", "after"),
+    [
+        ("2026-03-05T12:00:01Z", True),
+        ("2026-03-05T11:59:59.5Z", False),
+        ("2026-03-05T13:30:00.123+02:00", False),
+        ("2026-03-05T07:30:01-04:30", True),
+        ("2026-03-05T14:00:01+0200", True),
+        ("yesterday", False),
+    ],
+)
+def test_a_turn_began_after_an_instant_whatever_zone_its_host_writes(began: str, after: bool) -> None:
+    turn = new_turn("Rename tick()", None, None, None, began)
+    assert began_since(turn, "2026-03-05T12:00:00Z") is after
 
 
 def test_only_the_hosts_own_words_interrupt_a_turn() -> None:

@@ -276,10 +276,11 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     `since` in it is when the policy of what is captured last changed. Turns from before, under another
     policy, are not fetched from transcripts afterwards (`captured_since`).
     """
-    before, view = _read_capture(home), capture_view(settings)
-    since = before.get("since")  # None in a new home, where nothing was ever forbidden
+    view = capture_view(settings)
+    before = _read_capture(home) or capture_view(Settings())  # by which the hooks of a new home go
+    since = before.get("since")  # None where nothing was ever forbidden
     changed = any(before.get(key) != value for key, value in view.items() if key != "inject")
-    if before and (changed or not isinstance(since, str | None)):
+    if changed or not isinstance(since, str | None):
         since = now.isoformat()
     text = json.dumps({**view, "since": since}, indent=1) + "\n"
     with suppress(OSError, ValueError):

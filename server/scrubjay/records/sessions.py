@@ -16,7 +16,7 @@ from scrubjay.text.transcripts import placed
 
 # Seconds between the prompt of a turn and the same prompt in the host's file, where no words or ids tell: one
 # that was deleted for good must not come back. A hook runs while the host writes.
-_SAME_MOMENT = 10.0
+SAME_MOMENT = 10.0
 
 
 Key = tuple[str, str]  # scope and id of a session
@@ -119,7 +119,7 @@ def said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
         return None
     moments = ((abs((turn.started_at - at).total_seconds()), turn.turn, turn) for turn in turns)
     nearest = min(moments, default=None)
-    return nearest[2] if nearest and nearest[0] <= _SAME_MOMENT else None
+    return nearest[2] if nearest and nearest[0] <= SAME_MOMENT else None
 
 
 def _completed(turn: Turn, told: RecordTurn, now: datetime) -> Turn:

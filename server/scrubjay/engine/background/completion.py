@@ -20,11 +20,12 @@ from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
+from scrubjay.hooks import prompts
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
-from scrubjay.records.sessions import said_at
+from scrubjay.records.sessions import SAME_MOMENT, said_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
@@ -139,15 +140,20 @@ class Completion:
     ) -> None:
         """Record those turns of a transcript that no hook reported and nobody deleted."""
         policy, recorded = self._policy(), await self._recorded(turns, session, scope)
-        if not _missing(turns, recorded):
+        waiting, hidden = await asyncio.to_thread(_kept_prompts, self._home, session)
+        if not (lacking := _missing(turns, recorded, waiting)):
             return
-        # A host that went to another folder may have begun the session in another scope.
-        recorded += await self._store.select_newest(
-            Turn,
-            conditions.one_of("session_id", [session]),
-            lambda turn: turn.session_id == session and turn.scope != scope,
+        # A host that went to another folder began the session in another scope, and one that copies a session
+        # keeps the names of its turns.
+        ids = {turn["prompt_id"] or turn["uuid"] for turn in lacking} - {None}
+        where = conditions.one_of("session_id", [session])
+        if ids:
+            where = conditions.either(where, conditions.one_of("prompt_id", ids))
+        elsewhere = await self._store.select_newest(
+            Turn, where, lambda turn: turn.session_id == session or turn.prompt_id in ids
         )
-        for turn in _missing(turns, recorded):
+        recorded += [turn for turn in elsewhere if (turn.scope, turn.session_id) != (scope, session)]
+        for turn in _missing(turns, recorded, waiting):
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             args = {
                 "session_id": session,
@@ -158,7 +164,8 @@ class Completion:
             if (
                 turn["session_id"] in (None, session)
                 and not self._is_hidden(turn)
-                and not said_at(_instant(turn["started_at"]), _nameless(turn, recorded))
+                and not _may_be_known(turn, recorded)
+                and not _is_near(turn, hidden)
                 and capture.should_record(fields.get("user"), fields.get("assistant"), policy)
             ):
                 origin = derived_id("reconciled", session, args["prompt_id"] or "")
@@ -178,8 +185,10 @@ class Completion:
     def _is_hidden(self, turn: dict[str, Any]) -> bool:
         """Whether a part of a turn may have been said where or while the user did not want it captured."""
         since = captured_since(self._home)
-        excluded = capture.is_excluded(self._policy(), *turn["folders"])
-        return excluded or not transcripts.began_since(turn, since.isoformat() if since else None)
+        policy = self._policy()
+        if policy.paused or policy.capture == "off" or capture.is_excluded(policy, *turn["folders"]):
+            return True
+        return not transcripts.began_since(turn, since.isoformat() if since else None)
 
     async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
         request = parse(RecordTurn, {name: value for name, value in args.items() if value})
@@ -205,22 +214,48 @@ class Completion:
         return await asyncio.to_thread(_read, path, name) if path else []
 
 
-def _missing(turns: list[dict[str, Any]], recorded: list[Turn]) -> list[dict[str, Any]]:
+def _missing(turns: list[dict[str, Any]], recorded: list[Turn], waiting: list[str]) -> list[dict[str, Any]]:
+    """The turns that are not recorded, nor of the prompts that still wait for their Stop."""
     in_order = sorted(recorded, key=lambda turn: turn.started_at)
-    return transcripts.missing(turns, [(turn.prompt_id, turn.user) for turn in in_order])
+    captured = [(turn.prompt_id, turn.user) for turn in in_order]
+    return transcripts.missing(turns, [*captured, *((None, text) for text in waiting)])
 
 
-def _nameless(turn: dict[str, Any], recorded: list[Turn]) -> list[Turn]:
-    """The recorded turns that may be this one by their time: neither their words nor an id of the host tell.
+def _kept_prompts(home: Home, session: str) -> tuple[list[str], list[datetime]]:
+    """What hooks keep of a session's prompts: the words of those that wait, and when hidden ones were said.
 
-    The words are gone of one that was deleted, and some hosts write others than they tell their hooks.
+    Of those that wait, the ones without an id of the host: their Stop would keep them once more.
     """
+    try:
+        pair, hidden = prompts.pair(home, session, None), prompts.hidden(home, session)
+    except (ScrubjayError, OSError, ValueError):  # of which one is damaged, or goes while we look
+        return [], []
+    waiting = [each for each in (pair.waiting if pair else ()) if each.key.startswith(transcripts.PROMPT_KEY)]
+    return [each.user for each in waiting if each.user], [at for each in hidden if (at := _instant(each))]
+
+
+def _is_near(turn: dict[str, Any], moments: list[datetime]) -> bool:
+    at = _instant(turn["started_at"])
+    return at is not None and any(abs((at - each).total_seconds()) <= SAME_MOMENT for each in moments)
+
+
+def _may_be_known(turn: dict[str, Any], recorded: list[Turn]) -> bool:
+    """Whether a turn may be a recorded one of which neither words nor an id of the host tell.
+
+    Some hosts write other words than they tell their hooks. The words of one that was deleted are gone; what
+    was said from then until the next turn may have been queued for it.
+    """
+    if (at := _instant(turn["started_at"])) is None:
+        return False
     own = (transcripts.PROMPT_KEY, transcripts.ANSWER_KEY)
-    return [
+    nameless = [
         each
         for each in recorded
-        if each.purged_at or not turn["prompt_id"] or (each.prompt_id or own[0]).startswith(own)
+        if not turn["prompt_id"] or (each.prompt_id or own[0]).startswith(own) or each.purged_at
     ]
+    before = [each for each in recorded if (each.started_at - at).total_seconds() <= SAME_MOMENT]
+    last = max(before, key=lambda each: each.started_at, default=None)
+    return said_at(at, nameless) is not None or (last is not None and last.purged_at is not None)
 
 
 def _instant(written: str | None) -> datetime | None:
