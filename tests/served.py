@@ -96,7 +96,9 @@ class Served:
 async def served(home: Home, background=None, **options: object) -> AsyncIterator[Served]:
     engine = Served(home, **options)
     engine.ended = asyncio.create_task(
-        engine.life.serve({"pipe": lambda connection: engine.face(connection)}, background)
+        engine.life.serve(
+            dict.fromkeys(("pipe", "cli"), lambda connection: engine.face(connection)), background
+        )
     )
     async with asyncio.timeout(PATIENCE):
         while not os.path.exists(home.engine_json):

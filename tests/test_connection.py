@@ -10,7 +10,7 @@ import pytest
 from served import HELLO, PATIENCE, home, served
 
 from scrubjay.wire.hello import encode, fields_of
-from scrubjay.wire.lines import BEAT, MOST_MARKS
+from scrubjay.wire.lines import BEAT, CALL_MARKS
 
 __all__ = ["home"]  # a fixture
 
@@ -54,11 +54,18 @@ async def test_a_line_above_the_limit_is_answered_and_the_next_one_works(home):
 async def test_a_line_of_too_many_parts_is_answered_and_the_next_one_works(home):
     async with served(home) as engine:
         client = await engine.client()
-        await client.ask(1, list=[0] * MOST_MARKS)
+        await client.ask(1, list=[0] * CALL_MARKS)
         error = await client.answer()
-        assert error["id"] == 1 and "may have 500,000" in error["error"]["message"]
+        assert error["id"] == 1 and "20,000 texts" in error["error"]["message"]
         await client.ask(2)
         assert (await client.answer())["id"] == 2
+
+
+async def test_the_command_line_may_send_more_than_a_model(home):
+    async with served(home) as engine:
+        client = await engine.client(HELLO.copy(kind="cli"))
+        await client.ask(1, list=[0] * CALL_MARKS)
+        assert (await client.answer())["id"] == 1
 
 
 async def test_an_answer_above_the_limit_becomes_an_error(home):

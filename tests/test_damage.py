@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import lancedb
 import pytest
@@ -22,6 +23,7 @@ from scrubjay.home.files import clear_way
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.requests import Forget
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
 from scrubjay.store.failures import not_read, not_written
@@ -171,7 +173,7 @@ async def test_records_that_are_gone_are_said_until_somebody_goes_on_without(hom
         assert hits.degraded and "damaged" in hits.degraded
         await core.close()
     core = await opened(home, clock)
-    assert await core.mending.mend() == {"deleted": 0}
+    assert (await core.mending.mend())["deleted"] == 0
     assert await problems(core) == []
     await said.fact(core, BIRDS[0])
     assert said.texts(await said.search(core, "owl church tower")) == [BIRDS[0]]
@@ -209,6 +211,28 @@ async def test_of_damaged_records_those_that_can_be_read_are_kept(home: Home, cl
     await core.close()
 
 
+async def test_damaged_records_are_copied_before_they_are_deleted_and_a_purge_removes_the_copies(
+    home: Home, clock: Clock
+):
+    core = await opened(home, clock)
+    await said.fact(core, "The kite circles.")
+    await core.close()
+    lost = used(home, "memories", "data")[0]
+    damaged = lost.read_bytes()[:-7] + b"damaged"
+    lost.write_bytes(damaged)
+    core = await opened(home, clock)
+    done = await core.mending.mend()
+    assert done["deleted"] == 1
+    (copy,) = Path(done["aside"]).iterdir()
+    assert copy.read_bytes() == damaged
+    await core.reindex.run()
+    fact = await said.fact(core, "The owl nests in the tower.")
+    await core.writer.settle()
+    await core.removal.forget(Forget(id=fact.id, purge=True), said.SCOPE, "mcp")
+    assert not os.path.exists(done["aside"])
+    await core.close()
+
+
 @pytest.mark.parametrize("table", ["turns", "memories", "documents"])
 @pytest.mark.parametrize(
     "damage",
@@ -240,7 +264,7 @@ async def test_a_lost_file_of_records_is_named_and_gone_on_without(
     (problem,) = await problems(core)
     assert problem.startswith("Records are damaged: ") and table in problem
     assert (lost.name in problem) == damage.startswith("missing")
-    assert await core.mending.mend() == {"deleted": 1}
+    assert (await core.mending.mend())["deleted"] == 1
     await filled_again(core)
     assert await problems(core) == []
     counts = [await core.store.count(kind) for kind in (Turn, Memory, Document)]
@@ -271,7 +295,7 @@ async def test_records_whose_file_of_deletions_is_missing_are_all_kept_in_their_
 
     core = await opened(home, clock)
     assert lost[0].name in (await problems(core))[0]
-    assert await core.mending.mend() == {"deleted": 0}
+    assert (await core.mending.mend())["deleted"] == 0
     await filled_again(core)
     assert await problems(core) == [] and await core.store.count(Memory) == len(facts)
     assert said.texts(await said.search(core, "owl church heron mill")) == [BIRDS[0]]
@@ -330,7 +354,7 @@ async def test_an_index_that_begins_anew_while_it_is_filled_has_every_record_at_
         await said.turn(core, f"s{n}", user=f"The owl number {n} nests in tower {n}.")
         await said.fact(core, f"The heron number {n} fishes at mill {n}.")
     await said.embedded(core)
-    mends: list[asyncio.Task[dict[str, int]]] = []
+    mends: list[asyncio.Task[dict[str, Any]]] = []
 
     def progress(done: int, total: int, what: str) -> None:
         if what == phase and not mends:

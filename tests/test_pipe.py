@@ -29,7 +29,7 @@ from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
-from scrubjay.wire.lines import BEAT, MOST_MARKS, Glance, LineCutter, TooLong, glance, is_crowded
+from scrubjay.wire.lines import BEAT, CALL_MARKS, Glance, LineCutter, TooLong, glance, is_crowded, well_formed
 from scrubjay.wire.lock import FileLock
 
 # Lines.
@@ -124,18 +124,35 @@ def test_the_id_of_a_dropped_line_is_found_at_either_end(head, tail, id):
 
 @pytest.mark.parametrize("part", [b'"k":1', b"[]", b"0", b"{}"])
 def test_a_line_of_too_many_parts_is_read_no_further_and_answered_under_its_id(part):
-    crowd = b",".join([part] * MOST_MARKS)
+    crowd = b",".join([part] * CALL_MARKS)
     first = b'{"id":7,"method":"tools/call","params":{"arguments":[' + crowd + b"]}}\n"
     last = b'{"method":"tools/call","params":{"arguments":[' + crowd + b']},"id":"x"}\n'
-    for line, id in ((first, 7), (last, "x")):
+    inside = b'{"params":{"arguments":[' + crowd + b']},"id":8, "method":"tools/call","jsonrpc":"2.0"}\n'
+    for line, id in ((first, 7), (last, "x"), (inside, 8)):
         message = Message(line)
-        assert message.seen.id == id and message.seen.is_crowded and "500,000" in (message.problem or "")
+        assert message.seen.id == id and "20,000" in (message.problem or "")
+
+
+def test_a_line_that_is_not_utf_8_is_refused_as_its_marks_cannot_be_counted():
+    line = '{"id":1,"method":"x","params":{"a":"∢"}}'.encode("utf-16-le") + b"\n"
+    assert "UTF-8" in (Message(b'{"id":1,"method":"x",' + line).problem or "")
 
 
 def test_a_long_text_is_one_part_whatever_stands_in_it():
-    text = json.dumps('a, [b], {"c": "d"}, ' * MOST_MARKS).encode()
+    text = json.dumps('a, [b], {"c": "d"}, ' * CALL_MARKS).encode()
     line = b'{"id":1,"method":"tools/call","params":{"arguments":{"content":' + text + b"}}}"
-    assert not glance(line).is_crowded and not is_crowded(line)
+    assert glance(line).problem is None and not is_crowded(line, CALL_MARKS)
+
+
+ESCAPES = [r"\ud83d", r"\ude00", r"\uDBFF", r"\u00e9", r"\n", r"\\", r"\"", "x", "ud83d", "é"]
+
+
+@given(st.lists(st.sampled_from(ESCAPES), max_size=12))
+def test_halves_of_pairs_are_replaced_and_nothing_else_is(parts):
+    written = "".join(parts)
+    text = json.loads(f'"{written}"')
+    repaired = json.loads(well_formed(f'"{written}"'.encode()))
+    assert repaired == "".join("\ufffd" if 0xD800 <= ord(char) <= 0xDFFF else char for char in text)
 
 
 # Sessions.

@@ -26,7 +26,7 @@ from scrubjay.http_api import answering, tokens
 from scrubjay.http_api import door as door_module
 from scrubjay.http_api.door import AT_ONCE, LONGEST_BODY, WAITING, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
-from scrubjay.wire.lines import MOST_MARKS
+from scrubjay.wire.lines import LARGE, MOST_MARKS
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 HERE, EVERYWHERE = parse_address("127.0.0.1:6767"), parse_address("0.0.0.0:6767")
@@ -277,16 +277,17 @@ def test_allowed_hosts_are_plain_names(name: str):
 async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
     async def chunks(size: int) -> AsyncIterator[bytes]:
         for _ in range(size // 1_000_000):
-            yield bytes(1_000_000)
+            yield b"x" * 1_000_000
 
     async with visitor(Door(says_its_permissions)) as client:
         said = await client.post(
             "/v3/documents", content=b"", headers={"Content-Length": str(LONGEST_BODY + 1)}
         )
         unsaid = await client.post("/api/v1/ingest", content=chunks(LONGEST_BODY + 1_000_000))
-        fits = await client.post("/v3/documents/file", content=chunks(LONGEST_BODY))
+        form = {"Content-Type": "multipart/form-data; boundary=x", "Authorization": "Bearer any"}
+        fits = await client.post("/v3/documents/file", content=chunks(LONGEST_BODY), headers=form)
     assert said.status_code == unsaid.status_code == 413
-    assert "55,000,000" in said.json()["error"] and "55,000,000" in unsaid.json()["detail"]
+    assert "33,554,432" in said.json()["error"] and "33,554,432" in unsaid.json()["detail"]
     assert fits.json()["bytes"] == LONGEST_BODY
 
 
@@ -298,6 +299,37 @@ async def test_a_body_of_too_many_parts_is_refused_before_it_is_parsed_and_a_fil
         taken = await client.post("/v3/documents/file", files={"file": crowd}, headers=key)
     assert refused.status_code == 413 and "500,000" in refused.json()["error"]
     assert taken.json()["bytes"] > len(crowd)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+async def test_json_that_is_not_utf_8_is_refused(anybody: httpx2.AsyncClient, encoding: str):
+    """Its marks cannot be counted: half a letter may be a quote."""
+    body = '{"q": "∢"}'.encode(encoding)
+    refused = await anybody.post("/v4/search", content=body, headers={"Content-Type": "application/json"})
+    assert refused.status_code == 400 and "UTF-8" in refused.json()["error"]
+
+
+async def test_large_bodies_are_worked_on_one_at_a_time_and_small_ones_meanwhile():
+    working, most, go_on = 0, 0, asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        nonlocal working, most
+        large = scope["path"] == "/v3/documents"
+        working += large
+        most = max(most, working)
+        if large:
+            await go_on.wait()
+        working -= large
+        await JSONResponse({})(scope, receive, send)
+
+    async with visitor(Door(app)) as client:
+        body = b'"' + b"x" * LARGE + b'"'
+        large = [asyncio.create_task(client.post("/v3/documents", content=body)) for _ in range(3)]
+        await settled()
+        assert (await client.post("/v4/search", content=b"{}")).status_code == 200
+        go_on.set()
+        assert [answer.status_code for answer in await asyncio.gather(*large)] == [200] * 3
+    assert most == 1
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "x", "+5", "9" * 30])
@@ -419,7 +451,7 @@ async def test_a_connection_whose_client_takes_nothing_of_its_answer_is_closed(
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send({"type": "http.response.body", "body": bytes(50_000_000)})
+        await send({"type": "http.response.body", "body": b"x" * 50_000_000})
         sent.set()
 
     options, listening = Options(parse_address("127.0.0.1:0")).bind()
@@ -590,7 +622,7 @@ async def test_who_sends_slowly_holds_up_no_other_and_is_sent_away(served, monke
     slow = [await served(BEGUN) for _ in range(4 * AT_ONCE)]
     for reader, _ in slow:
         assert not reader.at_eof()
-    reader, writer = await served(BEGUN + bytes(99_999))
+    reader, writer = await served(BEGUN + b"x" * 99_999)
     assert b" 200 " in await asyncio.wait_for(reader.readline(), 10)
     monkeypatch.setattr(door_module, "BODY_SECONDS", 0.2)
     reader, writer = await served(BEGUN)
@@ -606,9 +638,9 @@ async def test_a_long_body_that_comes_at_the_least_rate_is_read(served, monkeypa
     monkeypatch.setattr(door_module, "BODY_SECONDS", 0.1)
     reader, writer = await served(BEGUN)
     for _ in range(9):  # 99,000 bytes pay for three seconds, and half a second is needed
-        writer.write(bytes(11_000))
+        writer.write(b"x" * 11_000)
         await asyncio.sleep(0.05)
-    writer.write(bytes(999))
+    writer.write(b"x" * 999)
     assert b" 200 " in await asyncio.wait_for(reader.readline(), 10)
 
 
@@ -617,15 +649,15 @@ async def test_what_waits_for_its_turn_takes_so_much_memory_and_no_more(monkeypa
     door, slow = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
     async def half() -> AsyncIterator[bytes]:
-        yield bytes(900_000)
+        yield b"x" * 900_000
         await slow.wait()
 
     async with visitor(door) as client:
         waits = asyncio.create_task(client.post("/v3/documents", content=half(), headers=bearer("any")))
         await settled()
-        refused = await client.post("/v3/documents", content=bytes(300_000), headers=bearer("other"))
+        refused = await client.post("/v3/documents", content=b"x" * 300_000, headers=bearer("other"))
         assert refused.status_code == 503 and refused.headers["Retry-After"] == "1"
-        small = await client.post("/v3/documents", content=bytes(60_000), headers=bearer("other"))
+        small = await client.post("/v3/documents", content=b"x" * 60_000, headers=bearer("other"))
         assert small.json()["bytes"] == 60_000
         slow.set()
         assert (await waits).json()["bytes"] == 900_000

@@ -35,7 +35,7 @@ def test_a_line_above_the_limit_is_refused_and_the_next_one_answered(start):
         client.send(b"x" * (1 << 20))
     client.send(b'"}}\n')
     answer = client.hear()
-    assert answer["id"] == 5 and "67108864 bytes" in answer["error"]["message"]
+    assert answer["id"] == 5 and "33554432 bytes" in answer["error"]["message"]
     client.call(6)
     assert client.hear()["id"] == 6
 

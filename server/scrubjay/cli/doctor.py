@@ -108,11 +108,7 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
         yield from guarded("http", http, place)
         examined = client.call("examine", {})
         if mend and examined["damage"]:
-            deleted = client.call("mend", {})["deleted"]
-            says = (
-                f"{plural(deleted, 'record')} that could not be read deleted; what is there is taken for all"
-            )
-            yield note("mended", f"{says} there is, and the index is built anew.")
+            yield mended(**client.call("mend", {}))
             examined = client.call("examine", {})
         yield from store(facts | examined)
         if not examined["damage"]:  # which may keep them from being counted
@@ -120,6 +116,18 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
             yield from own_scope(counts)
             yield from unnamed(place, counts)
     yield from guarded("round trip", lambda place: round_trip(place, clients), place)
+
+
+def mended(deleted: int, aside: str | None) -> Finding:
+    """What became of damaged records; those that are gone are a problem, because a backup may have them."""
+    rest = "what is there is taken for all there is, and the index is built anew."
+    says = f"Deleted {plural(deleted, 'record')} that could not be read; {rest}"
+    if not deleted:
+        return note("mended", says)
+    copies = f" The damaged files lie in {aside}." if aside else ""
+    return problem(
+        "mended", says, f"`scrubjay restore-backup FOLDER --replace` brings a backup back.{copies}"
+    )
 
 
 def installation() -> Findings:

@@ -249,7 +249,7 @@ async def _reindex(core: Core, call: Call) -> dict[str, int]:
     return {"passages": await core.reindex.run(call.progress)}
 
 
-async def _mend(core: Core, call: Call) -> dict[str, int]:
+async def _mend(core: Core, call: Call) -> dict[str, Any]:
     mended = await core.mending.mend()
     await core.writer.settled()  # what waited because of the damage
     return mended

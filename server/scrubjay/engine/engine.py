@@ -61,6 +61,8 @@ class Engine:
         self._load_seconds = load_seconds
         self.settings = self._started_with = Settings()
         self.started_at = clock()
+        # Who works on a line of more than a megabyte: eight at once took 2 GB.
+        self.large = asyncio.Lock()
         self._loaded = asyncio.Event()
         self._core: Core | None = None
         self._failure: ScrubjayError | None = None

@@ -5,6 +5,7 @@ It looks at the headers and the size of a request, and gives the application the
 
 import asyncio
 import collections
+import contextlib
 import ipaddress
 import math
 import re
@@ -23,9 +24,10 @@ from scrubjay.http_api.permissions import READ_ONLY, Permissions
 from scrubjay.http_api.refusals import refusal
 from scrubjay.http_api.tokens import Token, match
 from scrubjay.pipe import session
-from scrubjay.wire.lines import CROWDED, is_crowded
+from scrubjay.wire.lines import CALL_LIMIT, CALL_MARKS, LARGE, MOST_MARKS, NOT_UTF_8, crowded, is_crowded
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
+LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters, all of three bytes
 BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
 CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process loads the engine too, and hears the clock late
 EARLY_SECONDS = 2.0  # after the start, in which requests come that may have waited since the socket listened
@@ -34,7 +36,7 @@ WAITING = 256  # requests of one caller that wait for their turn
 BODY_SECONDS = 30.0  # in which a body must be here, and a second more for each LEAST_RATE of its bytes
 LEAST_RATE = 32_000
 # Bytes of bodies whose turn has not come, beside PIECE of each, and of answers that clients do not take.
-MOST_HELD = AT_ONCE * LONGEST_BODY
+MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once
 _MOST_WAITING = 4 * WAITING  # of all callers
 _MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
@@ -75,6 +77,7 @@ class Door:
         self._rate = Rate(options.per_second, time)
         self._turns = Turns(time)
         self._room = Room()
+        self._large = asyncio.Lock()  # who works on JSON of more than a megabyte
         self._time = time
         self._early = time() + EARLY_SECONDS
         self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
@@ -105,19 +108,24 @@ class Door:
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         waited = self._waited if self._time() < self._early else 0.0
-        request, body = Request(scope), _Body(receive, self._room)
+        request = Request(scope)
+        files = _is_upload(request)
+        body = _Body(receive, self._room, LONGEST_BODY if files else LONGEST_JSON)
         try:
             self._check_origin(request)
             permissions = self._permissions(request)
-            _check_size(request)
+            _check_size(request, body.limit)
             if not await body.read():
                 return
-            if not _is_upload(request) and body.is_crowded():
-                raise HTTPException(413, CROWDED)  # which official clients do not repeat
+            if not files:
+                body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
             answer = _Answer(send, CALL_SECONDS - waited, self._room)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)):
+            async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)), contextlib.AsyncExitStack() as stack:
+                if body.is_large and not files:
+                    await stack.enter_async_context(self._large)
                 await self._turns.begin(caller, str(request.client))
+                held = stack.pop_all()
         except BaseException as error:
             body.forget()
             if not isinstance(error, HTTPException | TimeoutError):
@@ -128,6 +136,7 @@ class Door:
         scope.setdefault("state", {})["permissions"] = permissions
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         work.add_done_callback(lambda _: body.forget())
+        work.add_done_callback(lambda _: asyncio.ensure_future(held.aclose()))
         # A client that takes its answer slowly holds no turn: the work is done by then.
         answer.given.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
@@ -186,8 +195,8 @@ class Room:
 class _Body:
     """The body of one request, which is read before its turn: whoever sends slowly holds up no other."""
 
-    def __init__(self, receive: Receive, room: Room) -> None:
-        self._receive, self._room = receive, room
+    def __init__(self, receive: Receive, room: Room, limit: int) -> None:
+        self._receive, self._room, self.limit = receive, room, limit
         self._data = bytearray()
         self._given = 0  # bytes that the application has
         self._is_over = False
@@ -218,8 +227,8 @@ class _Body:
         before = self._counted
         self._data += data
         self._room.held += self._counted - before
-        if len(self._data) > LONGEST_BODY:
-            raise _too_large()
+        if len(self._data) > self.limit:
+            raise _too_large(self.limit)
         if self._counted and self._room.held > MOST_HELD:
             headers = {"Retry-After": "1", "Connection": "close"}
             raise HTTPException(503, "Too much is sent here at once. Send it again in a moment.", headers)
@@ -228,9 +237,21 @@ class _Body:
     def _counted(self) -> int:
         return max(0, len(self._data) - PIECE)
 
-    def is_crowded(self) -> bool:
-        """Tell whether it is JSON of more parts than may be sent."""
-        return is_crowded(self._data)
+    @property
+    def is_large(self) -> bool:
+        """Whether one at a time is worked on."""
+        return len(self._data) > LARGE
+
+    def check(self, most: int) -> None:
+        """Refuse what would take the parser of JSON long.
+
+        Raises:
+            HTTPException: 413 for more marks than so many, 400 for JSON that is not UTF-8.
+        """
+        if b"\x00" in self._data:
+            raise HTTPException(400, NOT_UTF_8)
+        if is_crowded(self._data, most):
+            raise HTTPException(413, crowded(most))  # which official clients do not repeat
 
     async def receive(self) -> Message:
         """Give the application the next piece; after the last one, news of the client."""
@@ -455,12 +476,12 @@ def _key(request: Request) -> str:
     return key.strip() if scheme.lower() == "bearer" else ""
 
 
-def _check_size(request: Request) -> None:
+def _check_size(request: Request, limit: int) -> None:
     length = request.headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit()):
         raise HTTPException(400, f"Content-Length {length[:40]!r} is no number of bytes.")
-    if len(length) > 20 or int(length) > LONGEST_BODY:
-        raise _too_large()
+    if len(length) > 20 or int(length) > limit:
+        raise _too_large(limit)
 
 
 def _late(request: Request) -> HTTPException:
@@ -474,6 +495,6 @@ def _reads(request: Request) -> bool:
     return request.method in _SAFE or by_post
 
 
-def _too_large() -> HTTPException:
-    sentence = f"A request may have at most {LONGEST_BODY:,} bytes. Split what you send."
+def _too_large(limit: int) -> HTTPException:
+    sentence = f"A request of this kind may have at most {limit:,} bytes. Split what you send."
     return HTTPException(413, sentence, {"Connection": "close"})

@@ -5,6 +5,7 @@ start. Everything else the SDK's server answers.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
 from functools import partial
@@ -18,7 +19,7 @@ from scrubjay.mcp_server.calls import call, seldom
 from scrubjay.pipe.offer import Offer, Usual, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
-from scrubjay.wire.lines import glance, key_of, well_formed
+from scrubjay.wire.lines import LARGE, glance, key_of, well_formed
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -51,28 +52,41 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
             connection.say({"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": sentence}})
             connection.end(key)
 
+    async def hear(line: bytes) -> asyncio.Task[None] | None:
+        message = Message(well_formed(line))
+        seen = message.seen
+        if message.line is not line and message.is_request and seen.id != glance(line).id:
+            await connection.write_line(_refused(glance(line).id, "The id of this request is no text."))
+            return None
+        answer = offer.answer(message)
+        if answer is not None:
+            await connection.write_line(answer)
+        if seen.method == "initialize":
+            sdk.hear_handshake(message, wanted=answer is None)
+        elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in calls:
+            calls[key_of(seen.request_id)].cancel()
+        elif answer is None and (asked := _tool_call(message, offer)) and seen.key:
+            task = asyncio.create_task(_answer(engine, connection, seen.id, asked))
+            calls[seen.key] = task
+            task.add_done_callback(partial(done, seen.key, seen.id))
+            return task
+        elif answer is None:
+            sdk.hear(message)
+        return None
+
+    async def hear_large(line: bytes) -> None:
+        async with contextlib.AsyncExitStack() as stack:
+            await stack.enter_async_context(engine.large)
+            if task := await hear(line):
+                stack.pop_all()
+                task.add_done_callback(lambda _: engine.large.release())
+
     try:
         async for line in connection:
-            message = Message(well_formed(line))
-            seen = message.seen
-            if message.is_request and seen.id != glance(line).id:
-                await connection.write_line(_refused(glance(line).id, "The id of this request is no text."))
-                continue
-            answer = offer.answer(message)
-            if answer is not None:
-                await connection.write_line(answer)
-            if seen.method == "initialize":
-                sdk.hear_handshake(message, wanted=answer is None)
-            elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in calls:
-                calls[key_of(seen.request_id)].cancel()
-            elif answer is None and (asked := _tool_call(message, offer)) and seen.key:
-                task = asyncio.create_task(_answer(engine, connection, seen.id, asked))
-                calls[seen.key] = task
-                task.add_done_callback(partial(done, seen.key, seen.id))
-                if len(calls) >= WAITING:
-                    await asyncio.wait(calls.values(), return_when=asyncio.FIRST_COMPLETED)
-            elif answer is None:
-                sdk.hear(message)
+            await (hear_large(line) if len(line) > LARGE else hear(line))
+            del line  # it may be large, and the next one may come late
+            if len(calls) >= WAITING:
+                await asyncio.wait(calls.values(), return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in (*calls.values(), *sdk.tasks):
             task.cancel()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import STALL_SECONDS
 from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, UNWRITTEN, Message, Session
-from scrubjay.wire.lines import LINE_LIMIT, LineCutter, TooLong, glance
+from scrubjay.wire.lines import CALL_LIMIT, LineCutter, TooLong, glance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ class Relay:
     # The client's side.
 
     def _serve_client(self) -> None:
-        cutter = LineCutter()
+        cutter = LineCutter(CALL_LIMIT)
         while data := self._terminal.read(_ALIVE_SECONDS):
             for line in cutter.feed(data):
                 self._forward(line)
@@ -114,7 +114,7 @@ class Relay:
     def _forward(self, line: bytes) -> None:
         """Take one line of the client, and answer it or put it into the outbox; wait if that is full."""
         if isinstance(line, TooLong):
-            sentence = f"A line may have {LINE_LIMIT} bytes, and this one has more. Send it in parts."
+            sentence = f"A line may have {CALL_LIMIT} bytes, and this one has more. Send it in parts."
             self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
             return
         if line.isspace():

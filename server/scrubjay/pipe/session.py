@@ -6,7 +6,7 @@ import itertools
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrubjay.wire.lines import CROWDED, glance, key_of
+from scrubjay.wire.lines import glance, key_of
 
 if TYPE_CHECKING:
     from scrubjay.wire.lines import Glance
@@ -55,8 +55,8 @@ class Message:
     @property
     def problem(self) -> str | None:
         """Why nobody could answer this line; None for a message."""
-        if self.seen.is_crowded:
-            return CROWDED
+        if self.seen.problem is not None:
+            return self.seen.problem
         if self.seen.has_bad_id and not self.seen.is_answer:
             return "The id of this request is neither text nor a number. Send another one."
         if self.seen.method is None and not self.seen.is_answer:

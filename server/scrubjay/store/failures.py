@@ -12,6 +12,7 @@ SEE_DOCTOR = "`scrubjay doctor` says what and what to do."
 _S3_REFUSAL = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")
 _NO_CONNECTION = re.compile(r'message: "([^"]+)"')
 _FILE_GONE = re.compile(r"\b(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)")
+_LANCE = re.compile(r"lance", re.IGNORECASE)
 _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]{0,200}) \(os error \d+\)")
 
 
@@ -32,8 +33,11 @@ def reason(error: Exception) -> str:
         return f"{refusal[2].rstrip('.')} ({refusal[1]})"
     if (file := _FILE_GONE.search(text)) and not _SYSTEM_REFUSAL.search(text):
         return f"a file of the store is missing or damaged ({file[1]})"
-    refusal = _SYSTEM_REFUSAL.search(text) or _NO_CONNECTION.search(text)
-    return refusal[1] if refusal else getattr(error, "strerror", None) or type(error).__name__
+    if refusal := _SYSTEM_REFUSAL.search(text) or _NO_CONNECTION.search(text):
+        return refusal[1]
+    if isinstance(error, RuntimeError | ValueError) and _LANCE.search(text):
+        return f"a file of the store is damaged ({type(error).__name__})"
+    return getattr(error, "strerror", None) or type(error).__name__
 
 
 def not_opened(path: str, error: Exception) -> StoreError:

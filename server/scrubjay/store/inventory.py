@@ -13,7 +13,7 @@ import os
 import shutil
 import stat
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import RLock
@@ -212,6 +212,21 @@ class Inventory:
         with self._lock:
             self.files, self.lost, self._synced = {}, {}, set()
             self.write()
+
+    def set_aside(self, found: Iterable[Damage]) -> str | None:
+        """Copy damaged files to where a purge removes them, and return that folder; None if none is there.
+
+        Raises:
+            OSError: as the disk says.
+        """
+        kept, aside = None, os.path.join(self.folder, f"damaged{_ASIDE}")
+        for each in found:
+            path = os.path.join(self.root, each.path)
+            if os.path.isfile(path):
+                os.makedirs(aside, 0o700, exist_ok=True)
+                shutil.copyfile(path, os.path.join(aside, each.path.replace("/", "_")))
+                kept = aside
+        return kept
 
     def remove_remains(self) -> None:
         """Remove what was moved aside and every draft, because they may hold what somebody wants gone.

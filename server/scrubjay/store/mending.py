@@ -82,13 +82,22 @@ async def _rows(store: Store, inventory: Inventory) -> dict[str, Rows]:
         return await store.rows(known={})
 
 
-async def mend(store: Store) -> int:
-    """Go on without the records that cannot be read: delete those of damaged fragments; return how many."""
+async def mend(store: Store) -> tuple[int, str | None]:
+    """Go on without the records that cannot be read: delete those of damaged fragments.
+
+    Returns how many, and the folder with copies of the damaged files, None where there are none.
+
+    Raises:
+        OSError: there is no room for these copies; nothing was deleted.
+    """
     if (inventory := store.inventory) is None:
-        return 0
+        return 0, None
     deleted = 0
     async with store.lock:
         found = await asyncio.to_thread(inventory.damage, deep=True)
+        aside = await asyncio.to_thread(
+            inventory.set_aside, [each for each in found if each.table in _RECORDS]
+        )
         revived = [each for each in found if each.table in _RECORDS and "/_deletions/" in each.path]
         if revived:
             await asyncio.to_thread(write_empty, [os.path.join(store.path, each.path) for each in revived])
@@ -105,7 +114,7 @@ async def mend(store: Store) -> int:
         await asyncio.to_thread(inventory.accept)
         store.damage = ()
     await store.checkpoint()
-    return deleted
+    return deleted, aside
 
 
 def _of_fragment(fragment: int) -> Where:

@@ -69,12 +69,15 @@ class Mending:
             self._emptied()
         return {"damage": list(store.damage), "repairs": list(store.repairs), "lacking": lacking}
 
-    async def mend(self) -> dict[str, int]:
-        """Go on without the records that cannot be read, and build the index anew from the others."""
+    async def mend(self) -> dict[str, Any]:
+        """Go on without the records that cannot be read, and build the index anew from the others.
+
+        `deleted` says how many these were, `aside` where copies of the damaged files lie, if there are any.
+        """
         async with self._turn:
-            deleted = await mend(self._store)
+            deleted, aside = await mend(self._store)
             async with self._store.lock:
                 await self._store.begin_anew()
         self._store.forget_cache()
         self._emptied()
-        return {"deleted": deleted}
+        return {"deleted": deleted, "aside": aside}

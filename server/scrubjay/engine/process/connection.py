@@ -1,8 +1,8 @@
 """One client's connection, as its face sees it: lines, limits, and which requests are unanswered.
 
-Limits keep a client from harming the others: a line of more than 64 MiB or 500,000 marks of JSON is answered
-with an error, and a client that lets 16 MiB of answers pile up loses its connection. Nothing here ever waits
-for a client to read.
+Limits keep a client from harming the others: a line of more than 32 MiB or 20,000 marks of JSON is answered
+with an error (64 MiB or 500,000 of the command line), and a client that lets 16 MiB of answers pile up loses
+its connection. Nothing here ever waits for a client to read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,18 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from scrubjay.wire.hello import Hello, line_of
-from scrubjay.wire.lines import BEAT, CROWDED, LINE_LIMIT, Glance, LineCutter, TooLong, glance, key_of
+from scrubjay.wire.lines import (
+    BEAT,
+    CALL_LIMIT,
+    CALL_MARKS,
+    LINE_LIMIT,
+    MOST_MARKS,
+    Glance,
+    LineCutter,
+    TooLong,
+    glance,
+    key_of,
+)
 
 log = logging.getLogger("scrubjay.engine.process.connection")
 
@@ -46,6 +57,7 @@ class Connection(asyncio.Protocol):
         self._opened = opened
         self._line_limit = line_limit
         self._output_limit = output_limit
+        self._most_marks = CALL_MARKS
         self._cutter = LineCutter(line_limit)
         self._queue: collections.deque[bytes] = collections.deque()
         self._queued = 0  # bytes
@@ -112,6 +124,14 @@ class Connection(asyncio.Protocol):
 
     # What the engine uses.
 
+    def welcome(self, hello: Hello) -> None:
+        """Take the client's hello; the command line alone may send more than a model's client."""
+        self.hello = hello
+        if hello.kind == "cli":
+            self._most_marks = MOST_MARKS
+        else:
+            self._line_limit = self._cutter.limit = min(self._line_limit, CALL_LIMIT)
+
     def drain(self, seconds: float) -> None:
         """Read no more; let the requests in flight end within `seconds`, then report the end to the face."""
         self._draining = seconds
@@ -177,9 +197,9 @@ class Connection(asyncio.Protocol):
             what = f"A line may have {self._line_limit} bytes, and this one has more."
             self._send(_error(glance(line), f"{what} Send it in parts."))
             return None
-        seen = glance(line)
-        if seen.is_crowded:
-            self._send(_error(seen, CROWDED))
+        seen = glance(line, self._most_marks)
+        if seen.problem is not None:
+            self._send(_error(seen, seen.problem))
             return None
         if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:
             self.in_flight[seen.key] = seen.method

@@ -171,7 +171,7 @@ class Lifetime:
         except EngineError as error:
             connection.say({**self.me.fields(ready=self.ready()), "error": str(error), "retry": False})
             return False
-        connection.hello = hello
+        connection.welcome(hello)
         greeting = greet(hello, self.me, ready=self.ready(), token=token, env=self.env)
         connection.say(greeting.fields)
         if greeting.make_room:
