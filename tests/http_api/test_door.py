@@ -618,6 +618,20 @@ async def served() -> AsyncIterator[
 BEGUN = b"POST /v4/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer any\r\nContent-Length: 100000\r\n\r\n{"
 
 
+@pytest.mark.parametrize("said", [True, False])
+async def test_who_sends_too_much_hears_that_it_is_too_much(served, said: bool):
+    """A connection that closes amid what is sent takes the answer with it."""
+    length = "Content-Length: 40000000" if said else "Transfer-Encoding: chunked"
+    reader, writer = await served(BEGUN.replace(b"Content-Length: 100000", length.encode())[:-1])
+    for _ in range(40):
+        writer.write((b"" if said else b"F4240\r\n") + b"x" * 1_000_000 + (b"" if said else b"\r\n"))
+        await writer.drain()
+    writer.write(b"" if said else b"0\r\n\r\n")
+    async with asyncio.timeout(10):
+        answer = await reader.read()
+    assert answer.startswith(b"HTTP/1.1 413") and b"33,554,432" in answer
+
+
 async def test_who_sends_slowly_holds_up_no_other_and_is_sent_away(served, monkeypatch: pytest.MonkeyPatch):
     slow = [await served(BEGUN) for _ in range(4 * AT_ONCE)]
     for reader, _ in slow:

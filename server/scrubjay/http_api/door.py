@@ -35,6 +35,7 @@ AT_ONCE = session.AT_ONCE  # requests of one caller that work
 WAITING = 256  # requests of one caller that wait for their turn
 BODY_SECONDS = 30.0  # in which a body must be here, and a second more for each LEAST_RATE of its bytes
 LEAST_RATE = 32_000
+DROP_SECONDS = 5.0  # in which the rest of a body that is too long is read, and forgotten
 # Bytes of bodies whose turn has not come, beside PIECE of each, and of answers that clients do not take.
 MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once
@@ -131,6 +132,8 @@ class Door:
             if not isinstance(error, HTTPException | TimeoutError):
                 raise
             refused = error if isinstance(error, HTTPException) else _late(request)
+            if refused.status_code == 413:
+                await body.drop_rest()
             await refusal(request, refused.status_code, refused.detail, refused.headers)(scope, receive, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
@@ -199,7 +202,7 @@ class _Body:
         self._receive, self._room, self.limit = receive, room, limit
         self._data = bytearray()
         self._given = 0  # bytes that the application has
-        self._is_over = False
+        self._is_over = self._is_whole = False
 
     async def read(self) -> bool:
         """Read all of it; False if the client has gone.
@@ -221,7 +224,18 @@ class _Body:
                 return False
             self._add(message.get("body", b""))
             more = message.get("more_body", False)
+        self._is_whole = True
         return True
+
+    async def drop_rest(self) -> None:
+        """Read what is still sent of one that is too long: a client hears no refusal while it sends."""
+        left, more = LONGEST_BODY, not self._is_whole
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DROP_SECONDS):
+                while more and left > 0:
+                    message = await self._receive()
+                    left -= len(message.get("body", b""))
+                    more = message.get("more_body", False)
 
     def _add(self, data: bytes) -> None:
         before = self._counted
