@@ -29,6 +29,7 @@ from scrubjay.mcp_server.calls import call
 from scrubjay.mcp_server.face import serve_pipe
 from scrubjay.mcp_server.server import build_server
 from scrubjay.wire.hello import Hello, line_of
+from scrubjay.wire.lines import LARGE
 
 MODERN = MODERN_PROTOCOL_VERSIONS[-1]
 OPEN = hello("2025-11-25")
@@ -105,6 +106,23 @@ async def said(engine: Engine, project: Path, *asked: Any) -> list[str]:
     async with talk(engine, project, never, None) as client:
         await client.answers([OPEN])
         return [(await client.answers([each]))[1]["result"]["content"][0]["text"] for each in asked]
+
+
+async def test_a_large_line_waits_for_another_clients_and_a_small_one_does_not(
+    engine: Engine, tmp_path: Path
+) -> None:
+    large = request("tools/call", {"name": "add_memory", "arguments": {"content": "x" * LARGE}}, 2)
+    async with talk(engine, tmp_path, never) as one, talk(engine, tmp_path, never) as other:
+        for client in (one, other):
+            await client.answers([OPEN])
+        async with engine.large:
+            one.say(large)
+            assert 1 in await other.answers([tool("search_memories", query="zebra")])
+            assert not one.reader._buffer  # type: ignore[attr-defined]
+        answer = await one.hear()
+        assert answer["id"] == 2 and "characters" in answer["result"]["content"][0]["text"]
+        await other.answers([large])  # the turn was given back
+    assert not engine.large.locked()
 
 
 async def test_folders_without_git_do_not_see_each_other(engine: Engine, tmp_path: Path) -> None:

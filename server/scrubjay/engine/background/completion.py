@@ -140,9 +140,9 @@ class Completion:
     ) -> None:
         """Record those turns of a transcript that no hook reported and nobody deleted."""
         policy, recorded = self._policy(), await self._recorded(turns, session, scope)
+        if not (lacking := _missing(turns, recorded, [])):
+            return  # as nearly always, so what is rarely needed is read below
         waiting, hidden = await asyncio.to_thread(_kept_prompts, self._home, session)
-        if not (lacking := _missing(turns, recorded, waiting)):
-            return
         # A host that went to another folder began the session in another scope, and one that copies a session
         # keeps the names of its turns.
         ids = {turn["prompt_id"] or turn["uuid"] for turn in lacking} - {None}
