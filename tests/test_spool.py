@@ -94,6 +94,13 @@ def test_a_spool_that_cannot_be_written_is_explained_and_left_clean(home: Home) 
     assert os.listdir(home.spool_tmp) == []
 
 
+def test_a_home_that_was_moved_is_named_and_not_begun_anew(home: Home) -> None:
+    os.rename(home.root, f"{home.root}.moved")
+    with pytest.raises(HomeError, match="is gone: it was moved or deleted"):
+        spool.write(home, {"id": "e1"})
+    assert not os.path.exists(home.root)
+
+
 def test_only_what_a_dead_writer_left_long_ago_is_swept(home: Home) -> None:
     old, fresh = Path(home.spool_tmp, "old"), Path(home.spool_tmp, "fresh")
     for path, age in ((old, spool.STALE_S + 1), (fresh, 60)):

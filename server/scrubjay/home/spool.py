@@ -205,13 +205,13 @@ def _write_whole(home: Home, path: str, content: bytes) -> None:
 
 def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_ns: int | None) -> str:
     path = os.path.join(folder, f"{time.time_ns() if time_ns is None else time_ns:020d}-{name}.json")
+    if not os.path.isdir(home.root):  # which the next line would make anew, and the memory be in two places
+        sentence = f"The home {home.root} is gone: it was moved or deleted, so nothing was written."
+        raise HomeError(f"{sentence} Move it back, or name its new place in SCRUBJAY_HOME.")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         durable_write(home, path, json.dumps(content, separators=(",", ":")).encode("ascii"))
     except OSError as error:
-        if not os.path.isdir(home.root):
-            sentence = f"The home {home.root} is gone: it was moved or deleted, so nothing was written."
-            raise HomeError(f"{sentence} Move it back, or name its new place in SCRUBJAY_HOME.") from error
         sentence = f"The spool in {home.spool} cannot be written: {error.strerror or error}."
         raise HomeError(f"{sentence} Make room or give yourself the right to write there.") from error
     return path
