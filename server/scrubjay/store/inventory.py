@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from errno import EIO
 from threading import RLock
 from typing import NamedTuple
 from uuid import uuid4
@@ -216,15 +217,21 @@ class Inventory:
     def set_aside(self, found: Iterable[Damage]) -> str | None:
         """Copy damaged files to where a purge removes them, and return that folder; None if none is there.
 
+        What the disk itself cannot read is left out, because there is nothing to keep of it.
+
         Raises:
-            OSError: as the disk says.
+            OSError: there is no room, or no right to write there.
         """
         kept, aside = None, os.path.join(self.folder, f"damaged{_ASIDE}")
         for each in found:
             path = os.path.join(self.root, each.path)
             if os.path.isfile(path):
                 os.makedirs(aside, 0o700, exist_ok=True)
-                shutil.copyfile(path, os.path.join(aside, each.path.replace("/", "_")))
+                try:
+                    shutil.copyfile(path, os.path.join(aside, each.path.replace("/", "_")))
+                except OSError as error:
+                    if error.errno != EIO:
+                        raise
                 kept = aside
         return kept
 
