@@ -194,9 +194,9 @@ def _record_alone(call, waiting, completes=False):
             user = cut(prompt.user)
             if should_record(user, None, policy):
                 args = {"session_id": session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
+                args["user"] = user
                 path = call.event.transcript_path if completes else None
-                alone = {**args, "user": user}
-                envelope = _envelope(call, alone, prompt.redacted, "hook:stop", path, said)
+                envelope = _envelope(call, args, prompt.redacted, "hook:stop", path, said)
                 spool.write(call.home, envelope, call.now_ns - len(waiting) + place)
         prompts.mark_answered(call.home, session_id, prompt)
 

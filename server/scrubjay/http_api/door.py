@@ -122,10 +122,12 @@ class Door:
                 body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
             answer = _Answer(send, CALL_SECONDS - waited, self._room)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)), contextlib.AsyncExitStack() as stack:
-                if body.is_large and not files:
-                    await stack.enter_async_context(self._large)
-                await self._turns.begin(caller, str(request.client))
+            with contextlib.ExitStack() as stack:
+                async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)):
+                    if body.is_large and not files:
+                        await self._large.acquire()
+                        stack.callback(self._large.release)
+                    await self._turns.begin(caller, str(request.client))
                 held = stack.pop_all()
         except BaseException as error:
             body.forget()
@@ -139,7 +141,7 @@ class Door:
         scope.setdefault("state", {})["permissions"] = permissions
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         work.add_done_callback(lambda _: body.forget())
-        work.add_done_callback(lambda _: asyncio.ensure_future(held.aclose()))
+        work.add_done_callback(lambda _: held.close())
         # A client that takes its answer slowly holds no turn: the work is done by then.
         answer.given.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
