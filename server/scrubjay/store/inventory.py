@@ -112,7 +112,8 @@ class Inventory:
     def sync_new(self, rows: Mapping[str, Rows]) -> int:
         """Sync every new file, then the folders of these, and note them; return the number of files.
 
-        `rows` is what tables had before; they are noted behind their files.
+        `rows` is what tables had before; they are noted behind their files. Of a table that lacks rows what
+        was noted stays, until `examine` has said so.
         """
         files = set(_files_below(self.root))
         new = files - self._synced
@@ -137,7 +138,10 @@ class Inventory:
             with suppress(FileNotFoundError):
                 self.files[name] = written = _read(path)
                 lines.append(f"file {written.size} {written.crc} {name}")
-        changed = {name: now for name, now in rows.items() if self.rows.get(name) != now}
+        lacking = self.lacking(rows)
+        changed = {
+            name: now for name, now in rows.items() if self.rows.get(name) != now and name not in lacking
+        }
         self.rows.update(changed)
         lines += [f"rows {count} {version} {name}" for name, (count, version) in changed.items()]
         if not lines:
