@@ -408,6 +408,22 @@ class GatedBeside(Gated):
     parallel = True
 
 
+async def test_words_in_a_passage_that_waits_for_its_vector_find_its_record(home: Home, clock):
+    """The record has a vector already, that of a passage which says nothing of them."""
+    encoder = GatedBeside()
+    core = await opened(home, clock, lambda: encoder)
+    reeds = " ".join(f"The heron number {number} nests in the reeds." for number in range(30))
+    await turn(core, "a", turn=0, user="Where do herons nest?", assistant=reeds)
+    await embedded(core)
+    more = f"{reeds}\n\n" + "A pelican came from the backlog of the zoo. " * 20
+    await turn(core, "a", turn=0, user="Where do herons nest?", assistant=more)
+    await asyncio.to_thread(encoder.reached.wait, 30)
+    found = await search(core, "pelican")
+    encoder.gate.set()
+    assert [("pelican" in text, len(found.results)) for text in texts(found)] == [(True, 1)]
+    await core.close()
+
+
 async def test_a_search_says_how_much_of_it_waits_for_vectors_once_that_matters(home: Home, clock):
     encoder = GatedBeside()
     core = await opened(home, clock, lambda: encoder)

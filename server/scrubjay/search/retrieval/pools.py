@@ -8,6 +8,7 @@ import numpy as np
 
 from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.conditions import Dates, Where
@@ -30,7 +31,8 @@ _NOTHING = Leg(np.empty(0, np.uint64), np.empty(0))
 class Pools:
     """What the legs found, by record id."""
 
-    best: dict[str, PassageRow]  # the passage nearest in meaning, else in words
+    # The passage nearest in meaning, else in words; or one without a vector that holds more of the query.
+    best: dict[str, PassageRow]
     cosine: dict[str, float]
     bm25: dict[str, float]
     # The best passage that the user did not say: a question is often found by its like.
@@ -59,10 +61,31 @@ async def search_legs(store: Store, question: Question, vector: Awaitable[Encode
         pools.best.setdefault(passage.record_id, passage)
         if passage.role not in ("user", "summary"):
             pools.answers.setdefault(passage.record_id, passage.text)
+    _prefer_waiting(pools, lexical, question.text)
     for passage, _ in named:
         words = (passage.tied or "").split()
         pools.entities[passage.record_id] = [ties[word] for word in words if word in ties]
     return pools
+
+
+def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
+    """Let a passage without a vector stand for its record if it holds more words of the query.
+
+    Else what was just added to a record would be judged by what its older passages mean.
+    """
+    waiting = [
+        passage
+        for passage, _ in lexical
+        if passage.space_id is None and pools.best[passage.record_id].id != passage.id
+    ]
+    if not waiting:
+        return
+    texts = [each.text for passage in waiting for each in (pools.best[passage.record_id], passage)]
+    shares = coverage(query, texts).tolist()
+    most: dict[str, float] = {}
+    for passage, before, now in zip(waiting, shares[::2], shares[1::2], strict=True):
+        if now > most.setdefault(passage.record_id, before):
+            pools.best[passage.record_id], most[passage.record_id] = passage, now
 
 
 async def search(store: Store, question: Question, *legs: Search) -> list[Found]:
