@@ -13,15 +13,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from assistant import until
 from user import PATIENCE, User
 
 from scrubjay.hosts.installation import console_command
 
 
 @contextlib.contextmanager
-def answering(user: User, *options: str, at: str = "127.0.0.1:0") -> Iterator[str]:
+def answering(user: User, *options: str, at: str = "127.0.0.1:0", loaded: bool = True) -> Iterator[str]:
     """`scrubjay serve --http` until the block ends; the URL that it prints, which is also in
     `engine.json`.
+
+    The block begins when the engine has `loaded`, because a busy machine may take longer for that than an
+    engine lets a request wait.
     """
     command = [*console_command(), "serve", "--http", at, *options]
     with subprocess.Popen(
@@ -29,7 +33,10 @@ def answering(user: User, *options: str, at: str = "127.0.0.1:0") -> Iterator[st
     ) as engine:
         assert engine.stderr is not None
         try:
-            yield _url(engine.stderr)
+            url = _url(engine.stderr)
+            if loaded:
+                until(lambda: _state(user) != "loading", "the engine has loaded")
+            yield url
         finally:
             engine.terminate()
             # so that it is never held up by a full pipe
@@ -46,6 +53,10 @@ def _url(lines: IO[str]) -> str:
         if line.startswith("HTTP: "):
             return line.split()[1].rstrip(",")
     raise AssertionError("".join(said))
+
+
+def _state(user: User) -> str:
+    return str(json.loads(user.gets("status", "--json"))["engine"]["state"])
 
 
 def facts(user: User) -> dict[str, object]:

@@ -165,7 +165,7 @@ class Served:
     def run(self) -> None:
         """Serve until `stop`."""
         while not self._over.is_set():
-            with answering(self._user, at=f"127.0.0.1:{self.port}") as url:
+            with answering(self._user, at=f"127.0.0.1:{self.port}", loaded=False) as url:
                 assert url == self.url
                 (engine,) = engines(self._user.home.root)
                 until(lambda its=engine: self._over.is_set() or not lives(its), "it is killed", 3_600)

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from answering import answering
+from assistant import until
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from node import CALL_SECONDS
@@ -22,7 +23,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[User, str
     """A user and the URL of the engine that all these tests share; no token was made."""
     somebody = make_user(tmp_path_factory.mktemp("m"))
     with answering(somebody) as url:
+        warm(url)
         yield somebody, url
+
+
+def warm(url: str, key: str = "local") -> None:
+    """Have an engine import what answers MCP; a busy machine may take longer than a request may wait."""
+    headers = {"Authorization": f"Bearer {key}"}
+    with httpx2.Client(base_url=url, headers=headers, timeout=CALL_SECONDS) as http:
+        until(lambda: http.post("/mcp", json={}).status_code != 503, "MCP is answered")
 
 
 @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ import pytest
 from answering import answering
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_calls import TOOLS, connected, kept, refused, said, served
+from mcp_calls import TOOLS, connected, kept, refused, said, served, warm
 from node import CALL_SECONDS
 from user import User, make_user
 
@@ -36,6 +36,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[s
         name: somebody.gets("token", "add", "--name", name, *words).strip() for name, words in options.items()
     }
     with answering(somebody) as url:
+        warm(url, made["all"])
         yield url, made
 
 
