@@ -357,9 +357,7 @@ def test_a_frozen_engine_and_a_vanished_temporary_folder_leave_no_call_without_a
     tally.take("What is the lion called?")
     frozen.resume()
     assert linked.recall("zebra")
-    os.rename(
-        user.home.scratch, tmp_path / "gone"
-    )  # what TMPDIR is to an engine, which may still write there
+    os.rename(user.home.scratch, tmp_path / "gone")  # TMPDIR to an engine, which may still write there
     with tally.timed():
         linked.call("add_memory", content="The hippo is called Gloria.")
     tally.take("The hippo is called Gloria.")

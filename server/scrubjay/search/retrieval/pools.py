@@ -74,9 +74,7 @@ def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
     Else what was just added to a record would be judged by what its older passages mean.
     """
     waiting = [
-        passage
-        for passage, _ in lexical
-        if passage.space_id is None and pools.best[passage.record_id].id != passage.id
+        passage for passage, _ in lexical if passage.space_id is None and passage.record_id in pools.cosine
     ]
     if not waiting:
         return
