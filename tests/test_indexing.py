@@ -417,7 +417,7 @@ async def test_words_in_a_passage_that_waits_for_its_vector_find_its_record(home
     await embedded(core)
     more = f"{reeds}\n\n" + "A pelican came from the backlog of the zoo. " * 20
     await turn(core, "a", turn=0, user="Where do herons nest?", assistant=more)
-    await asyncio.to_thread(encoder.reached.wait, 30)
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
     found = await search(core, "pelican")
     encoder.gate.set()
     assert [("pelican" in text, len(found.results)) for text in texts(found)] == [(True, 1)]

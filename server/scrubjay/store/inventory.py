@@ -221,7 +221,7 @@ class Inventory:
     def set_aside(self, found: Iterable[Damage]) -> str | None:
         """Copy damaged files to where a purge removes them, and return that folder; None if none is there.
 
-        What the disk itself cannot read is left out, because there is nothing to keep of it.
+        A copy ends where the disk itself cannot read on, because there is nothing more to keep.
 
         Raises:
             OSError: there is no room, or no right to write there.

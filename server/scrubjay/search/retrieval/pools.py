@@ -76,8 +76,6 @@ def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
     waiting = [
         passage for passage, _ in lexical if passage.space_id is None and passage.record_id in pools.cosine
     ]
-    if not waiting:
-        return
     texts = [each.text for passage in waiting for each in (pools.best[passage.record_id], passage)]
     shares = coverage(query, texts).tolist()
     most: dict[str, float] = {}
