@@ -23,19 +23,19 @@ from scrubjay.home.paths import SCHEMA_VERSION, open_home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import derived_id
-from scrubjay.models.requests import AddMemory, RecordTurn, parse
+from scrubjay.models.requests import AddMemory, DocumentText, RecordTurn, parse
 
 SCOPE = "repo_orchard__0123456789abcdef"
 _TOGETHER = 64  # writes that wait for one commit
-_KINDS = {"turn": RecordTurn, "memory": AddMemory}
+_KINDS = {"turn": RecordTurn, "memory": AddMemory, "document": DocumentText}
 
 
 class Said(NamedTuple):
-    """One write: the arguments of `record_turn` or of `add_memory`; when it was, if not now, and the name of
-    its envelope, if it matters.
+    """One write: the arguments of `record_turn`, `add_memory`, or a file's text; when it was, if not now, and
+    the name of its envelope, if it matters.
     """
 
-    kind: Literal["turn", "memory"]
+    kind: Literal["turn", "memory", "document"]
     arguments: Mapping[str, Any]
     at: datetime | None = None
     name: str | None = None
@@ -71,6 +71,8 @@ def said_by(records: Iterable[Record], scope: str) -> tuple[list[Said], dict[str
             ids[record.key] = derived_id(
                 "turn", scope, arguments["session_id"], "turn", str(arguments["turn"])
             )
+        elif record.key is not None and record.kind == "document":
+            ids[record.key] = derived_id("doc", scope, "path", arguments["path"])
         elif record.key is not None:
             ids[record.key] = derived_id("mem", scope, name)
     return said, ids
