@@ -80,7 +80,8 @@ def answered(call):
         user, answer, redacted = user or fields.get("user"), fields.get("assistant"), redacted + more
     args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
     is_new = answer or (pair and pair.waiting)  # else a second registration says that the turn ended
-    if is_new and (pair is None or pair.user is not None) and should_record(user, answer, call.policy):
+    said = [each.user for each in pair.waiting] if pair and pair.waiting else [user]
+    if is_new and (pair is None or pair.user is not None) and should_record([*said, answer], call.policy):
         redacted += pair.redacted if pair else 0
         envelope = _envelope(call, args, redacted, "hook:stop", event.transcript_path)
         spool.write(call.home, envelope, call.now_ns)
@@ -158,7 +159,8 @@ def _record_ended(call, waiting, over=False):
             _record_alone(call, [own])
             continue
         fields, redacted = _fields(turn)
-        if should_record(fields.get("user"), fields.get("assistant"), call.policy):
+        said = [_clean(storable(each))[0] for each in turn["prompts"]]
+        if should_record([*said, fields.get("assistant")], call.policy):
             args = {"session_id": event.session_id, "prompt_id": own.key, "ts": own.started_at, **fields}
             before = call.now_ns - len(waiting) + place
             envelope = _envelope(call, args, redacted, "hook:transcript", None, prompt.said)
@@ -192,7 +194,7 @@ def _record_alone(call, waiting, completes=False):
             # what held when it was said; whether anything is recorded now says nothing of it
             policy = call.policy._replace(paused=False, capture=said["capture"])
             user = cut(prompt.user)
-            if should_record(user, None, policy):
+            if should_record([user], policy):
                 args = {"session_id": session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
                 args["user"] = user
                 path = call.event.transcript_path if completes else None

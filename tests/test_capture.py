@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import time
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,8 @@ from scrubjay.home.capture import (
 )
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.fields import MAX_TURN_TEXT
+
+LABELLED = Path(__file__).parent / "bench" / "salience.tsv"
 
 
 def test_an_absent_value_has_its_default() -> None:
@@ -96,9 +100,76 @@ def test_decisions_wishes_faults_and_places_in_the_code_are_salient(text: str) -
     assert is_salient(text)
 
 
-@pytest.mark.parametrize("text", ["thanks, that is nice", "ok go on", "hello there", "great work today", ""])
-def test_small_talk_is_not_salient(text: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We keep unfinished uploads for 48 hours.",
+        "Lena owns the billing module.",
+        "The staging database listens on port 5433.",
+        "Deploys go through GitHub Actions.",
+        "Thanks! The box is called heron.",
+        "ask Jun",
+        "Die Rechnungen liegen im Keller.",
+        "Les sauvegardes partent chaque nuit.",
+        "Ana mantiene el panel.",
+        "A fila fica no Redis.",
+        "\u8ba2\u5355\u670d\u52a1\u4f7f\u7528\u6d88\u606f\u961f\u5217",
+    ],
+)
+def test_plain_facts_are_salient(text: str) -> None:
+    assert is_salient(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thanks, that is nice",
+        "ok go on",
+        "hello there",
+        "great work today",
+        "can you try again?",
+        "hm let me think",
+        "run the tests",
+        "what time is it",
+        "please continue with the next one",
+        "Let me look at the importer.",
+        "I\u2019ll now run the tests.",
+        "Done.",
+        "never mind",
+        "danke, mach bitte weiter",
+        "merci beaucoup",
+        "gracias",
+        "muito obrigado",
+        "",
+    ],
+)
+def test_courtesy_small_talk_and_progress_are_not_salient(text: str) -> None:
     assert not is_salient(text)
+
+
+@pytest.mark.parametrize("half", ["dev", "test"])
+def test_of_labelled_messages_nearly_all_that_matter_are_kept_and_most_filler_is_dropped(half: str) -> None:
+    with LABELLED.open(encoding="utf-8", newline="") as file:
+        rows = [
+            row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["half"] == half
+        ]
+    kept = {
+        label: [is_salient(row["text"]) for row in rows if row["label"] == label]
+        for label in ("keep", "drop")
+    }
+    assert len(rows) == 150
+    assert sum(kept["keep"]) >= 0.95 * len(kept["keep"])
+    assert sum(kept["drop"]) <= 0.20 * len(kept["drop"])
+
+
+@pytest.mark.parametrize("unit", ["a", " ", ".", "now ", "`a\n", "thanks a lot "])
+def test_a_text_of_any_length_is_judged_while_a_hook_waits(unit: str) -> None:
+    is_salient("")  # which compiles
+    for length in (9_999, 1_000_000):
+        text = (unit * (length // len(unit) + 1))[:length]
+        began = time.perf_counter()
+        is_salient(text)
+        assert time.perf_counter() - began < 0.2
 
 
 def test_each_policy_keeps_what_it_says() -> None:
@@ -118,11 +189,18 @@ def test_each_policy_keeps_what_it_says() -> None:
 
 def test_an_exchange_is_kept_whole_when_one_side_is_worth_it() -> None:
     salient = policy({"capture": "salient"})
-    assert should_record("ok", "we decided to use advance()", salient)
-    assert not should_record("ok", "done", salient)
-    assert should_record("go", "a longer answer", DEFAULT)
-    assert not should_record("go", "done", DEFAULT)
-    assert not should_record(None, "  ", policy({"min_length": 0}))
+    assert should_record(["ok", "we decided to use advance()"], salient)
+    assert not should_record(["ok", "done"], salient)
+    assert should_record(["go", "a longer answer"], DEFAULT)
+    assert not should_record(["go", "done"], DEFAULT)
+    assert not should_record([None, "  "], policy({"min_length": 0}))
+
+
+def test_a_message_is_measured_by_itself_and_has_its_length_from_no_other() -> None:
+    long_filler, short_fact = "thanks, that is very nice of you", "port 5433"
+    assert not should_record([long_filler, short_fact], policy({"capture": "salient"}))
+    assert should_record([long_filler, short_fact], policy({"capture": "salient", "min_length": 9}))
+    assert not should_record(["go on", "yes", "and on", "done"], DEFAULT)
 
 
 def test_what_is_no_text_is_taken_out() -> None:

@@ -618,6 +618,17 @@ def test_an_exchange_too_short_or_not_salient_is_skipped_and_not_queued(host: Ho
     assert host.envelopes()[0].capture == "salient"
 
 
+def test_prompts_that_were_queued_do_not_become_long_enough_together(host: Host) -> None:
+    for text in ("go on", "yes", "and on"):
+        host.prompt(text, prompt_id=text[:2])
+    host.stop("Done.", prompt_id="an")
+    assert host.turns() == []
+    for text in ("go on", "and add the tests"):
+        host.prompt(text)
+    host.stop("Done.")
+    assert [turn[1] for turn in host.turns()] == ["go on\n\nand add the tests"]
+
+
 def test_secrets_and_private_parts_never_touch_the_disk(host: Host) -> None:
     host.prompt(f"Use {GITHUB} and <private>my diagnosis</private> please", prompt_id="p1")
     waiting = b"".join(path.read_bytes() for path in Path(host.home.prompts).rglob("*") if path.is_file())

@@ -225,6 +225,17 @@ async def test_less_than_the_least_length_is_not_recorded(http: httpx2.AsyncClie
     assert len(await turns(engine)) == 1
 
 
+async def test_short_messages_of_one_turn_are_not_recorded_for_their_length_together(
+    http: httpx2.AsyncClient, engine: Engine
+):
+    await under(engine, "all", min_length=60)
+    short = [{"role": "user", "content": "Which port is it?"}, {"role": "user", "content": "And which host?"}]
+    await converse(
+        http, [*short, {"role": "assistant", "content": "It is heron:8421, as I said in the morning."}]
+    )
+    assert await turns(engine) == []
+
+
 async def test_while_capture_rests_no_turn_is_recorded(http: httpx2.AsyncClient, engine: Engine):
     await under(engine, "all", paused=True)
     await converse(http, RENAME)

@@ -227,7 +227,8 @@ class _Importer:
                 said = last or at  # its place in the session is known, if not its time
             last = said
             fields = fields_of(turn, self._clean)
-            if capture.should_record(fields.get("user"), fields.get("assistant"), self._policy):
+            prompts = turn["prompts"] if "user" in fields else ()
+            if capture.should_record((*prompts, fields.get("assistant")), self._policy):
                 prompt_id = capture.storable(key)
                 yield {"session_id": session_id, "prompt_id": prompt_id, "ts": instant(said), **fields}
             else:

@@ -6,7 +6,7 @@ A client may send more of a conversation again: only its new messages are added,
 import hashlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 GAP = "\n\n"  # between two messages of the text
@@ -26,13 +26,17 @@ class Message:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One turn: a prompt and all its answers. `key` is the same however often the conversation is sent."""
+    """One turn: a prompt and all its answers. `key` is the same however often the conversation is sent.
+
+    `texts` are its messages, each by itself.
+    """
 
     key: str
     user: str = ""
     assistant: str = ""
     tools: tuple[str, ...] = ()
     at: datetime | None = None
+    texts: tuple[str, ...] = field(default=(), compare=False)
 
 
 def transcript(text: str, messages: Iterable[Message]) -> str:
@@ -75,6 +79,9 @@ def exchanges(messages: Iterable[Message]) -> list[Exchange]:
             answers = GAP.join(filter(None, (turns[-1].assistant, message.text)))
             tools = tuple(dict.fromkeys((*turns[-1].tools, *message.tools)))
             turns[-1] = replace(turns[-1], assistant=answers, tools=tools)
+        else:
+            continue
+        turns[-1] = replace(turns[-1], texts=(*turns[-1].texts, message.text))
     return [turn for turn in turns if turn.user or turn.assistant]
 
 

@@ -166,7 +166,7 @@ class Completion:
                 and not self._is_hidden(turn)
                 and not _may_be_known(turn, recorded)
                 and not _is_near(turn, hidden)
-                and capture.should_record(fields.get("user"), fields.get("assistant"), policy)
+                and capture.should_record((*turn["prompts"], fields.get("assistant")), policy)
             ):
                 origin = derived_id("reconciled", session, args["prompt_id"] or "")
                 await self._record(args, scope, host, origin)

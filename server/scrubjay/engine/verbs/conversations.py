@@ -71,7 +71,7 @@ class Conversations(Verb):
         if policy.capture == "off" or policy.paused:
             return 0
         new = await self._new_exchanges(name, exchanges(messages), scope)
-        new = [each for each in new if should_record(each.user, each.assistant, policy)]
+        new = [each for each in new if should_record(each.texts, policy)]
         for exchange in new:
             args = {
                 "session_id": name,

@@ -1,0 +1,80 @@
+"""What the capture policy `salient` keeps and drops, measured on messages as people and assistants write them.
+`salience.tsv` holds the messages with what should become of each. The rule was made with the dev half; the test
+half was written before it. Compared are the rule of a revision before it, and keeping what has 40 characters.
+
+    python tests/bench/salience.py [REVISION]
+"""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from figures import grid
+
+from scrubjay.home import capture
+
+MESSAGES = Path(__file__).with_name("salience.tsv")
+BEFORE = "29914c1"  # the last revision whose rule was a list of cue words
+GOALS = {"keep": 0.95, "drop": 0.80}  # on the test half
+
+Rule = Callable[[str], bool]
+
+
+class Message(NamedTuple):
+    """A row of the file; `label` is keep or drop."""
+
+    half: str
+    label: str
+    kind: str
+    text: str
+
+
+def messages() -> list[Message]:
+    """All messages of the file."""
+    with MESSAGES.open(encoding="utf-8", newline="") as file:
+        return [Message(**row) for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+
+
+def rule_of(revision: str) -> Rule:
+    """The rule as a revision has it."""
+    name = f"{revision}:server/scrubjay/home/capture.py"
+    source = subprocess.run(
+        ["git", "show", name], cwd=MESSAGES.parent, capture_output=True, check=True
+    ).stdout
+    module: dict[str, Any] = {"__name__": "capture_before"}
+    exec(source, module)
+    return module["is_salient"]
+
+
+def share(told: Iterable[Message], rule: Rule) -> str:
+    """The share of the messages of which the rule says what their label says."""
+    right = [rule(message.text) == (message.label == "keep") for message in told]
+    return f"{sum(right) / len(right):.0%}"
+
+
+def lines(rules: dict[str, Rule]) -> Iterator[list[str]]:
+    """The table: for each half its labels, each with its kinds."""
+    yield ["half", "label", "kind", "messages", *rules]
+    groups: dict[tuple[str, str, str], list[Message]] = {}
+    for message in messages():
+        for kind in ("all", message.kind):
+            groups.setdefault((message.half, message.label, kind), []).append(message)
+    for names, told in groups.items():
+        yield [*names, str(len(told)), *(share(told, rule) for rule in rules.values())]
+
+
+def main() -> None:
+    """Print the table and the goals."""
+    revision = sys.argv[1] if len(sys.argv) > 1 else BEFORE
+    before, length = rule_of(revision), lambda text: len(text) >= 40
+    print(grid(list(lines({f"at {revision}": before, "40 characters": length, "now": capture.is_salient}))))
+    print("Goals on the test half:", ", ".join(f"{label} {goal:.0%}" for label, goal in GOALS.items()))
+
+
+if __name__ == "__main__":
+    main()
