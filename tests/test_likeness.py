@@ -1,12 +1,14 @@
-"""Likeness: how alike two sentences are worded, and whether they state the same facts."""
+"""Likeness: how alike two sentences are worded, and what one of two facts is to the other."""
 
 from __future__ import annotations
+
+import time
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrubjay.text.likeness import same_facts, similarity
+from scrubjay.text.likeness import same_facts, same_matter, similarity, verdict
 
 
 @given(st.text(), st.text())
@@ -77,3 +79,196 @@ def test_one_fact_decides_between_sentences_that_are_alike(one: str, other: str)
 )
 def test_spelling_alone_changes_no_fact(one: str, other: str) -> None:
     assert same_facts(one, other)
+
+
+@pytest.mark.parametrize("cosine", [0.97, None], ids=["with a model", "by words"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We use tabs in Go files.", "In Go files we use tabs."),
+        ("Maria owns the billing module.", "The billing module is owned by Maria."),
+        ("The API calls the worker.", "The worker is called by the API."),
+        ("We hash passwords with Argon2id.", "Passwords are hashed with Argon2id."),
+        ("Use tabs, not spaces.", "Use tabs instead of spaces."),
+        ("Never push directly to main.", "Do not push to main directly."),
+        ("Caching is disabled.", "Caching is not enabled."),
+        ("The worker pool has eight processes.", "The worker pool has 8 processes."),
+        ("Deployments happen on Tuesdays and Fridays.", "We deploy on Fridays and Tuesdays."),
+        ("Im Ordner docs nutzen wir Markdown.", "Wir nutzen Markdown im Ordner docs."),
+    ],
+)
+def test_the_same_in_another_order_voice_or_inflection_is_known(old: str, new: str, cosine: float | None):
+    assert verdict(new, old, cosine) == "known"
+
+
+@pytest.mark.parametrize("cosine", [0.97, None], ids=["with a model", "by words"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("We use spaces, not tabs.", "We use tabs, not spaces."),
+        ("The API calls the worker.", "The worker calls the API."),
+        ("The worker calls the API.", "The worker is called by the API."),
+        ("Merge develop into release.", "Merge release into develop."),
+        ("Run the linter before the tests.", "Run the tests before the linter."),
+        ("Retry, then alert.", "Alert, then retry."),
+        ("Copy the logs to S3.", "Copy the logs from S3."),
+        ("Tests may touch the network.", "Tests must touch the network."),
+        ("All services use Kafka.", "Some services use Kafka."),
+        (
+            "The limit is 30 in production and 7 in staging.",
+            "The limit is 7 in production and 30 in staging.",
+        ),
+        ("The default is JSON and CSV is optional.", "The default is CSV and JSON is optional."),
+        ("The project uses tabs.", "The project does not use tabs."),
+        ("Guests can comment.", "Guests can't comment."),
+        ("Changes may be merged without a review.", "Changes may not be merged without a review."),
+        ("Tracing is on in production.", "Tracing is off in production."),
+        ("Wir nutzen Tabs.", "Wir nutzen keine Tabs."),
+        ("Wir mocken die Uhr in Tests.", "Wir mocken die Uhr in Tests nicht."),
+        ("Nous stockons les mots de passe.", "Nous ne stockons pas les mots de passe."),
+        ("Usamos Docker en desarrollo.", "No usamos Docker en desarrollo."),
+    ],
+)
+def test_other_roles_or_another_polarity_contradict(old: str, new: str, cosine: float | None):
+    assert verdict(new, old, cosine) == "contradict"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The API listens on port 8080.", "The API listens on port 8081."),
+        ("The token lives for 12 hours.", "The token lives for 12 days."),
+        ("The lock is held for 10 ms.", "The lock is held for 10 s."),
+        ("The app targets Android 13.", "The app targets Android 15."),
+        ("Uploads are kept 48 hours.", "Uploads are now kept 72 hours, because support asked for it."),
+        ("Maria owns the search service.", "Tomasz owns the search service since Maria left."),
+        ("Ben owns the data pipeline.", "Carla took over the data pipeline from Ben."),
+        ("The API listens on port 8080.", "The API moved from port 8080 to 9090."),
+        ("We use Jest for tests.", "We no longer use Jest for tests."),
+        ("We use Mocha.", "We use Vitest instead of Mocha."),
+        ("We use Webpack.", "We switched from Webpack to Vite."),
+        ("Memcached holds the sessions.", "Valkey replaced Memcached for the sessions."),
+        ("The upload limit is 20 MB.", "The upload limit was raised to 50 MB."),
+        ("The API accepts files up to 10 MB.", "The API now refuses files above 25 MB."),
+        ("Use the endpoint /v1/users.", "The endpoint /v1/users is deprecated; use /v2/users."),
+        ("Wir nutzen Jenkins.", "Wir nutzen nicht mehr Jenkins."),
+        ("Le serveur est à Lyon.", "Le serveur est maintenant à Paris."),
+        ("Usamos Jenkins.", "Ya no usamos Jenkins."),
+    ],
+)
+def test_another_value_of_the_same_thing_is_an_update(old: str, new: str):
+    assert verdict(new, old, 0.75) == "update"
+    assert same_matter(old, new, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Atlas uses pnpm, never npm.", "Atlas is deployed at Hetzner."),
+        ("Atlas uses pnpm.", "Atlas is now deployed at Hetzner."),
+        ("The API listens on port 8080.", "The worker listens on port 9090."),
+        ("The API listens on port 8080.", "The worker listens on port 8080."),
+        ("Staging uses Postgres 15.", "Production uses Postgres 14."),
+        ("Maria owns the billing module.", "Maria owns the search module."),
+        ("Maria owns the search service.", "Maria moved to Lisbon."),
+        ("The API listens on port 8080.", "Standup is at nine."),
+        ("", "..."),
+    ],
+)
+def test_of_facts_that_merely_share_a_subject_nothing_is_said(old: str, new: str):
+    assert verdict(new, old, 0.6) is None
+    assert not same_matter(old, new, 0.6)
+
+
+@pytest.mark.parametrize("cosine", [0.8, None])
+def test_the_same_with_more_detail_or_a_reason_is_similar(cosine: float | None):
+    fact = "The API listens on port 8421."
+    assert verdict("The API listens on port 8421 on all hosts.", fact, cosine) == "similar"
+    assert verdict("The API listens on port 8421, because 8000 is taken.", fact, cosine) == "similar"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The API is cached.", "The internal API is cached."),
+        ("Feature branches are deleted after merging.", "Feature branches are deleted."),
+    ],
+)
+def test_what_says_more_or_less_is_not_known_however_near_it_is(old: str, new: str):
+    assert verdict(new, old, 0.99) == "similar"
+
+
+def test_a_reason_makes_no_other_fact():
+    one = "The API listens on port 8421 because 8000 is taken by the proxy."
+    assert (
+        verdict("The API listens on port 8421, since port 8000 is taken by the proxy.", one, 0.9) == "known"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Log retention is 30 days in production and 7 days in staging.",
+            "Log retention is 90 days in production and 7 days in staging.",
+        ),
+        ("Maria owns the search service.", "Tomasz owns the search service since Maria left."),
+        ("The API listens on port 8080.", "The API moved from port 8080 to 9090."),
+    ],
+)
+def test_two_values_of_one_attribute_are_of_the_same_matter_even_without_a_cosine(one: str, other: str):
+    assert same_matter(one, other)
+
+
+NAMES = st.lists(
+    st.sampled_from("Redis Kafka Loki Vault Grafana Sentry Nginx Consul".split()),
+    min_size=4,
+    max_size=4,
+    unique=True,
+)
+ORDERS = [
+    "{} calls {}.",
+    "{} depends on {}.",
+    "We use {}, not {}.",
+    "We use {} instead of {}.",
+    "Events go from {} to {}.",
+    "We use {} in production and {} in staging.",
+    "Errors go to {}, metrics go to {}.",
+    "{} writes to {} and {} reads from {}.",
+    "The default is {} and {} is optional.",
+    "First comes {}, then {}.",
+    "{} is started before {}.",
+]
+
+
+@given(st.sampled_from(ORDERS), NAMES, st.permutations(range(4)), st.sampled_from([None, 0.85, 0.99]))
+def test_names_in_another_order_are_never_known(
+    fact: str, names: list[str], order: list[int], cosine: float | None
+):
+    old, new = fact.format(*names), fact.format(*(names[at] for at in order))
+    assert (verdict(new, old, cosine) == "known") == (new == old)
+
+
+@given(NAMES, st.permutations(range(4)), st.sampled_from([None, 0.85, 0.99]))
+def test_a_list_in_another_order_is_known(names: list[str], order: list[int], cosine: float | None):
+    listed = "{}, {}, {} and {} run in Docker."
+    assert verdict(listed.format(*(names[at] for at in order)), listed.format(*names), cosine) == "known"
+
+
+@given(st.text(), st.text(), st.none() | st.floats(-1, 1))
+def test_of_any_two_texts_something_is_said_without_failing(old: str, new: str, cosine: float | None):
+    assert verdict(new, old, cosine) in ("known", "contradict", "update", "similar", None)
+    assert same_matter(old, new, cosine) == same_matter(new, old, cosine)
+
+
+@pytest.mark.parametrize(
+    "part", ["prefer a ", "because ", "a, ", "not ", "x's ", "1,000 ", "replaced ", "n'a "]
+)
+def test_the_time_grows_with_the_text_and_no_faster(part: str):
+    def seconds(times: int) -> float:
+        start = time.perf_counter()
+        verdict(part * times + "b", part * times + "c", None)
+        return time.perf_counter() - start
+
+    seconds(100)
+    assert seconds(8_000) < 24 * max(seconds(1_000), 0.001)

@@ -1,4 +1,4 @@
-"""What is told about facts that a new one is like: the same in other words, one it may change, one beside it;
+"""What is told about facts that a new one is like: the same in other words, one it may update or contradict;
 and nothing is lost.
 """
 
@@ -39,12 +39,12 @@ async def test_the_same_in_other_words_is_kept_and_named(core: Core):
     ("old", "new"),
     [
         ("The API listens on port 8080.", "The API listens on port 8081."),
-        ("The project uses tabs.", "The project does not use tabs."),
-        ("Maria owns the billing module.", "Tom owns the billing module."),
+        ("Maria owns the billing module.", "Tom owns the billing module since Maria left."),
         ("We use npm in the web folder.", "We use pnpm in the web folder."),
+        ("Uploads are kept 48 hours.", "Uploads are now kept 72 hours, because support asked for it."),
     ],
 )
-async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_update(
+async def test_one_that_gives_another_value_of_the_same_thing_may_be_an_update(
     core: Core, old: str, new: str, settled: bool
 ):
     first = await fact(core, old)
@@ -56,6 +56,47 @@ async def test_one_that_differs_in_a_number_a_name_or_a_negation_may_be_an_updat
         [(first.id, "update")],
     )
     assert second.note.startswith(f"This may update {first.id}; both are kept.")
+    assert f'updates ["{first.id}"]' in second.note
+
+
+@pytest.mark.parametrize("settled", [True, False], ids=["on disk", "just written"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The project uses tabs.", "The project does not use tabs."),
+        ("We use spaces, not tabs.", "We use tabs, not spaces."),
+        ("The API calls the worker.", "The worker calls the API."),
+    ],
+)
+async def test_one_that_denies_or_turns_round_what_is_known_may_contradict_it(
+    core: Core, old: str, new: str, settled: bool
+):
+    first = await fact(core, old)
+    if settled:
+        await embedded(core)
+    second = await fact(core, new)
+    assert [(hit.id, hit.reason) for hit in second.similar] == [(first.id, "contradict")]
+    assert "already known" not in second.note and f"may contradict {first.id}" in second.note
+    assert f'updates ["{first.id}"]' in second.note
+
+
+async def test_what_contradicts_is_named_before_what_is_similar(core: Core):
+    detailed = await fact(core, "The project uses tabs in Go files and in makefiles.")
+    first = await fact(core, "The project does not use tabs.")
+    await embedded(core)
+    second = await fact(core, "The project uses tabs.")
+    assert [(hit.id, hit.reason) for hit in second.similar] == [
+        (first.id, "contradict"),
+        (detailed.id, "similar"),
+    ]
+    assert first.id in second.note and detailed.id not in second.note
+
+
+async def test_of_a_fact_about_something_else_of_the_same_subject_nothing_is_said(core: Core):
+    await fact(core, "Atlas uses pnpm, never npm.")
+    await embedded(core)
+    added = await fact(core, "Atlas is deployed at Hetzner.")
+    assert (added.similar, added.note) == ([], None)
 
 
 async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_overlooked(core: Core):

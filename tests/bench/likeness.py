@@ -1,15 +1,18 @@
-"""What a new fact is told about a known one, measured on pairs of sentences as developers keep them: how
-often *already known* and *may update* are right, and how many are found. `pairs.tsv` holds the pairs with
-what they are; every second one is dev, where the thresholds of `scrubjay.text.likeness` were chosen, the
-others are test.
+"""What a new fact is told about a known one, measured on pairs of sentences as developers keep them: how often
+it is the right word, per kind of pair. `pairs.tsv` holds the pairs: what the second is to the first, both,
+their kind and their half. The tables and thresholds of `scrubjay.text.likeness` and `scrubjay.text.statements`
+were made on the dev half; the test half was written before them, by the same author. 175 of its 181 were right
+when it was first looked at; two of the others were then mended. A pair may have two right words: a/b.
 
-    python tests/bench/likeness.py
+    python tests/bench/likeness.py           # the figures, and which pairs of the dev half are told wrongly
+    python tests/bench/likeness.py --test    # which of the test half are; do not tune by them
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,18 +20,26 @@ from scrubjay.encoders import open_encoder
 from scrubjay.text import likeness
 
 PAIRS = Path(__file__).with_name("pairs.tsv")
-ABOUT = (1.1, 1.2, 1.25, 1.3, 1.35, 1.4, 1.5)
-MEANING = (0.75, 0.8, 0.85, 0.9, 0.95)
-BY_WORDS = (0.7, 0.74, 0.78, 0.82, 0.86)
+HALVES = ("dev", "test")
+SWEPT = {
+    "SAME_MATTER": (1.05, 1.1, 1.15, 1.2, 1.25),
+    "PARAPHRASE": (0.75, 0.8, 0.84, 0.88, 0.92),
+    "SAME_MATTER_BY_WORDS": (0.5, 0.55, 0.6, 0.65, 0.7),
+}
 
 
 class Pair(NamedTuple):
-    """Two facts, what the second is to the first (same, update, other), and the cosine of their vectors."""
+    """Two facts, what the second is to the first, their kind and half, and the cosine of their vectors."""
 
     label: str
     old: str
     new: str
-    cosine: float | None
+    kind: str
+    half: str
+    cosine: float
+
+
+Rule = Callable[[Pair], str]
 
 
 def pairs() -> list[Pair]:
@@ -37,73 +48,101 @@ def pairs() -> list[Pair]:
     encoder = open_encoder()
     old, new = (encoder.embed_documents([row[side] for row in rows]) for side in (1, 2))
     return [
-        Pair(label, one, other, float(a @ b))
-        for (label, one, other), a, b in zip(rows, old, new, strict=True)
+        Pair(label, one, other, kind, half, float(a @ b))
+        for (label, one, other, kind, half), a, b in zip(rows, old, new, strict=True)
     ]
 
 
-def rates(found: Sequence[Pair], told: str, label: str) -> tuple[int, int, int]:
-    """(told rightly, told in all, those there are) of one verdict."""
-    told_of = [pair for pair in found if likeness.verdict(pair.new, pair.old, pair.cosine) == told]
-    return (
-        sum(pair.label == label for pair in told_of),
-        len(told_of),
-        sum(pair.label == label for pair in found),
-    )
+def is_right(rule: Rule, pair: Pair) -> bool:
+    return rule(pair) in pair.label.split("/")
 
 
-def line(name: str, halves: Sequence[Sequence[Pair]]) -> str:
-    cells = []
-    for half in halves:
-        for told, label in (("known", "same"), ("update", "update")):
-            right, all_told, there = rates(half, told, label)
-            cells.append(
-                f"{right}/{all_told} {right / all_told if all_told else 1:.2f} | {right}/{there} "
-                f"{right / there:.2f}"
-            )
-    return f"| {name} | {' | '.join(cells)} |"
+def ours(pair: Pair) -> str:
+    return likeness.verdict(pair.new, pair.old, pair.cosine) or "none"
 
 
-def swept(name: str, values: Sequence[float], halves: Sequence[Sequence[Pair]]) -> Iterator[str]:
+def by_words(pair: Pair) -> str:
+    """As where no model has loaded yet."""
+    return likeness.verdict(pair.new, pair.old, None) or "none"
+
+
+def thresholds(known: float, update: float, similar: float) -> Rule:
+    """Cosine and wording added, with a word from each threshold on."""
+
+    def rule(pair: Pair) -> str:
+        near = pair.cosine + likeness.similarity(pair.new, pair.old)
+        if near >= known:
+            return "known"
+        return "update" if near >= update else "similar" if near >= similar else "none"
+
+    return rule
+
+
+def baseline(dev: Sequence[Pair]) -> Rule:
+    """The best thresholds of the dev half."""
+    steps = [1 + step / 20 for step in range(21)]
+    rules = [thresholds(*each) for each in product(steps, repeat=3) if each[0] >= each[1] >= each[2]]
+    return max(rules, key=lambda rule: sum(is_right(rule, pair) for pair in dev))
+
+
+def share(rule: Rule, found: Sequence[Pair]) -> str:
+    right = sum(is_right(rule, pair) for pair in found)
+    return f"{right}/{len(found)} {100 * right / max(1, len(found)):.0f} %"
+
+
+def table(known: Sequence[Pair]) -> Iterator[str]:
+    """A line for each kind, and one for all."""
+    rules = {
+        "thresholds": baseline([pair for pair in known if pair.half == "dev"]),
+        "ours": ours,
+        "ours, words alone": by_words,
+    }
+    yield "| kind | " + " | ".join(f"{half}: {name}" for half in HALVES for name in rules) + " |"
+    yield "|--|" + "--:|" * len(rules) * len(HALVES)
+    for kind in [*dict.fromkeys(pair.kind for pair in known), "all"]:
+        cells = [
+            share(rule, [pair for pair in known if pair.half == half and kind in (pair.kind, "all")])
+            for half in HALVES
+            for rule in rules.values()
+        ]
+        yield f"| {kind} | {' | '.join(cells)} |"
+
+
+def precision(known: Sequence[Pair]) -> Iterator[str]:
+    """A line for each word: how often it is right where it is said, and said where it is right."""
+    yield "| word | " + " | ".join(f"{half}: {what}" for half in HALVES for what in ("right", "said")) + " |"
+    yield "|--|" + "--:|" * 2 * len(HALVES)
+    for word in ("known", "contradict", "update", "similar", "none"):
+        cells = []
+        for half in HALVES:
+            there = [pair for pair in known if pair.half == half]
+            said = [pair for pair in there if ours(pair) == word]
+            due = [pair for pair in there if word in pair.label.split("/")]
+            cells += [share(ours, said), share(ours, due)]
+        yield f"| {word} | {' | '.join(cells)} |"
+
+
+def swept(dev: Sequence[Pair]) -> Iterator[str]:
     """A line for each value of one threshold, the others as they are shipped."""
-    shipped = getattr(likeness, name)
-    for value in values:
-        setattr(likeness, name, value)
-        yield line(f"{name} = {value}{' (shipped)' if value == shipped else ''}", halves)
-    setattr(likeness, name, shipped)
+    for name, values in SWEPT.items():
+        shipped = getattr(likeness, name)
+        for value in values:
+            setattr(likeness, name, value)
+            mark = " (shipped)" if value == shipped else ""
+            yield f"{name} = {value}{mark}: {share(by_words if 'WORDS' in name else ours, dev)}"
+        setattr(likeness, name, shipped)
 
 
 def main() -> None:
     known = pairs()
-    halves = [known[0::2], known[1::2]]
-    blind = [[pair._replace(cosine=None) for pair in half] for half in halves]
-    counts = Counter(pair.label for pair in known)
-    print(
-        f"{len(known)} pairs: {counts['same']} same, {counts['update']} updates, {counts['other']} of "
-        "other matters"
-    )
-    heads = [
-        f"{half}: {told} {what}"
-        for half in ("dev", "test")
-        for told in ("known", "update")
-        for what in ("precision", "recall")
-    ]
-    print("| thresholds | " + " | ".join(heads) + " |\n|" + "--|" * (len(heads) + 1))
-    for name, values, judged in (
-        ("ABOUT_THE_SAME", ABOUT, halves),
-        ("SAME_MEANING", MEANING, halves),
-        ("ABOUT_THE_SAME_BY_WORDS", BY_WORDS, blind),
-    ):
-        for row in swept(name, values, judged):
-            print(row)
-    print("\nTold wrongly:")
+    print(*table(known), "", *precision(known), "", sep="\n")
+    print(*swept([pair for pair in known if pair.half == "dev"]), sep="\n")
+    half = "test" if "--test" in sys.argv[1:] else "dev"
+    print(f"\nTold wrongly, of the {half} half:")
     for pair in known:
-        told = likeness.verdict(pair.new, pair.old, pair.cosine)
-        if {"known": "same", "update": "update"}.get(told or "", pair.label) != pair.label:
-            print(
-                f"  {told}, is {pair.label} ({pair.cosine:.2f}, "
-                f"{likeness.similarity(pair.new, pair.old):.2f}): {pair.old} | {pair.new}"
-            )
+        if pair.half == half and not is_right(ours, pair):
+            near = f"{pair.cosine:.2f}, {likeness.similarity(pair.new, pair.old):.2f}"
+            print(f"  {ours(pair)}, is {pair.label} ({near}): {pair.old} | {pair.new}")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ SAID = {
 LIKE = {
     "known": "In other words it is known already as",
     "update": "It may change (then add it again with --updates and the id)",
+    "contradict": "It may contradict (if it takes its place, add it again with --updates and the id)",
     "similar": "Similar is",
 }
 

@@ -1,4 +1,4 @@
-"""Finds older facts that a new fact repeats, may update or resembles, and older turns that a turn repeats.
+"""Finds facts that a new fact repeats, contradicts, updates or resembles, and turns that a turn repeats.
 
 What two texts are to each other is decided in `scrubjay.text.likeness`. Nothing is merged: the choice is the
 caller's.
@@ -27,7 +27,7 @@ COMPARED = 500  # characters; a longer text is compared by its beginning
 # and a missing one hardly does.
 SAME_TURN = 0.9
 LEAST_WORDS = 4  # content words of a turn; shorter ones such as "yes, go on" repeat all the time
-_ORDER: Mapping[Verdict, int] = {"known": 0, "update": 1, "similar": 2}
+_ORDER: Mapping[Verdict, int] = {"known": 0, "contradict": 1, "update": 2, "similar": 3}
 
 EmbedText = Callable[[str], Awaitable[Vectors | None]]
 
@@ -51,7 +51,7 @@ async def nearest_facts(store: Store, envelope: Envelope, embed: EmbedText) -> d
 async def with_similar(
     store: Store, added: MemoryAdded, envelope: Envelope, near: Mapping[str, NearFact]
 ) -> MemoryAdded:
-    """Add similar facts to an answer, at most `SHOWN`, and a note if one says the same or may be outdated.
+    """Add similar facts to an answer, at most `SHOWN`, and a note if one says the same or may no longer hold.
 
     `near` are those that `nearest_facts` found; facts written since are compared by their wording.
     """
@@ -72,9 +72,10 @@ async def with_similar(
 
 
 async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText) -> list[Hit]:
-    """Find current facts of its scope that a fact repeats, may contradict or resembles, in this order.
+    """Find current facts of its scope that a fact repeats, contradicts, updates or resembles, in this order.
 
-    `reason` says which: known, update or similar. At most `SHOWN`, without those that it is linked to.
+    `reason` says which: known, contradict, update or similar. At most `SHOWN`, without those that it is
+    linked to.
     """
     text = fact.content[:COMPARED]
     question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=now)
@@ -170,6 +171,6 @@ def _note(hits: list[Hit]) -> str | None:
             "Forget one of them if it adds nothing."
         )
     return (
-        f"This may update {first.id}; both are kept. If it does, call add_memory again with the same content "
-        f'and updates ["{first.id}"]: the older one then leaves every search.'
+        f"This may {first.reason} {first.id}; both are kept. If it takes its place, call add_memory again "
+        f'with the same content and updates ["{first.id}"]: the older one then leaves every search.'
     )

@@ -1,26 +1,29 @@
-"""Whether two sentences say the same: how alike their words are, and whether they state the same facts.
+"""What two facts are to each other: the same, a contradiction, two values of the same thing, or two matters.
 
-"Uses tabs" and "does not use tabs" are alike, and not the same. Spelling and English negation are looked at
-here; meaning comes in as a cosine.
+"Uses tabs" and "does not use tabs" are alike, and not the same. What the words state is read by
+`scrubjay.text.statements`; meaning comes in as a cosine.
 """
 
 import re
-from collections.abc import Iterable
-from difflib import SequenceMatcher
-from typing import Literal
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise, takewhile
+from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz
 
-from scrubjay.text.terms import NUMBER_WORDS, STOP, content_words, runs, words
+from scrubjay.text.statements import HOLDING, LIGHT, LIMITS, PARTS, Statement, Word, statement
+from scrubjay.text.terms import NUMBER_WORDS, STOP, runs, words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on
 # both halves.
-SAME_MEANING, SAME_WORDING = 0.85, 0.8  # from either on, sentences that state the same facts say the same
-ABOUT_THE_SAME = 1.3  # cosine + wording: from there on, a fact that differs in one place updates the other
-ABOUT_THE_SAME_BY_WORDS = 0.78  # the same for wording alone, where there is no cosine
-NEAR, NEAR_BY_WORDS = 0.6, 0.75  # cosine, wording: from either on, a fact is worth showing
+PARAPHRASE = 0.84  # cosine: from there on, facts that differ only in words of little weight say the same
+SAME_MATTER = 1.15  # cosine + share of common words: from there on, facts are of the same matter
+SAME_MATTER_BY_WORDS = 0.6  # the share alone, where there is no cosine
 
-Verdict = Literal["known", "update", "similar"]
+Verdict = Literal["known", "update", "contradict", "similar"]
+
+_TURNED = frozenset({("from", "to"), ("to", "from")})
+_AGENTS = frozenset({"by", "from"})  # the prepositions of who does it, where a verb is passive
 
 _NEGATIONS = frozenset(
     "no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split()
@@ -62,55 +65,213 @@ def same_facts(one: str, other: str) -> bool:
     )
 
 
-def repeats(new: str, old: str) -> bool:
-    """Whether the old sentence states all that the new one does: same facts, and no new content word."""
-    old_words, new_words = ({_NUMBERS.get(word, word) for word in content_words(text)} for text in (old, new))
-    return same_facts(new, old) and all(any(_akin(word, other) for other in old_words) for word in new_words)
+class _Pair(NamedTuple):
+    """An older and a newer statement, the words that only one of them has, and the stems that both have."""
 
+    old: Statement
+    new: Statement
+    gone: list[Word]
+    come: list[Word]
+    shared: frozenset[str]
 
-def differences(one: str, other: str) -> list[str]:
-    """List the edits that turn one sentence's content words into the other's: replace, insert or delete.
+    @property
+    def apart(self) -> list[Word]:
+        return [*self.gone, *self.come]
 
-    Inflections and the spelling of small numbers make no difference.
-
-    >>> differences("The build needs Node 18.", "The build needs Node 20.")
-    ['replace']
-    """
-    first, second = ([_stem(_NUMBERS.get(word, word)) for word in content_words(t)] for t in (one, other))
-    edits = SequenceMatcher(None, first, second, autojunk=False).get_opcodes()
-    return [edit for edit, *_ in edits if edit != "equal"]
+    @property
+    def has_other_start(self) -> bool:
+        return self.old.words[0] in self.gone and self.new.words[0] in self.come
 
 
 def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
-    """Decide whether a new fact repeats an old one (known), contradicts (update) or resembles it; else None.
+    """Decide what a new fact is to an old one: known, an update, a contradiction or similar; else None.
 
     `cosine` is that of their vectors in [-1, 1], None if meaning is unknown.
     """
-    wording = similarity(new, old)
-    alike = wording >= SAME_WORDING or (cosine is not None and cosine >= SAME_MEANING)
-    if alike and repeats(new, old):
+    pair = _paired(old, new)
+    if not _is_same_matter(pair, cosine):
+        return None
+    is_change = pair.new.is_change and not pair.old.is_change
+    if _is_reversed(pair):
+        return "update" if pair.come or is_change else "contradict"
+    if not pair.apart and not (_has_same_roles(pair) and _has_same_extent(pair)):
+        return "update" if is_change else "contradict"
+    if not pair.apart and pair.new.reason and pair.new.reason.isdisjoint(pair.old.reason):
+        return "similar"
+    if not pair.apart or _is_paraphrase(pair, cosine):
         return "known"
-    near = wording >= ABOUT_THE_SAME_BY_WORDS if cosine is None else cosine + wording >= ABOUT_THE_SAME
-    if near:
-        edits = differences(new, old)
-        # An insertion or deletion with the same facts only says more or less.
-        if len(edits) == 1 and (edits == ["replace"] or not same_facts(new, old)):
-            return "update"
-    return "similar" if wording >= NEAR_BY_WORDS or (cosine is not None and cosine >= NEAR) else None
+    is_limited = any(word.stem in LIMITS for word in pair.apart)
+    return "update" if is_change or is_limited or (pair.gone and pair.come) else "similar"
 
 
-def _akin(one: str, other: str) -> bool:
-    """Whether two words may be forms of one: equal, or with the same first letters (hash, hashed)."""
-    least = max(3, -(-3 * min(len(one), len(other)) // 5))
-    begin_alike = one[:least] == other[:least] and abs(len(one) - len(other)) <= 4
-    return one == other or (begin_alike and not (one + other).isdigit())
+def same_matter(one: str, other: str, cosine: float | None = None) -> bool:
+    """Whether two facts state a value of the same attribute of the same thing, so that the newer one holds.
+
+    >>> same_matter("The API listens on port 8080.", "The API moved from port 8080 to 9090.")
+    True
+    >>> same_matter("The API listens on port 8080.", "The worker listens on port 9090.")
+    False
+    """
+    return any(_is_same_matter(_paired(*each), cosine) for each in ((one, other), (other, one)))
 
 
-def _stem(word: str) -> str:
-    for ending in ("ing", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+def _paired(older: str, newer: str) -> _Pair:
+    old, new = statement(older), statement(newer)
+    gone = [word for word in old.words if word.stem not in new.stems]
+    come = [word for word in new.words if word.stem not in old.stems]
+    return _Pair(old, new, gone, come, old.stems & new.stems)
+
+
+def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
+    """Whether facts have the same subject and are near enough; a change may differ in more places."""
+    if not pair.shared:
+        return False
+    if not pair.gone or not pair.come or _is_moved(pair):
+        return True
+    if not _has_same_subject(pair) or _parts(pair.gone) != _parts(pair.come):
+        return False
+    is_change = pair.new.is_change or pair.old.is_change
+    if not is_change and not _is_one_value(pair):
+        return False
+    share = _share(pair)
+    return share >= SAME_MATTER_BY_WORDS if cosine is None else share + cosine >= SAME_MATTER
+
+
+def _parts(found: Iterable[Word]) -> frozenset[str]:
+    return PARTS & {word.stem for word in found}
+
+
+def _is_moved(pair: _Pair) -> bool:
+    """Whether the new fact says that the thing moved: away from what the old one states, or elsewhere."""
+    old, new, gone, come, _ = pair
+    if not new.is_change:
+        return False
+    values = {word.stem for word in old.words[1:]}
+    first = next((at for at, word in enumerate(new.words) if word.role == "from"), None)
+    if first is not None and any(word.role == "from" and word.stem in values for word in new.words):
+        return first == 0 or new.words[0].stem in pair.shared
+    is_elsewhere = any(word.role == "in" for word in gone) and any(word.role == "to" for word in come)
+    return is_elsewhere and old.words[0].stem == new.words[0].stem
+
+
+def _has_same_subject(pair: _Pair) -> bool:
+    """Whether facts are of the same thing: what is owned, served or led, otherwise what they begin with."""
+    owns = _holding(pair.old) and _holding(pair.new)
+    if pair.has_other_start:
+        return bool(owns) or any(word.stem in pair.new.reason for word in pair.gone)
+    has_same_owner = bool(owns) and pair.old.words[0].stem == pair.new.words[0].stem
+    return not has_same_owner or any(word.stem[0].isdigit() for word in pair.gone)
+
+
+def _holding(one: Statement) -> frozenset[str]:
+    """The verbs by whose subject a statement gives a value: who owns, leads or serves something."""
+    return HOLDING & {word.stem for word in one.words if not word.is_after_be}
+
+
+def _is_one_value(pair: _Pair) -> bool:
+    """Whether the facts differ in one place, or the old one only in a number that the new one replaces."""
+    if _places(pair.old, pair.shared) <= 1 and _places(pair.new, pair.shared) <= 1:
+        return True
+    have_numbers = (any(word.stem[0].isdigit() for word in each) for each in (pair.gone, pair.come))
+    return len(pair.gone) == 1 and all(have_numbers)
+
+
+def _places(one: Statement, shared: frozenset[str]) -> int:
+    """Count the runs of words that the other statement does not have."""
+    is_apart = [word.stem not in shared for word in one.words]
+    return sum(here and not before for before, here in pairwise([False, *is_apart]))
+
+
+def _share(pair: _Pair) -> float:
+    """How much of the shorter fact is in the other one too; of owners, how much of what is owned."""
+    one, other = pair.old.stems, pair.new.stems
+    if pair.has_other_start and _holding(pair.old) and _holding(pair.new):
+        one = one - HOLDING - {pair.old.words[0].stem}
+        other = other - HOLDING - {pair.new.words[0].stem}
+    return len(one & other) / max(1, min(len(one), len(other)))
+
+
+def _is_reversed(pair: _Pair) -> bool:
+    """Whether common words are negated in one statement only, or other ones in each, or one more often."""
+    one, other = (
+        {word.stem for word in each.words if word.is_negated} & pair.shared for each in (pair.old, pair.new)
+    )
+    if not pair.apart and pair.old.negations != pair.new.negations:
+        return True
+    return one.isdisjoint(other) and bool(one or other)
+
+
+def _is_paraphrase(pair: _Pair, cosine: float | None) -> bool:
+    """Whether facts differ in words of little weight only, such as "use" and "file"."""
+    if any(word.stem not in LIGHT for word in pair.apart) or (cosine is not None and cosine < PARAPHRASE):
+        return False
+    return _has_same_roles(pair) and _has_same_extent(pair)
+
+
+def _has_same_roles(pair: _Pair) -> bool:
+    """Whether common words do the same in both: none trade prepositions, and at most one phrase has moved."""
+    old, new = ({word.stem: word.role for word in each.words} for each in (pair.old, pair.new))
+    changes = {(old[stem], new[stem]) for stem in pair.shared}
+    if any(before != after and (after, before) in changes for before, after in changes):
+        return False
+    if not changes.isdisjoint(_TURNED):
+        return False
+    if not (_acts_in(new, pair.old) and _acts_in(old, pair.new)):
+        return False
+    steady = {stem for stem in pair.shared if old[stem] == new[stem]}
+    one, other = (
+        [word.stem for word in _sorted_lists(each.words) if word.stem in steady]
+        for each in (pair.old, pair.new)
+    )
+    return _is_rotated(one, other)
+
+
+def _has_same_extent(pair: _Pair) -> bool:
+    """Whether neither fact says "may" or "some" of what the other says "must" or "all" of."""
+    one, other = pair.old.extents, pair.new.extents
+    is_negated = any(word.is_negated for word in (*pair.old.words, *pair.new.words))
+    return is_negated or {axis for axis, _ in one - other}.isdisjoint(axis for axis, _ in other - one)
+
+
+def _acts_in(active: Mapping[str, str], passive: Statement) -> bool:
+    """Whether what follows "by" in one statement stands before the verb in the other, given as its roles."""
+    order = {stem: at for at, stem in enumerate(active)}
+    for verb, agent in pairwise(passive.words):
+        is_agent = agent.role in _AGENTS and verb.role not in _AGENTS and active.get(agent.stem) == ""
+        if is_agent and order.get(verb.stem, len(order)) < order[agent.stem]:
+            return False
+    return True
+
+
+def _sorted_lists(found: Sequence[Word]) -> list[Word]:
+    """Sort the items of each list, whose order says nothing."""
+    ordered: list[Word] = []
+    items: list[Word] = []
+    for word in found:
+        if not word.is_listed:
+            ordered += sorted(items)
+            items = []
+        items.append(word)
+    return ordered + sorted(items)
+
+
+def _is_rotated(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether sequences of the same words are the same but for two neighbouring parts that trade places.
+
+    >>> _is_rotated(["run", "lint", "before", "commit"], ["before", "commit", "run", "lint"])
+    True
+    >>> _is_rotated(["api", "calls", "worker"], ["worker", "calls", "api"])
+    False
+    """
+    begin = _same_beginning(one, other)
+    end = len(one) - _same_beginning(one[begin:][::-1], other[begin:][::-1])
+    left, right = one[begin:end], other[begin:end]
+    at = right.index(left[0]) if left else 0
+    return [*right[at:], *right[:at]] == [*left]
+
+
+def _same_beginning(one: Sequence[str], other: Sequence[str]) -> int:
+    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(one, other, strict=False)))
 
 
 def _numbers(text: str) -> list[str]:

@@ -117,7 +117,7 @@ async function showOne(place, where, signal) {
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
       fact.forgotten_at ? null : change,
       found.repeats.length ? h("section.card", h("h2", "It repeats"), found.repeats.map((each) => other(each.id, each.content, each.created_at))) : null,
-      found.like.length ? h("section.card", h("h2", "Beside it"), found.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
+      found.like.length ? h("section.card", h("h2", "Beside it"), found.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("another value", "warn"), contradict: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
       found.versions.length ? h("section.card", h("h2", "Versions"), h("ol.versions", h("li", h("b", `version ${fact.version}, holds now`), h("span.faint", ` since ${moment(fact.created_at)}`)),
         found.versions.map((each) => h("li", h("b", `version ${each.version}`), h("span.faint", ` of ${moment(each.created_at)}${each.replaced_at ? ` to ${moment(each.replaced_at)}` : ""}`), prose(each.content))))) : null,
       found.related.length ? h("section.card", h("h2", "Linked"), found.related.map((each) => other(each.id, each.memory, each.updated_at, tag(each.relation)))) : null,

@@ -1,0 +1,320 @@
+"""What a fact states, as far as its words show it: about what, in which roles, what is negated, what changed.
+
+Each content word has a stem that its inflections and synonyms share, the preposition that it follows, and a
+mark if it is negated. The tables are English; of German, French and Spanish they hold negations, articles,
+prepositions and words of change.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+from scrubjay.text.terms import NUMBER_WORDS, STOP
+
+_NEGATIONS = frozenset(
+    """
+    no not never none nothing neither nor without nolonger
+    nicht nie niemals kein keine keinen keinem keiner ohne
+    pas jamais aucun aucune sans
+    nunca jamás ningún ninguna sin
+    """.split()
+)
+# Words that say that a value has changed; of the value itself they say nothing.
+_CHANGES = frozenset(
+    """
+    now nolonger takeover moved move moves migrated switched raised lowered increased reduced
+    changed renamed dropped deprecated rewritten
+    upgraded downgraded bumped extended shortened doubled halved obsolete retired gone
+    became becomes formerly previously left
+    jetzt nun inzwischen künftig umgezogen désormais dorénavant maintenant ahora actualmente
+    """.split()
+)
+# A word that says the opposite of another one.
+_OPPOSITES = dict(
+    pair.split("-")
+    for pair in """
+    disable-enable disabled-enable disables-enable off-enable deny-allow denies-allow denied-allow
+    forbid-allow forbids-allow forbidden-allow after-before below-above maximum-minimum max-minimum
+    optional-required excluded-included excludes-includes exclude-include private-public
+    removed-added remove-add stopped-started stop-start less-more old-new decreased-increased
+    false-true asynchronous-synchronous async-synchronous unsupported-supported
+    """.split()
+)
+_SYNONYMS = {
+    word: group.split()[0]
+    for group in """
+    keep keeps kept store stored stores save saved saves live lives lived stay stays reside
+    hold holds held
+    use uses used using utilise employ
+    run runs ran running execute executed executes
+    written write writes wrote
+    built build builds
+    send sends sent
+    receive receives received
+    prefer prefers preferred like likes want wants
+    need needs needed require requires required mandatory obligatory
+    chosen chose choose
+    enable enabled enables
+    allow allowed allows permitted
+    synchronous sync
+    email mail
+    repository repo repos
+    database db databases
+    configuration config configs settings
+    folder directory folders directories
+    production prod
+    documentation docs doc
+    environment env environments
+    postgres postgresql
+    kubernetes k8s
+    javascript js
+    https
+    typescript ts
+    second seconds sec s
+    minute minutes min
+    hour hours h
+    millisecond milliseconds ms
+    megabyte megabytes mb
+    gigabyte gigabytes gb
+    nutzen nutzt verwenden verwendet
+    maintain maintains maintained own owns owned
+    """.strip().splitlines()
+    for word in group.split()
+}
+# Prepositions, those of one meaning together.
+_MARKERS = {
+    word: group.split()[0]
+    for group in """
+    in on at within inside under im am auf bei dans en
+    from aus von vom desde
+    to into nach zu zum zur
+    by durch par
+    with via through using mit avec con
+    for für pour para
+    of des du
+    then dann puis luego
+    """.strip().splitlines()
+    for word in group.split()
+}
+_FILLERS = frozenset(
+    """
+    all always also just currently please already very both per each every do does done did get gets
+    make makes made way has there happen happens may must shall
+    because since
+    der die das den dem ein eine einen einem wir ist sind unser unsere es wird werden alle
+    le la les un une nous est sont notre nos ne qui se
+    el los las una nuestro nuestra son está están que
+    """.split()
+)
+_SAYING_NOTHING = STOP | _FILLERS | _CHANGES
+_BE = frozenset("is are was were be been being ist sind wird werden est sont es son".split())
+_JOINTS = frozenset({",", "and", "or", "und", "oder", "et", "ou", "y", "o"})
+_TURNS = frozenset({",", ";", ".", ":", "!", "?", "(", ")", "but", "sondern", "aber", "mais", "sino", "pero"})
+_UNSPACED = r"\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts that are written without spaces
+_REWRITTEN = tuple(
+    (re.compile(pattern, re.IGNORECASE), new)
+    for pattern, new in (
+        (r"\bcan(?:not|['\u2019]t)\b", "can not"),
+        (r"\bwon['\u2019]t\b", "will not"),
+        (r"n['\u2019]t\b", " not"),
+        (r"\bn(?:['\u2019]|e )(\w+) plus\b", r"\1 nolonger"),
+        (r"\bkein\w* (\w+) mehr\b", r"nolonger \1"),
+        (r"\b(?:no longer|not any ?more|no more|any ?more|nicht mehr|ya no|dej\w+ de)\b", "nolonger"),
+        (r"\b(?:instead of|rather than|in place of|as opposed to|statt|au lieu de|en lugar de)\b", ", not "),
+        (r"\b(?:is|are|turned|switched) on(?=\s*(?:[.,;]|in\b|by\b|for\b|$))", "is enabled"),
+        (r"\b(prefer\w* (?:[^\s,.;]+ ){1,6}?)over\b", r"\1, not "),
+        (r"\b(?:took|taken|takes) over\b", "takeover"),
+        (r"\b(?:replace[sd]?|supersede[sd]?|dropped)\b(?! (?:by|with)\b|\s*[.,;])", "moved from"),
+        (r"\b(?:replaced|superseded)\b", "moved"),
+        (r"\btime[sd]? out\b", "timeout"),
+        (r"\b(?:from now on|as of|ab sofort|à partir de|a partir de)\b", "now"),
+        (r"\b[ldnsjmcqu]{1,2}['\u2019](?=\w)", ""),
+        (r"(?<=\d),(?=\d{3}\b)", ""),
+        (r"\b(\d+(?:\.\d+)?)(ms|min|h|kb|mb|gb|tb)\b", r"\1 \2"),
+        (r"(?<=\d) ?s\b", " seconds"),  # s and d are stop words otherwise
+        (r"(?<=\d) ?d\b", " days"),
+        (r"(?<=[a-z])-(?=[a-z])", ""),
+        (rf"(?<=[{_UNSPACED}])(?=[a-z\d])|(?<=[a-z\d])(?=[{_UNSPACED}])", " "),
+    )
+)
+# What follows is a reason or a remark, not the fact.
+_REASON = re.compile(
+    r"(?<=\w),? (?:because|so that|in order to|since|due to|thanks to|which|weil|damit|parce que|porque"
+    r"|puesto que)\b.*?(?=[.;] |$)|, (?:as|da|car)\b.*?(?=[.;] |$)",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"[~#/.@]{0,3}\w+(?:[./:@'\u2019-]+\w+)*%?|[,;.:!?()]")
+_NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
+# How inflected words end, and what is left at least, in letters; the first that fits is cut off.
+_SUFFIXES = tuple(
+    zip("ations ation ments ment ings ing ed es s e".split(), (4, 4, 4, 4, 3, 3, 3, 3, 3, 3), strict=True)
+)
+# Words that say how far a fact goes: those of one line exclude those of the next one.
+_EXTENTS = {
+    word: (axis, extent)
+    for axis, lines in enumerate(
+        ("may might can could|must shall should", "all every each always|some sometimes often")
+    )
+    for extent, line in enumerate(lines.split("|"))
+    for word in line.split()
+}
+
+
+# Verbs and nouns that say little about what goes with them, by stem.
+LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
+LIMITS = frozenset("only except unless".split())
+# Parts of a system that have values of their own, by their stems.
+PARTS = frozenset(
+    """
+    stag production dev develop test backend frontend server client web mobil desktop ios android linux window
+    maco
+    """.split()
+)
+# Verbs whose subject is the value: who owns it may change, and what is owned is another thing.
+HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())
+
+
+class Word(NamedTuple):
+    """A content word: its stem, counted if it is repeated, and what it is in the sentence."""
+
+    stem: str
+    role: str = ""  # the preposition that it follows
+    is_negated: bool = False
+    is_name: bool = False  # a name, a number or code: another one is another fact
+    is_listed: bool = False  # joined to the word before it by "and" or the like
+    is_after_be: bool = False  # as in "is owned"
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A fact's words in their order, the words of its reason, and what else decides between facts."""
+
+    words: tuple[Word, ...]
+    is_change: bool
+    reason: frozenset[str]
+    extents: frozenset[tuple[int, int]]
+    negations: int
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        """The stems of its words."""
+        return frozenset(word.stem for word in self.words)
+
+
+@lru_cache(maxsize=256)  # a new fact meets some twenty older ones
+def statement(text: str) -> Statement:
+    """Read a fact.
+
+    >>> [word.stem for word in statement("The build now needs Node 20, because 18 is old.").words]
+    ['build', 'need', 'node', '20']
+    """
+    plain = " ".join(unicodedata.normalize("NFKC", text).split())
+    for pattern, new in _REWRITTEN:
+        plain = pattern.sub(new, plain)
+    reasons = " ".join(match[0] for match in _REASON.finditer(plain))
+    tokens = _TOKEN.findall(_REASON.sub(" ", plain))
+    reason = frozenset(word.stem for word in _Reader(_TOKEN.findall(reasons)).read())
+    is_change = any(token.casefold() in _CHANGES for token in tokens)
+    extents = frozenset(_EXTENTS[word] for word in map(str.casefold, tokens) if word in _EXTENTS)
+    return Statement(_counted(_Reader(tokens).read()), is_change, reason, extents, _negations(tokens))
+
+
+def stem(word: str) -> str:
+    """Return what a word shares with its inflections and synonyms.
+
+    >>> stem("deployments"), stem("stored"), stem("running")
+    ('deploy', 'keep', 'run')
+    """
+    if word in _SYNONYMS or word in _NUMBERS or not word.isalpha():
+        return _SYNONYMS.get(word) or _NUMBERS.get(word, word)
+    if len(word) > 4 and word.endswith(("ies", "ied")):
+        return f"{word[:-3]}y"
+    for ending, least in () if word.endswith("ss") else _SUFFIXES:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            word = word[: -len(ending)]
+            is_doubled = len(word) > 3 and word[-1] == word[-2] and word[-1] not in "lsfz"
+            word = word[:-1] if is_doubled else word
+            break
+    return _SYNONYMS.get(word, word)
+
+
+class _Reader:
+    """Reads tokens from left to right, and keeps the preposition and the negation for the next word."""
+
+    def __init__(self, tokens: list[str]) -> None:
+        self._tokens = tokens
+        self._words: list[Word] = []
+        self._begin = 0  # of the clause
+        self._role = ""
+        self._negated: int | None = None  # where a negation began
+        self._is_listed = self._has_verb = self._is_after_be = False
+
+    def read(self) -> list[Word]:
+        """List the content words."""
+        for at, token in enumerate(self._tokens):
+            word = token.casefold()
+            if word in _JOINTS and self._lists(at):
+                self._is_listed = True
+            elif word in _TURNS or word in _JOINTS:
+                self._turn("" if word in _TURNS else "+")
+            elif word in _NEGATIONS:
+                self._negated = len(self._words)
+            elif word in _MARKERS:
+                self._role = _MARKERS[word]
+                if self._negated is not None and self._negated < len(self._words):
+                    self._negated = None
+            elif word in _BE:
+                self._role, self._has_verb, self._is_after_be = "", True, True
+            elif word in HOLDING or word not in _SAYING_NOTHING:
+                self._add(token, word)
+        self._turn("")
+        return self._words
+
+    def _lists(self, at: int) -> bool:
+        """Whether a comma or an "and" joins the items of a list, not two clauses."""
+        after = self._tokens[at + 1 : at + 4]
+        if self._tokens[at] == ",":
+            return any(token in _JOINTS for token in after[:2])
+        return not (self._has_verb and any(token in _BE for token in after))
+
+    def _turn(self, role: str) -> None:
+        """End a clause; a negation at its end holds for all of it."""
+        if self._negated == len(self._words):
+            clause = [word._replace(is_negated=True) for word in self._words[self._begin :]]
+            self._words[self._begin :] = clause
+        self._role, self._negated, self._is_listed, self._begin = role, None, False, len(self._words)
+
+    def _add(self, token: str, word: str) -> None:
+        bare = re.sub(r"['\u2019]s$", "", word)
+        opposite = _OPPOSITES.get(bare)
+        self._words.append(
+            Word(
+                stem(opposite or bare),
+                self._role if bare == word else "of",
+                (self._negated is not None) != (opposite is not None),
+                not word.isalpha() or token != word or word in _NUMBERS,
+                self._is_listed,
+                self._is_after_be,
+            )
+        )
+        self._is_listed = self._is_after_be = False
+
+
+def _negations(tokens: list[str]) -> int:
+    """Count what negates; "any more" after a negation adds none."""
+    found = [word for word in map(str.casefold, tokens) if word in _NEGATIONS or word in _OPPOSITES]
+    return len(found) - found.count("nolonger") or len(found[:1])
+
+
+def _counted(found: list[Word]) -> tuple[Word, ...]:
+    """Number the stems that are repeated, so that each is met once."""
+    met: Counter[str] = Counter()
+    counted = []
+    for word in found:
+        met[word.stem] += 1
+        count = met[word.stem]
+        counted.append(word if count == 1 else word._replace(stem=f"{word.stem}#{count}"))
+    return tuple(counted)
