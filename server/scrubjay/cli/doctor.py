@@ -21,7 +21,7 @@ from scrubjay.cli.clients import Clients, Hooks, Server, look
 from scrubjay.cli.command import Place, call_engine, command, flag
 from scrubjay.cli.display import contents, plural, size, span
 from scrubjay.cli.status import arrivals, came_from, inbox
-from scrubjay.errors import EngineError, ScrubjayError
+from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
@@ -81,6 +81,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
         yield from gone(place, mend=mend)
         yield from guarded("settings", settings, place)
         yield from guarded("keys", keys, place)
+        yield from guarded("words", words, place)
         yield from guarded("model", model, place)
         for finding in guarded("engine", lambda place: _with_engine(place, clients, mend), place):
             engine_answers |= finding.what == "engine" and finding.verdict == OK
@@ -215,6 +216,20 @@ def keys(place: Place) -> Findings:
     """Whether the keys that open the HTTP face can be read; without them nobody is let in."""
     if opening := tokens.load(place.home):
         yield ok("keys", f"{plural(len(opening), 'key')} for the HTTP face; `scrubjay token` lists them.")
+
+
+def words(place: Place) -> Findings:
+    """Whether the developers' words that the home has of its own can be read, if it has any."""
+    from scrubjay.text.developer_words.own import read_own
+
+    try:
+        own = read_own(place.home)
+    except InputError as error:
+        says = f"{place.home.words}, {error} None of that file is used."
+        yield problem("words", says, "Put it right, or delete it; the engine reads it at its next start.")
+        return
+    if own:
+        yield ok("words", f"{place.home.words} is read, beside the words that are shipped.")
 
 
 def model(place: Place) -> Findings:

@@ -55,6 +55,8 @@ from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
 from scrubjay.store.opening import has_vectors, open_at
 from scrubjay.store.store import Store
+from scrubjay.text.developer_words import IN_USE
+from scrubjay.text.developer_words.own import read_own
 from scrubjay.wire.cores import Cores, core_count
 from scrubjay.wire.runtime import own_folder, runtime_folder
 
@@ -134,12 +136,26 @@ class Core:
     def _begin(self) -> None:
         self._committed()
         self._fill()
+        self._background.begin(self._renew())
 
     def _fill(self) -> None:
         """Go on with an index that is not complete."""
         half_done = not self.store.note.complete or self.store.building is not None
         if half_done and self.store.writes and not self.reindex.working:
             self._background.begin(self.reindex.run())
+
+    async def _renew(self) -> None:
+        """Build the index again if it was made with other developers' words than those in use.
+
+        If its vectors are of another model, that is for the user to say. A reindex that runs already may only
+        fill what is there, so it is waited for.
+        """
+        with suppress(EncoderError, InputError):  # as the status says, or the lease is gone: the next start
+            while await self.reindex.is_needed():
+                await self.indexer.check_space()
+                if self.indexer.trouble and self.store.building is None:
+                    return
+                await self.reindex.run()
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
         """Take one write; it is durable when this returns.
@@ -259,6 +275,7 @@ async def open_core(
     model = partial(open_model, settings.model, **prompts)
     await asyncio.to_thread(backups.clear, home)
     await asyncio.to_thread(spool.sweep, home, clock().timestamp(), own=True)
+    await asyncio.to_thread(use_words, home)
     worker = EmbeddingWorker(model, _cores())
     worker.start()
     dim, path = None, settings.store or home.data
@@ -273,6 +290,15 @@ async def open_core(
     core = Core(home, store, worker, settings, clock)
     core.start()
     return core
+
+
+def use_words(home: Home) -> None:
+    """Use the developers' words of a home beside the shipped ones; a damaged file is left out and logged."""
+    try:
+        IN_USE.extend(*read_own(home))
+    except InputError as error:
+        log.warning("%s is not used, %s", home.words, error)
+        IN_USE.leave_out()
 
 
 def _cores() -> Cores | None:

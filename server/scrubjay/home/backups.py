@@ -24,7 +24,15 @@ from scrubjay.home.spool import durable_write
 MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
 
-_FILES = ("config.toml", "scopes.json", "scope_settings.json", "partitions.json", "tokens.json", "hooks.json")
+_FILES = (
+    "config.toml",
+    "scopes.json",
+    "scope_settings.json",
+    "partitions.json",
+    "tokens.json",
+    "hooks.json",
+    "words.tsv",
+)
 _FOLDERS = ("spool/new", "spool/broken", "spool/prompts", "spool/reconcile")  # none of it is in a table yet
 _BLOCK = 1 << 20
 _DRAFT = ".part"  # how the name of a backup ends that is not finished

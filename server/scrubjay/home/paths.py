@@ -31,6 +31,7 @@ class Home:
         self.partitions = self._path("partitions.json")  # that people made, by scope
         self.tokens = self._path("tokens.json")  # digests of the keys that open HTTP, and what each may do
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
+        self.words = self._path("words.tsv")  # developers' words that the user added
         self.hooks = self._path("hooks.json")  # how to undo what we changed in files of hosts
         self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
         self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine

@@ -22,11 +22,15 @@ from scrubjay.models.records import (
 from scrubjay.reading.kinds import kind_of
 from scrubjay.store.facets import facets
 from scrubjay.text.chunking import Chunk, chunks, split
+from scrubjay.text.developer_words import gloss, searched_words
 from scrubjay.text.entities import tie_words
 from scrubjay.text.summary import opening, summarise
 from scrubjay.text.terms import expand
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
+# Characters of a turn's piece up to which the kinds of what it names are embedded with it; the meaning of a
+# longer one holds enough of its own.
+GLOSSED = 400
 # Where facts are that nobody sorted, and what happened: the names say nothing of them.
 _PLAIN_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
 _MOST_VALUES = 2_000  # characters of a document's metadata; each chunk repeats them
@@ -77,6 +81,8 @@ def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
 
 def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
     named = text if role.lower() in PLAIN_ROLES or role == "summary" else f"{role}: {text}"
+    kinds = gloss(text)
+    glossed = with_gloss(named, kinds) if len(text) <= GLOSSED else named
     return _passage(
         turn,
         (role, named),
@@ -84,8 +90,8 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
         part=part,
         role=role,
         text=text,
-        search_text=expand(named),
-        embed_text=named if named != text else None,
+        search_text=expand(f"{named}\n{searched_words(kinds)}".rstrip()),
+        embed_text=glossed if glossed != text else None,
         dated_at=turn.started_at,
         host=turn.came_from,
         **fields_of(turn, "session_id", "turn"),
@@ -102,17 +108,29 @@ def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
 
 
 def _memory_passage(memory: Memory) -> Passage:
+    kinds = gloss(memory.content)
+    labels = label_words(memory.tags, memory.partition_id)
     return _passage(
         memory,
         (memory.content,),
         src="summary" if memory.source == SUMMARY else "memory",
         part=0,
         text=memory.content,
-        search_text=expand(f"{memory.content}\n{label_words(memory.tags, memory.partition_id)}".rstrip()),
+        search_text=expand("\n".join(filter(None, (memory.content, labels, searched_words(kinds))))),
+        embed_text=with_gloss(memory.content, kinds) if kinds else None,
         dated_at=memory.created_at,
         **fields_of(memory, "session_id", "turn"),
         tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
     )
+
+
+def with_gloss(text: str, kinds: str) -> str:
+    """Write the kinds of what a text names behind it, so that a small model knows what it is about.
+
+    >>> with_gloss("Atlas uses pnpm.", "package manager")
+    'Atlas uses pnpm. (package manager)'
+    """
+    return f"{text} ({kinds})" if kinds else text
 
 
 def label_words(tags: Iterable[str], partition_id: str) -> str:

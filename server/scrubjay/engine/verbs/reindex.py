@@ -1,18 +1,28 @@
-"""Builds the passages anew from the records, after a changed model, changed chunking, or damage."""
+"""Builds the passages anew from the records.
+
+This is done after a changed model, changed chunking, other developers' words, or damage.
+"""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from scrubjay.encoders import Encoder
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import refuse_follower
+from scrubjay.store.notes import BUILDING
+from scrubjay.store.schema import read_table
+from scrubjay.store.upserts import stored_embeddings
+from scrubjay.text.developer_words import IN_USE
 
 PAGE = 500  # records a commit
+WORDS = "words"  # the note that names the dictionary with which the passages were made
+_UNKNOWN, _BEGUN = "unknown", "begun with "  # stands there if it is not known, and while they are made
 Progress = Callable[[int, int, str], None]  # done, in all, and what is done: reading (records), embedding
 
 
@@ -54,6 +64,26 @@ class Reindex(Verb):
             if progress is not None:
                 self._listeners.remove(progress)
 
+    async def is_needed(self) -> bool:
+        """Return True if the passages were made with other developers' words than those in use.
+
+        A store without passages takes these as its own. One that several engines share keeps the first that
+        it is given, because each engine may have others. While the words of the home cannot be read, the
+        index stays as it is.
+        """
+        store = self._store
+        known = await store.notes.read(WORDS) if store.writes else None
+        if not store.writes or known == IN_USE.version:
+            return False
+        is_empty = store.building is None and not await store.count_passages()
+        if not is_empty and not IN_USE.is_whole:
+            await store.notes.write(WORDS, _UNKNOWN)
+            return False
+        if not is_empty:
+            return store.shared is None or known is None or known.startswith(_BEGUN)
+        await store.notes.write(WORDS, IN_USE.version)
+        return False
+
     async def _run_through(self) -> None:
         """Run again as often as damage that was found meanwhile made the index begin anew."""
         store, begun = self._store, -1
@@ -79,8 +109,10 @@ class Reindex(Verb):
             await self._refill()
             await store.set_complete(True, begun)
         else:
+            words, is_new = await self._take_words()
             await indexer.begin_generation(encoder)
-            await self._refill()
+            keep = encoder if is_new and indexer.trouble is None else None
+            await self._refill(keep)
             if indexer.trouble is None:
                 waiting = total = await store.count_built()
                 while waiting:
@@ -90,6 +122,8 @@ class Reindex(Verb):
                     refuse_follower(store.shared, "A reindex")
                 self._say(total, total, "embedding")
             await store.finish_generation()
+            if store.begun == begun:
+                await store.notes.write(WORDS, words)
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
@@ -97,7 +131,25 @@ class Reindex(Verb):
             total = await store.count_passages()
             self._say(total - await store.count_passages(conditions.NO_VECTOR), total, "embedding")
 
-    async def _refill(self) -> None:
+    async def _take_words(self) -> tuple[str, bool]:
+        """Return which words are in use, and whether the passages that are searched are of others.
+
+        What a killed engine built with others is dropped.
+        """
+        store, words = self._store, IN_USE.version
+        known, begun = await store.notes.read(WORDS), f"{_BEGUN}{words}"
+        if known in (words, begun):
+            return words, known == begun
+        if store.building is not None:
+            async with store.lock:
+                store.building = None
+                await store.notes.remove(BUILDING)
+                await store.reopen()
+        await store.notes.write(WORDS, begun)
+        return words, True
+
+    async def _refill(self, keep: Encoder | None = None) -> None:
+        """Cut all records; if `keep` is given, passages whose text is the same keep this model's vectors."""
         kinds: list[type[Any]] = [Turn, Memory, Document]
         failed, done, total = None, 0, sum([await self._store.count(kind) for kind in kinds])
         for kind in kinds:
@@ -107,12 +159,34 @@ class Reindex(Verb):
                     refuse_follower(self._store.shared, "A reindex")
                     page = [row.id for row in rows[start : start + PAGE]]
                     await self._store.refill(kind, page, passages_of)
+                    if keep is not None:
+                        await self._keep_vectors(page, keep.space.space_id)
                     done += len(page)
                     self._say(done, max(done, total), "reading")
             except (RuntimeError, ValueError) as error:  # of damaged records; the others are to be found
                 failed = error
         if failed is not None:
             raise failed
+
+    async def _keep_vectors(self, record_ids: list[str], space_id: str) -> None:
+        """Give passages that are built the vectors of those that are searched, if their text is the same."""
+        tables = self._store.tables
+        if tables.building is None:
+            return
+        of_these = conditions.one_of("record_id", record_ids)
+        bare = conditions.both(of_these, conditions.NO_VECTOR)
+        of_space = conditions.both(of_these, conditions.equal("space_id", space_id))
+        new, old = [
+            {(row["id"], row["text"], row["embed_text"]) for row in (await read_table(query)).to_pylist()}
+            for query in (
+                table.query().where(where).select(["id", "text", "embed_text"])
+                for table, where in ((tables.building, bare), (tables.passages, of_space))
+            )
+        ]
+        same = [passage_id for passage_id, _, _ in new & old]
+        for start in range(0, len(same), PAGE):
+            had = await stored_embeddings(tables.passages, same[start : start + PAGE])
+            await self._store.set_built_vectors(had)
 
     def _say(self, done: int, total: int, what: str) -> None:
         for listener in self._listeners:

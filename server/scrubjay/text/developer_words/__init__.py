@@ -1,0 +1,258 @@
+"""Developers' words: the names of tools, services and formats, and the kinds of things that people ask by.
+
+`names.tsv` says what a thing is ("pnpm" is a package manager), `kinds.tsv` how people ask for such things, in
+several languages. A home may add names of its own. So "which package manager?" meets "We use pnpm."
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Literal, NamedTuple, get_args
+
+from scrubjay.errors import InputError
+
+MOST_KINDS = 6  # of one text: what names more is a listing, whose meaning the kinds would drown
+MOST_OTHERS = 4  # other words of a kind that are searched with a text
+NO_KIND = "-"  # written for the kinds of a name: it stands for nothing
+_READ = 2_000  # characters of a text that are looked at
+_FORM = "1"  # of what is made of the dictionary; another one means that the index has to be built again
+_TOKEN = re.compile(r"[A-Za-z0-9_+#.\u00c0-\u0dff]+")
+# Letters of scripts that put no spaces between words, or write endings to foreign names without one.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
+
+Source = Literal["name", "phrase", "foreign"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of thing, such as "package manager", and the other words by which people ask for it."""
+
+    name: str
+    others: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Everything in English that it is asked by, to be searched with a text that names one."""
+        return " ".join((self.name, *(other.lstrip("=") for other in self.others[:MOST_OTHERS])))
+
+
+class _Phrase(NamedTuple):
+    """A name, or what a kind is asked by, as it stands in a file; and the kinds it stands for."""
+
+    written: str
+    kinds: tuple[str, ...]
+    source: Source
+
+
+class _Entry(NamedTuple):
+    """A phrase after its first token, and how it must be spelled, if it must."""
+
+    rest: tuple[str, ...]
+    kinds: tuple[str, ...]
+    source: Source
+    spelling: str | None
+
+
+class Dictionary:
+    """Names and kinds. Phrases are kept by their first token, and read when a text first has that."""
+
+    def __init__(self, kinds: Mapping[str, Kind]) -> None:
+        self.kinds = kinds
+        self._phrases: dict[str, list[_Phrase]] = {}
+        self._entries: dict[str, tuple[_Entry, ...]] = {}
+        self._unspaced: dict[tuple[str, Source], tuple[str, ...]] = {}  # kinds by what stands in the text
+
+    def add(self, phrase: str, kinds: tuple[str, ...], source: Source) -> bool:
+        """Add a phrase; a later name replaces an earlier one. Return False if it has no letter or digit."""
+        if phrase.isascii() and phrase.isalnum():
+            first = phrase.casefold()
+        elif not phrase.isascii() and _UNSPACED.search(phrase):
+            key = (_composed(phrase).casefold(), source)
+            before = () if source == "name" else self._unspaced.get(key, ())
+            self._unspaced[key] = (*before, *kinds)
+            return True
+        else:
+            first = next(iter(_folded(_tokens(phrase))), "")
+            if not any(map(str.isalnum, first)):
+                return False
+        self._phrases.setdefault(first, []).append(_Phrase(phrase, kinds, source))
+        return True
+
+    def kinds_in(self, text: str) -> tuple[str, ...]:
+        """Return the kinds of what a text names, in its order, at most `MOST_KINDS`.
+
+        A kind that the text says itself in English adds nothing, so it is left out.
+        """
+        met = self._met(text, ("name", "foreign"))
+        found = dict.fromkeys(kind for entry in met for kind in entry.kinds)
+        said = f" {_plain(text)} " if found else ""
+        return tuple(kind for kind in found if f" {_plain(kind)} " not in said)[:MOST_KINDS]
+
+    def asked(self, question: str) -> tuple[str, ...]:
+        """Return the kinds that a question asks by, whatever its language; names in it do not count."""
+        met = (entry for entry in self._met(question) if entry.source != "name")
+        return tuple(dict.fromkeys(kind for entry in met for kind in entry.kinds))
+
+    def _met(self, text: str, sources: Collection[Source] = get_args(Source)) -> Iterator[_Entry]:
+        spelled = _tokens(text)
+        tokens = _folded(spelled)
+        at = 0
+        while at < len(tokens):
+            step = 1
+            for entry in self._beginning(tokens[at]):
+                end = at + 1 + len(entry.rest)
+                if tuple(tokens[at + 1 : end]) != entry.rest or entry.source not in sources:
+                    continue
+                if end - at >= step and entry.spelling in (None, " ".join(spelled[at:end])):
+                    yield entry  # a name and a phrase may be spelled alike
+                    step = end - at
+            at += step
+        if not text.isascii() and _UNSPACED.search(text[:_READ]):
+            found = self._met_unspaced(_composed(text[:_READ]).casefold())
+            yield from (entry for entry in found if entry.source in sources)
+
+    def _met_unspaced(self, text: str) -> Iterator[_Entry]:
+        """Longer phrases come first, and what they cover is not looked at again."""
+        longest_first = sorted(self._unspaced, key=lambda key: -len(key[0]))
+        for phrase, source in longest_first:
+            if phrase in text:
+                text = text.replace(phrase, " ")
+                yield _Entry((), self._unspaced[phrase, source], source, None)
+
+    def _beginning(self, token: str) -> tuple[_Entry, ...]:
+        """Return what begins with a token, longer phrases first."""
+        known = self._entries.get(token)
+        if known is None and token not in self._phrases:
+            return ()
+        if known is None:
+            read: dict[tuple[tuple[str, ...], Source], _Entry] = {}
+            for written, kinds, source in self._phrases[token]:
+                tokens = _tokens(written)
+                key = (tuple(_folded(tokens[1:])), source)
+                # two kinds of things may be asked by one phrase
+                before = read[key].kinds if source != "name" and key in read else ()
+                spelling = " ".join(tokens) if written.startswith("=") else None
+                read[key] = _Entry(key[0], (*before, *kinds), source, spelling)
+            known = tuple(sorted(read.values(), key=lambda entry: -len(entry.rest)))
+            self._entries[token] = known
+        return known
+
+
+def _composed(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _tokens(text: str) -> list[str]:
+    """Return the words of a text as they are spelled, without the dots behind them."""
+    found = _TOKEN.findall(_composed(text[:_READ]))
+    return [token for each in found if (token := each.rstrip("."))]
+
+
+def _folded(tokens: list[str]) -> list[str]:
+    return [token.lstrip(".").casefold() for token in tokens]
+
+
+def _plain(text: str) -> str:
+    return " ".join(_folded(_tokens(text)))
+
+
+def parse(kinds: str, *names: str) -> Dictionary:
+    """Read the texts of a file of kinds and of files of names; later names replace earlier ones.
+
+    Raises:
+        InputError: a line has no tab, no name or no kind, or a name has no letter.
+    """
+    read = {name: Kind(name, _split(others), _split(foreign)) for _, (name, others, foreign) in _rows(kinds)}
+    dictionary = Dictionary(read)
+    for name, kind in read.items():
+        for phrase in (name, *kind.others):
+            dictionary.add(phrase, (name,), "phrase")
+        for phrase in kind.foreign:
+            dictionary.add(phrase, (name,), "foreign")
+    for text in names:
+        for number, (spellings, what, _) in _rows(text):
+            own = () if what == NO_KIND else _split(what)
+            for phrase in filter(None, map(str.strip, spellings.split(","))):
+                if not dictionary.add(phrase, own, "name"):
+                    raise InputError(f"line {number}: the name '{phrase[:60]}' has no letter or digit.")
+    return dictionary
+
+
+def _rows(text: str) -> Iterator[tuple[int, tuple[str, str, str]]]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.startswith("#") or not line.strip():
+            continue
+        name, second, third, *_ = map(str.strip, (*line.split("\t"), "", ""))
+        if not name.strip(", ") or not second.strip("; "):
+            raise InputError(f"line {number} = '{line[:60].strip()}': must be a name, a tab and its kinds.")
+        yield number, (name, second, third)
+
+
+def _split(cell: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, cell.split(";"))))
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> tuple[str, str]:
+    folder = files("scrubjay.text.developer_words")
+    return (folder / "kinds.tsv").read_text("utf-8"), (folder / "names.tsv").read_text("utf-8")
+
+
+class InUse:
+    """The dictionary of this process: the shipped one, or that of the home whose engine this is."""
+
+    def __init__(self) -> None:
+        self._own: tuple[str, ...] = ()
+        self._dictionary: Dictionary | None = None
+        self.is_whole = True  # False: words of the home could not be read, and are left out
+
+    def extend(self, *own: str) -> None:
+        """Use the shipped dictionary with these texts of names.
+
+        Raises:
+            InputError: a line of them is no name with its kinds; the dictionary stays as it is.
+        """
+        self._dictionary = parse(*_shipped(), *own) if own else None
+        self._own, self.is_whole = own, True
+        _kinds_of.cache_clear()
+
+    def leave_out(self) -> None:
+        """Use the shipped dictionary alone, because the words of the home cannot be read."""
+        self.extend()
+        self.is_whole = False
+
+    @property
+    def dictionary(self) -> Dictionary:
+        """The dictionary, read at its first use."""
+        if self._dictionary is None:
+            self._dictionary = parse(*_shipped())
+        return self._dictionary
+
+    @property
+    def version(self) -> str:
+        """Name what the dictionary holds: another name means that the index has to be built again."""
+        return hashlib.sha256("\0".join((_FORM, *_shipped(), *self._own)).encode()).hexdigest()[:16]
+
+
+IN_USE = InUse()
+
+
+def gloss(text: str) -> str:
+    """Write out the kinds of what a text names, "" where it names nothing."""
+    return _kinds_of(text[:_READ])
+
+
+@lru_cache(maxsize=4096)
+def _kinds_of(text: str) -> str:
+    return ", ".join(IN_USE.dictionary.kinds_in(text))
+
+
+def searched_words(kinds: str) -> str:
+    """Write out all that people ask by for the kinds of a gloss."""
+    known = IN_USE.dictionary.kinds
+    return " ".join(known[kind].words if kind in known else kind for kind in kinds.split(", ") if kind)

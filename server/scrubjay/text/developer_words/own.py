@@ -1,0 +1,30 @@
+"""Developers' words that a home has of its own, in `words.tsv`: lines as in `names.tsv`."""
+
+from scrubjay.errors import InputError
+from scrubjay.home.files import read_whole
+from scrubjay.home.paths import Home
+from scrubjay.text.developer_words import parse
+
+MOST_BYTES = 1_000_000  # ten times what is shipped
+
+
+def read_own(home: Home) -> tuple[str, ...]:
+    """Return the text of a home's own words, nothing if it has none.
+
+    Raises:
+        InputError: the file cannot be read, or a line of it says nothing.
+    """
+    try:
+        found = read_whole(home.words, MOST_BYTES)
+        text = found.decode("utf-8-sig")
+    except FileNotFoundError:
+        return ()
+    except UnicodeDecodeError as error:
+        line = found[: error.start].count(b"\n") + 1
+        raise InputError(f"line {line} is not UTF-8.") from error
+    except OSError as error:
+        raise InputError(f"it cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:
+        raise InputError(f"it cannot be read: {error}.") from error
+    parse("", text)
+    return (text,)

@@ -1,0 +1,331 @@
+"""An index that was made with other developers' words is built again beside the one that answers."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hashing_encoder import HashingEncoder
+from said import SCOPE, embedded, fact, facts, search, texts, turn
+
+from scrubjay.encoders import EmbeddingWorker
+from scrubjay.encoders.token_codes import EncodedTexts
+from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.engine import utc_now
+from scrubjay.engine.verbs.reindex import WORDS, Reindex
+from scrubjay.errors import EncoderError, InputError
+from scrubjay.home.paths import Home, open_home
+from scrubjay.home.settings import Settings
+from scrubjay.models.requests import Forget
+from scrubjay.records import passages
+from scrubjay.store.notes import FileNotes
+from scrubjay.store.opening import open_at
+from scrubjay.text.developer_words import IN_USE
+
+Clock = Callable[[], datetime]
+PNPM = "The backlog tool uses pnpm, never npm."
+HERON = "The heron nests behind the mill."
+
+
+@pytest.fixture(autouse=True)
+def shipped() -> Iterator[None]:
+    yield
+    IN_USE.extend()
+
+
+class Gated(HashingEncoder):
+    """Notes what it embeds, and is held up at a text of a backlog that has a gloss; answers questions meanwhile."""
+
+    parallel = True
+
+    def __init__(self, salt: str = "") -> None:
+        super().__init__(salt)
+        self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
+
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
+        if any("backlog" in text and "(" in text for text in texts):
+            self.reached.set()
+            assert self.gate.wait(30)
+        self.said += texts
+        return super().embed_passages(texts)
+
+
+async def opened(home: Home, clock: Clock, encoder: HashingEncoder | None = None) -> Core:
+    return await open_core(home, Settings(), clock, lambda *_, **__: encoder or HashingEncoder())
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not await holds():
+            await asyncio.sleep(0.02)
+
+
+async def renewed(core: Core) -> None:
+    """Wait until the index is of the words in use."""
+
+    async def is_so() -> bool:
+        return not core.reindex.working and await core.store.notes.read(WORDS) == IN_USE.version
+
+    await until(is_so)
+
+
+async def found_by(core: Core, words: str) -> list[str]:
+    """The texts of the passages that are found by words alone."""
+    await core.store.flush()
+    best = (await core.store.by_words(words, "true", 5)).row_ids.tolist()
+    rows = await core.store.read_passages(best)
+    return [rows[each].text for each in best]
+
+
+async def leave_older(home: Home, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, more: int = 0) -> None:
+    """Leave a home as a Scrubjay does that knows no developers' words."""
+    with monkeypatch.context() as older:
+        older.setattr(passages, "gloss", lambda text: "")
+        core = await opened(home, clock)
+        await facts(core, [PNPM, HERON, *(f"Jay number {number} is blue." for number in range(more))])
+        await turn(core, "s", user="And what lints it?", assistant="Ruff does.")
+        await embedded(core)
+        assert await found_by(core, "manager") == []
+        await core.close()
+    Path(FileNotes(home.data).path(WORDS)).unlink()
+
+
+async def test_an_empty_store_only_notes_its_words(core: Core):
+    await renewed(core)
+    assert core.store.note.generation == 1 and core.store.building is None
+    await fact(core, PNPM)
+    assert await found_by(core, "manager") == [PNPM]
+
+
+async def test_an_older_index_answers_until_the_new_one_is_there(home: Home, clock: Clock, monkeypatch):
+    await leave_older(home, clock, monkeypatch)
+    encoder = Gated()
+    core = await opened(home, clock, encoder)
+    hits = await search(core, "heron nests", include={"explain": True})
+    assert texts(hits)[0] == HERON and hits.degraded is None and hits.results[0].explain.dense
+    assert await asyncio.to_thread(encoder.reached.wait, 30) and core.reindex.working and core.busy
+    hits = await search(core, "backlog tool pnpm", include={"explain": True})
+    assert texts(hits)[0] == PNPM and hits.degraded is None and hits.results[0].explain.dense
+    assert await found_by(core, "manager") == []
+    new = await fact(core, "The owl uses Poetry.")
+    assert texts(await search(core, "owl"))[0] == "The owl uses Poetry."
+    with pytest.raises(InputError, match=r"Purge when `scrubjay reindex` is done\."):
+        await core.removal.forget(Forget(id=new.id, purge=True), SCOPE, "test")
+    encoder.gate.set()
+    await renewed(core)
+    assert core.store.note.generation == 2 and await core.store.count_passages("space_id IS NULL") == 0
+    assert set(await found_by(core, "manager")) == {PNPM, "The owl uses Poetry."}
+    assert texts(await search(core, "which package manager"))[0] in (PNPM, "The owl uses Poetry.")
+    assert "Ruff does." in await found_by(core, "linter")
+    assert (await core.removal.forget(Forget(id=new.id, purge=True), SCOPE, "test")).purged == 1
+    said = [text for text in encoder.said if "owl" not in text]
+    assert f"{PNPM} (package manager, package registry)" in said and "Ruff does. (linter, formatter)" in said
+    assert HERON not in said, "a text that is the same is embedded once"
+    await core.close()
+    core = await opened(home, clock)
+    await renewed(core)
+    assert core.store.note.generation == 2 and core.store.building is None
+    await core.close()
+
+
+async def test_one_that_was_interrupted_goes_on(home: Home, clock: Clock, monkeypatch):
+    await leave_older(home, clock, monkeypatch)
+    encoder = Gated()
+    core = await opened(home, clock, encoder)
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
+    closing = asyncio.create_task(core.close())
+    await asyncio.sleep(0.1)
+    encoder.gate.set()
+    await closing
+    assert await core.store.notes.read(WORDS) == f"begun with {IN_USE.version}"
+    core = await opened(home, clock)
+    assert core.store.building is not None
+    await renewed(core)
+    assert core.store.note.generation == 2 and await found_by(core, "manager") == [PNPM]
+    await core.close()
+
+
+async def test_one_that_was_interrupted_before_the_words_changed_again_begins_anew(
+    home: Home, clock: Clock, monkeypatch
+):
+    await leave_older(home, clock, monkeypatch)
+    encoder = Gated()
+    core = await opened(home, clock, encoder)
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
+    encoder.gate.set()
+
+    async def nothing(*_: object) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(core.store, "finish_generation", nothing)  # killed just before the end
+
+    async def is_embedded() -> bool:
+        return not await core.store.built_without_vectors(1)
+
+    await until(is_embedded)
+    await core.close()
+    Path(home.words).write_text("pnpm\tpebble grinder\n")
+    encoder = Gated()
+    encoder.gate.set()
+    core = await opened(home, clock, encoder)
+    await renewed(core)
+    assert await found_by(core, "manager") == [PNPM] and await found_by(core, "grinder") == [PNPM]
+    assert f"{PNPM} (pebble grinder, package manager, package registry)" in encoder.said
+    await core.close()
+
+
+async def test_words_of_a_home_are_found_and_a_damaged_file_changes_nothing(
+    home: Home, clock: Clock, caplog: pytest.LogCaptureFixture
+):
+    core = await opened(home, clock)
+    await fact(core, "We use Frobnik for that.")
+    await embedded(core)
+    assert await found_by(core, "manager") == []
+    await core.close()
+
+    Path(home.words).write_text("# ours\nFrobnik\tpackage manager\n")
+    core = await opened(home, clock)
+    await renewed(core)
+    assert core.store.note.generation == 2
+    assert texts(await search(core, "which package manager"))[0] == "We use Frobnik for that."
+    await core.close()
+
+    Path(home.words).write_text("# ours\nFrobnik package manager\n")
+    core = await opened(home, clock)
+    await fact(core, "They want Frobnik too.")
+    await until(lambda: _reads(core, "unknown"))
+    assert f"{home.words} is not used, line 2 = 'Frobnik package manager'" in caplog.text
+    assert core.store.note.generation == 2 and not core.reindex.working
+    assert await found_by(core, "manager") == ["We use Frobnik for that."]
+    await core.close()
+
+    Path(home.words).write_text("# ours\nFrobnik\tpackage manager\n")
+    core = await opened(home, clock)
+    await renewed(core)
+    assert core.store.note.generation == 3 and len(await found_by(core, "manager")) == 2
+    await core.close()
+
+
+async def _reads(core: Core, words: str) -> bool:
+    return await core.store.notes.read(WORDS) == words
+
+
+async def test_without_its_model_an_index_stays_as_it_is(home: Home, clock: Clock, monkeypatch):
+    await leave_older(home, clock, monkeypatch)
+
+    def missing(*_: object, **__: object) -> HashingEncoder:
+        raise EncoderError("The model folder /nowhere does not exist.")
+
+    core = await open_core(home, Settings(), clock, missing)
+    assert texts(await search(core, "heron"))[0] == HERON
+    await core.close()
+    core = await opened(
+        home, clock, HashingEncoder("another")
+    )  # which the user is to say, by `scrubjay reindex`
+    hits = await search(core, "heron")
+    assert texts(hits)[0] == HERON and "scrubjay reindex" in (hits.degraded or "")
+    await core.indexer.check_space()
+    assert core.store.note.generation == 1 and core.store.building is None and not core.reindex.working
+    await core.reindex.run()
+    await renewed(core)
+    assert await found_by(core, "manager") == [PNPM]
+    await core.close()
+
+
+async def test_an_index_that_is_only_filled_is_built_again_after_that(home: Home, clock: Clock, monkeypatch):
+    await leave_older(home, clock, monkeypatch)
+    core = await opened(home, clock)
+    await renewed(core)
+    await core.close()
+    await leave_note(home, None)
+    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    await core.store.set_complete(False, core.store.begun)  # as one that lacks a column
+    await core.close()
+    core = await opened(home, clock)
+    await renewed(core)
+    assert core.store.note.complete and await found_by(core, "manager") == [PNPM]
+    await core.close()
+
+
+async def leave_note(home: Home, words: str | None) -> None:
+    path = Path(FileNotes(home.data).path(WORDS))
+    path.unlink(missing_ok=True) if words is None else path.write_text(words)
+
+
+async def test_an_older_dictionary_is_noticed_by_its_name(home: Home, clock: Clock):
+    core = await opened(home, clock)
+    await fact(core, PNPM)
+    await embedded(core)
+    await core.close()
+    await leave_note(home, "0123456789abcdef")
+    core = await opened(home, clock)
+    await renewed(core)
+    assert core.store.note.generation == 2
+    await core.close()
+
+
+async def test_a_long_index_is_built_again_page_by_page(home: Home, clock: Clock, monkeypatch):
+    await leave_older(home, clock, monkeypatch, more=700)
+    encoder = Gated()
+    encoder.gate.set()
+    core = await opened(home, clock, encoder)
+    await renewed(core)
+    assert await core.store.count_passages("space_id IS NULL") == 0 and len(encoder.said) < 20
+    assert await core.store.count_passages() == 705
+    assert texts(await search(core, "Jay number 699"))[0] == "Jay number 699 is blue."
+    await core.close()
+
+
+@pytest.fixture
+async def start(place: str, tmp_path: Path) -> AsyncIterator[Callable[[str], Awaitable[Core]]]:
+    """Starts an engine's core on the bucket by the name of its home."""
+
+    async def started(name: str) -> Core:
+        worker = EmbeddingWorker(HashingEncoder)
+        worker.start()
+        store = await open_at(place, dim=64, lease_seconds=8.0)
+        core = Core(open_home(str(tmp_path / name)), store, worker, Settings(store=place), utc_now)
+        core.start()
+        stack.push_async_callback(core.close)
+        return core
+
+    async with AsyncExitStack() as stack:
+        yield started
+
+
+@pytest.mark.long
+async def test_of_several_engines_the_maintainer_builds_again_and_only_once(start, monkeypatch):
+    with monkeypatch.context() as older:
+        older.setattr(passages, "gloss", lambda text: "")
+        older.setattr(Reindex, "is_needed", _never)
+        first = await start("a")
+        await fact(first, PNPM)
+        await embedded(first)
+    second = await start("b")
+    assert not second.store.writes and not await second.reindex.is_needed()
+    await second._renew()
+    assert await first.store.notes.read(WORDS) is None and second.store.note.generation == 1
+    assert await first.reindex.is_needed()
+    await first._renew()
+    assert first.store.note.generation == 2 and await found_by(first, "manager") == [PNPM]
+    IN_USE.extend("pnpm\tpebble grinder")  # as the home of another engine may have it
+    assert not await first.reindex.is_needed()
+    await first.close()  # the second maintains the store then
+
+    async def leads() -> bool:
+        return second.store.writes
+
+    await until(leads)
+    await second._renew()
+    assert second.store.note.generation == 2
+    await second.reindex.run()
+    assert await found_by(second, "grinder") == [PNPM]
+
+
+async def _never(_: Reindex) -> bool:
+    return False
