@@ -76,8 +76,13 @@ async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped
         assert (await relevance(shipped, query))[1] < 0.3, query
 
 
-async def test_without_a_model_words_alone_tell_a_plain_answer_from_none(core: Core):
+@pytest.mark.parametrize("waits", [True, False], ids=["no vectors", "vectors of before"])
+async def test_without_a_model_words_alone_tell_a_plain_answer_from_none(core: Core, waits: bool):
+    if waits:
+        core.indexer.trouble = "there is no model"
     await fact(core, "The API listens on port 8421.")
-    core.indexer.trouble = "there is no model"
+    if not waits:
+        await embedded(core)
+        core.indexer.trouble = "there is no model any more"
     assert (await relevance(core, "on which port does the API listen?"))[1] > 0.6
     assert (await relevance(core, "which colour does the API manual have?"))[1] < 0.4

@@ -14,9 +14,14 @@ from scrubjay.cli.lookup import reasons
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.models.results import MemoryHits
+from scrubjay.search.retrieval.ranking import QUOTED
+from scrubjay.search.retrieval.relevance import chance
 
 WHY = {"include": {"explain": True}}
-NAMES = {"meaning", "words", "date", "neighbours", "session", "alone", "late", "speaker", "quoted"}
+NAMES = {
+    *("meaning", "words", "coverage", "neighbours", "session", "alone", "date", "late", "tokens", "speaker"),
+    *("named", "answer", "user", "length", "quoted", "current"),
+}
 
 
 @pytest.fixture
@@ -59,7 +64,9 @@ QUERIES = (
 
 
 @pytest.mark.parametrize("query", QUERIES)
-async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_relevance(talk: Core, query: str):
+async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_place_in_the_ranking(
+    talk: Core, query: str
+):
     hits = (await asked(talk, query)).results
     for hit in hits:
         why = hit.explain
@@ -67,7 +74,8 @@ async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_relevance(
         assert math.isclose(sum(why.parts.values()), why.ranking_sum, abs_tol=1e-9)
         odds = why.chance / (1 - why.chance) * math.exp(-why.fall)
         low, high = why.bounds
-        assert math.isclose(low + (high - low) * odds / (1 + odds), hit.relevance_score, abs_tol=1e-9)
+        assert math.isclose(low + (high - low) * odds / (1 + odds), hit.ranking_score, abs_tol=1e-9)
+        assert math.isclose(chance(why.verdict), why.chance, abs_tol=1e-9) and "evidence" not in why.wire()
 
 
 @pytest.mark.long
@@ -83,7 +91,7 @@ async def test_the_score_is_the_weighted_mean_of_its_parts(
     for hit in hits.results:
         parts = hit.explain.score_parts
         assert tuple(part.weight for part in parts.values()) == weights
-        assert parts["relevance"].value == hit.relevance_score
+        assert parts["ranking"].value == hit.ranking_score
         assert math.isclose(
             sum(part.value * part.weight for part in parts.values()) / sum(weights), hit.score, abs_tol=1e-6
         )
@@ -119,8 +127,9 @@ async def test_it_says_at_which_rank_each_leg_found_the_hit(talk: Core):
 
 async def test_a_quotation_says_so_and_bounds_the_others(talk: Core):
     first, *others = (await asked(talk, "beside the old crane")).results
-    assert first.explain.parts["quoted"] == 1.0 and first.explain.bounds == (0.9, 1.0)
+    assert first.explain.parts["quoted"] == QUOTED and first.explain.bounds == (0.9, 1.0)
     assert {hit.explain.bounds for hit in others} == {(0.0, 0.9)}
+    assert all(hit.explain.parts["quoted"] == 0.0 for hit in others)
 
 
 async def test_nothing_is_explained_unless_asked_for_and_no_score_changes(talk: Core):
@@ -153,7 +162,8 @@ async def test_the_lines_for_a_terminal_hold_every_number(talk: Core):
     found, ranked, judged, weighed = reasons(hit["explain"], hit["score"])
     assert found.startswith("found   by meaning at rank 1 (cosine ") and "by words at rank 1 (BM25 " in found
     assert (
-        "quoted 1.000" in ranked and f"= {hit['explain']['ranking_sum']:.3f}; 0.000 behind the best" in ranked
+        f"quoted {QUOTED:.3f}" in ranked
+        and f"= {hit['explain']['ranking_sum']:.3f}; 0.000 behind the best" in ranked
     )
-    assert judged.endswith(f"relevance {hit['relevance_score']:.3f}, from 0.9 on because it is quoted")
+    assert judged.endswith(f"; ranking {hit['ranking_score']:.3f}, from 0.9 on because it is quoted")
     assert weighed.endswith(f"/ 1.2 = {hit['score']:.3f}")

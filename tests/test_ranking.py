@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from signals_made import any_signals, signals
 
 from scrubjay.search.retrieval.ranking import (
-    ALONE,
+    EXAMINED,
     FADING,
     FAR,
-    LATE,
     NEAR,
-    SESSION,
-    Signals,
+    PARTS,
+    QUOTED,
     blend,
-    context_parts,
+    features,
     late_interaction,
     order,
+    parts,
     ranking_sum,
     recency,
     scale,
     window,
     with_neighbours,
 )
+from scrubjay.search.retrieval.weights import FIRST, ORDER
 
 shares = st.floats(0, 1)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=shares))
@@ -64,52 +67,65 @@ def test_what_a_leg_did_not_find_counts_as_its_worst():
     assert scale(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
 
 
-def in_context(score, session, place):
-    return score + sum(context_parts(score, np.array(session), np.array(place)).values())
-
-
 def test_neighbours_and_the_session_pass_score_on_but_not_across_sessions():
-    score = np.array([1.0, 0.0, 0.0, 0.0, 0.0])
-    total = in_context(score, [0, 0, 0, 0, 1], [0, 1, 2, 3, 0])
-    assert np.allclose(total, [1 + SESSION, SESSION + NEAR, SESSION + FAR, SESSION, 0.0])
+    found = features(signals(5, bm25=[9.0, 0, 0, 0, 0], session=[0, 0, 0, 0, 1], place=[0, 1, 2, 3, 0]))
+    assert np.allclose(found["near_words"], [0.0, NEAR, FAR, 0.0, 0.0])
+    assert np.allclose(found["session_words"], [1.0, 1.0, 1.0, 1.0, 0.0])
 
 
 def test_a_gap_between_places_counts_as_distance():
-    score = np.array([1.0, 0.0, 0.0])
-    total = in_context(score, [0, 0, 0], [3, 5, 9])
-    assert np.allclose(total, [1 + SESSION, SESSION + FAR, SESSION])
+    found = features(signals(3, bm25=[9.0, 0, 0], session=[0, 0, 0], place=[3, 5, 9]))
+    assert np.allclose(found["near_words"], [0.0, FAR, 0.0])
+    assert np.allclose(found["session_words"], 1.0)
 
 
-def test_a_record_without_neighbours_gets_a_share_of_its_own_score_instead():
-    assert np.allclose(in_context(np.array([0.5]), [-1], [-1]), [0.5 * (1 + ALONE)])
+def test_a_record_without_a_session_counts_as_alone_instead():
+    found = features(signals(2, cosine=[0.8, 0.2], bm25=[4.0, 4.0], session=[0, -1], place=[0, -1]))
+    assert found["alone"].tolist() == [0.0, 1.0]
+    assert found["session_meaning"].tolist() == [1.0, 0.0] and found["session_words"].tolist() == [1.0, 0.0]
+    assert np.allclose(found["alone_meaning"], found["alone"] * found["meaning"])
 
 
+weighed = st.fixed_dictionaries({name: st.floats(-5, 5) for name in PARTS})
+
+
+@given(any_signals(), weighed)
+def test_the_parts_add_up_to_the_ranking_sum(every, weights):
+    total = ranking_sum(every, weights)
+    assert np.allclose(sum(parts(every, weights).values()), total)
+    linear = sum(weights[name] * values for name, values in features(every).items())
+    assert np.allclose(linear + QUOTED * every.quoted + every.current, total)
+
+
+@given(any_signals(), weighed, weighed)
+def test_the_ranking_sum_is_linear_in_its_weights(every, one, other):
+    both = {name: one[name] + other[name] for name in PARTS}
+    fixed = ranking_sum(every, {})
+    assert np.allclose(
+        ranking_sum(every, both) - fixed, ranking_sum(every, one) + ranking_sum(every, other) - 2 * fixed
+    )
+
+
+@given(any_signals())
+def test_each_feature_belongs_to_a_part_and_is_a_finite_number(every):
+    found = features(every)
+    assert found.keys() == PARTS.keys() and set(EXAMINED) <= found.keys()
+    for name, values in found.items():
+        assert values.shape == (len(every),) and np.isfinite(values).all(), name
+
+
+def test_all_fitted_weights_are_of_features_that_there_are():
+    assert FIRST.keys() <= PARTS.keys() - set(EXAMINED) and ORDER.keys() <= PARTS.keys()
+
+
+@pytest.mark.parametrize("weights", [FIRST, ORDER], ids=["first", "order"])
 @given(columns, st.data())
-def test_raising_one_signal_never_lowers_a_candidates_rank(cosine, data):
+def test_raising_one_signal_never_lowers_a_candidates_rank(weights, cosine, data):
     n = len(cosine)
     at = data.draw(st.integers(0, n - 1))
-
-    def sums(values):
-        return ranking_sum(
-            Signals(
-                cosine=values,
-                bm25=np.full(n, np.nan),
-                unembedded=np.zeros(n, bool),
-                date=np.zeros(n),
-                speaker=np.zeros(n, bool),
-                quoted=np.zeros(n, bool),
-                named=np.zeros(n),
-                session=np.full(n, -1),
-                place=np.full(n, -1),
-                late=np.zeros(n),
-                tokens=np.full(n, np.nan),
-                current=np.zeros(n),
-            )
-        )
-
     raised = cosine.copy()
     raised[at] = 1.0
-    before, after = sums(cosine), sums(raised)
+    before, after = (ranking_sum(signals(n, cosine=values), weights) for values in (cosine, raised))
     assert (after > after[at] + 1e-12).sum() <= (before > before[at] + 1e-12).sum()
 
 
@@ -189,38 +205,22 @@ def test_a_hairs_breadth_between_candidates_is_not_stretched():
     )
 
 
-def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector():
+@pytest.mark.parametrize("weights", [FIRST, ORDER], ids=["first", "order"])
+def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector(weights):
     """The demo found it: the one turn that had its vector already was taken for the nearest of all."""
-    alone = dict(
-        date=np.zeros(2),
-        speaker=np.zeros(2, bool),
-        quoted=np.zeros(2, bool),
-        named=np.zeros(2),
-        late=np.zeros(2),
-        tokens=np.full(2, np.nan),
-        current=np.zeros(2),
-    )
-    place = dict(session=np.full(2, -1), place=np.full(2, -1))
-    signals = Signals(
-        np.array([0.1, np.nan]), np.array([2.0, 1.5]), unembedded=np.array([False, True]), **alone, **place
-    )
-    first, second = ranking_sum(signals)
+    some_known = signals(2, cosine=[0.1, np.nan], bm25=[2.0, 1.5], unembedded=[False, True])
+    first, second = ranking_sum(some_known, weights)
     assert first < second
-    all_known = Signals(
-        np.array([0.1, -0.2]), np.array([2.0, 1.5]), unembedded=np.zeros(2, bool), **alone, **place
-    )
-    first, second = ranking_sum(all_known)
+    first, second = ranking_sum(signals(2, cosine=[0.1, -0.2], bm25=[2.0, 1.5]), weights)
     assert first > second
 
 
-@given(looks(), st.data())
-def test_the_close_look_leaves_the_order_of_those_it_did_not_see(look, data):
-    matches, looked, session, place = look
-    before = data.draw(arrays(float, len(matches), elements=shares))
-    after = before + LATE * late_interaction(matches, looked, session, place)
-    rest = np.setdiff1d(np.arange(len(matches)), looked)
-    assert np.array_equal(before[rest], after[rest])
-    assert np.all(after >= before)
+@given(any_signals())
+def test_what_only_a_close_look_gives_counts_nothing_for_those_that_it_did_not_see(every):
+    unseen = np.isnan(every.coverage)
+    found = features(every)
+    for name in set(EXAMINED) - {"near_coverage"}:  # which is of their neighbours
+        assert not found[name][unseen].any(), name
 
 
 def test_candidates_beside_a_position_are_its_neighbours_in_the_session():

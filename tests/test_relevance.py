@@ -6,21 +6,26 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from signals_made import any_signals, signals, some
 
-from scrubjay.search.retrieval.ranking import QUOTED
+from scrubjay.search.retrieval.asked import coverage, read
+from scrubjay.search.retrieval.ranking import QUOTED, Signals
 from scrubjay.search.retrieval.relevance import (
-    MIDDLE,
+    QUOTATION,
+    READ,
     STRONG,
     WEAK,
     behind,
     chance,
+    chances_right,
     confidence,
-    coverage,
     evidence,
     falls,
+    grounds_of,
     relevance,
-    stem,
+    similarities,
 )
+from scrubjay.search.retrieval.words import rarity, stem
 from scrubjay.text.terms import compared_words
 
 shares = st.floats(0, 1)
@@ -31,11 +36,8 @@ chances = st.floats(0, 0.999)
 @given(columns, chances, st.data())
 def test_relevance_never_rises_in_the_order_of_ranking_and_stays_in_bounds(distance, likely, data):
     distance = np.sort(distance)
-    right = data.draw(
-        arrays(float, data.draw(st.integers(1, len(distance))), elements=st.floats(0.001, 0.999))
-    )
     quoted = data.draw(arrays(bool, len(distance)))
-    values = relevance(falls(distance, right), likely, quoted=quoted)
+    values = relevance(falls(distance), likely, quoted=quoted)
     assert np.all((values >= 0) & (values <= 1))
     assert np.all(values[quoted] >= 0.9) and (not quoted.any() or np.all(values[~quoted] < 0.9))
     for group in (quoted, ~quoted):
@@ -44,25 +46,23 @@ def test_relevance_never_rises_in_the_order_of_ranking_and_stays_in_bounds(dista
 
 @given(columns, chances)
 def test_the_first_candidate_has_the_chance_itself_whatever_follows(distance, likely):
-    fall = falls(np.sort(distance), np.full(1, 0.5))
+    fall = falls(np.sort(distance) - distance.min())
     assert np.isclose(relevance(fall, likely, quoted=np.zeros(len(fall), bool))[0], likely)
 
 
 @given(columns, chances, chances)
 def test_a_better_chance_raises_every_candidate(distance, one, other):
-    fall, quoted = falls(np.sort(distance), np.full(1, 0.5)), np.zeros(len(distance), bool)
+    fall, quoted = falls(np.sort(distance)), np.zeros(len(distance), bool)
     low, high = (relevance(fall, likely, quoted=quoted) for likely in sorted((one, other)))
     assert np.all(high >= low - 1e-12)
 
 
-def test_what_is_less_likely_right_is_less_relevant_at_the_same_distance():
-    fall = falls(np.array([0.0, 0.1, 0.1]), np.array([0.6, 0.5, 0.1]))
-    assert fall[0] == 0 < fall[1] < fall[2]
-
-
-def test_a_hit_further_behind_is_less_relevant_even_if_it_is_likelier_right():
-    fall = falls(np.array([0.0, 0.5, 0.9]), np.array([0.6, 0.2, 0.5]))
-    assert fall[0] < fall[1] < fall[2]
+@given(columns)
+def test_the_further_behind_a_candidate_is_the_more_its_odds_fall_and_none_rise(distance):
+    fall = falls(np.sort(distance))
+    assert np.all(fall >= 0) and np.all(np.diff(fall) >= 0)
+    amended = falls(np.array([0.2, 0.0, 0.5]))  # what amends the best comes before it
+    assert amended[0] == amended[1] < amended[2]
 
 
 @given(columns, st.data())
@@ -75,8 +75,10 @@ def test_nothing_is_further_behind_than_its_ranking_sum_says(total, data):
 
 def test_without_candidates_there_is_no_relevance():
     nothing = np.zeros(0)
-    assert relevance(falls(nothing, nothing), 0.5, quoted=np.zeros(0, bool)).tolist() == []
-    assert chance(nothing, nothing, words_only=np.zeros(0, bool)) == 0.0
+    assert relevance(falls(nothing), 0.5, quoted=np.zeros(0, bool)).tolist() == []
+    none = grounds_of(read("which port?"), signals(0), nothing, np.zeros(0, np.int64), [])
+    assert none == {} and chance(none) == 0.0
+    assert similarities(signals(0)).tolist() == []
 
 
 def test_evidence_adds_up_meaning_and_words():
@@ -90,31 +92,79 @@ def test_evidence_adds_up_meaning_and_words():
     )
 
 
-@given(
-    arrays(float, 5, elements=st.floats(-1, 1)),
-    arrays(float, 5, elements=shares),
-    arrays(bool, 5),
-    st.integers(0, 4),
-)
-def test_more_of_the_questions_words_never_lower_the_chance(cosine, covered, words_only, at):
-    more = covered.copy()
-    more[at] = 1.0
-    before, after = (chance(cosine, each, words_only=words_only) for each in (covered, more))
-    assert after >= before
+def judged(every: Signals, text: str = "The API listens on port 8421.") -> dict[str, float]:
+    """What speaks for an answer among these candidates, ranked as they stand, each of which says this."""
+    n = len(every)
+    total = np.arange(n, 0, -1.0)
+    return grounds_of(read("which port does the API use?"), every, total, np.arange(n), [text] * min(n, READ))
 
 
-def test_the_chance_is_even_in_the_middle_of_the_evidence():
-    cosine = np.array([0.15 + 0.6 * MIDDLE])
-    likely = chance(cosine, np.zeros(1), words_only=np.zeros(1, bool))
-    assert np.isclose(likely, 0.5)
+@given(any_signals())
+def test_a_verdict_is_made_of_finite_numbers_and_its_chance_is_a_share(every):
+    found = judged(every)
+    assert all(map(np.isfinite, found.values())) and 0 <= chance(found) < 1
 
 
-def test_words_speak_for_a_text_that_no_vector_speaks_for():
-    unknown, all_words = np.array([np.nan]), np.array([1.0])
-    with_words, with_model = (
-        chance(unknown, all_words, words_only=np.array([each])) for each in (True, False)
+pairs = st.tuples(shares, shares)
+
+
+@given(shares, pairs)
+def test_the_only_candidate_answers_no_less_likely_if_it_holds_more_of_the_questions_words(cosine, covered):
+    less, more = (chance(judged(signals(1, cosine=[cosine], coverage=[each]))) for each in sorted(covered))
+    assert more >= less - 1e-12
+
+
+@given(shares, pairs)
+def test_the_only_candidate_answers_no_less_likely_if_it_is_nearer_in_meaning(covered, cosines):
+    less, more = (chance(judged(signals(1, cosine=[each], coverage=[covered]))) for each in sorted(cosines))
+    assert more >= less - 1e-12
+
+
+def test_words_stand_for_meaning_where_no_vector_is_known_and_only_there():
+    with_words = judged(signals(2, bm25=[3.0, 2.0], coverage=[1.0, 0.0]))
+    with_model = judged(
+        signals(3, cosine=[np.nan, np.nan, 0.1], bm25=[3.0, 2.0, 1.0], coverage=[1.0, 0.0, 0.0])
     )
-    assert with_words > 0.9 > with_model
+    waiting = judged(
+        signals(3, cosine=[np.nan, np.nan, 0.1], coverage=[1.0, 0.0, 0.0], unembedded=[True, False, False])
+    )
+    assert with_words["proof"] == waiting["proof"] > with_model["proof"]
+    assert chance(with_words) > chance(with_model)
+
+
+def test_an_answer_that_holds_what_is_asked_for_is_likelier_than_one_that_lacks_its_rarest_word():
+    near = signals(1, cosine=[0.5], coverage=[0.5])
+    right = judged(near, "The API listens on port 8421.")
+    lacking = judged(near, "The worker listens on a socket.")
+    assert right["lacking"] < lacking["lacking"] and chance(right) > chance(lacking)
+
+
+@given(any_signals(), st.data())
+def test_the_similarity_of_a_record_does_not_depend_on_what_else_was_found(every, data):
+    values = similarities(every)
+    chosen = data.draw(st.lists(st.integers(0, len(every) - 1), min_size=1, max_size=len(every), unique=True))
+    assert np.array_equal(similarities(some(every, chosen)), values[chosen])
+    assert np.all((values >= 0) & (values <= 1)) and np.all(values[every.quoted] >= QUOTATION)
+
+
+@given(any_signals(), st.sampled_from(["cosine", "coverage"]), st.data())
+def test_similarity_never_falls_if_a_record_is_nearer_in_meaning_or_holds_more_of_the_words(
+    every, name, data
+):
+    n = len(every)
+    more = np.fmax(getattr(every, name), data.draw(arrays(float, n, elements=shares)))
+    if name == "cosine":
+        more = np.where(every.unembedded, np.nan, more)
+    raised = signals(n, **{**{each: getattr(every, each) for each in every.__dataclass_fields__}, name: more})
+    assert np.all(similarities(raised) >= similarities(every) - 1e-12)
+
+
+@given(any_signals(), st.data())
+def test_a_record_is_no_likelier_right_the_further_behind_it_is(every, data):
+    distance = data.draw(arrays(float, len(every), elements=st.floats(0, 9)))
+    further = distance + data.draw(arrays(float, len(every), elements=st.floats(0, 9)))
+    near, far = chances_right(every, distance), chances_right(every, further)
+    assert np.all(far <= near + 1e-12) and np.all((near >= 0) & (near < 1))
 
 
 def test_an_answer_is_strong_weak_or_none_by_its_chance_and_a_quotation_is_strong():
@@ -123,10 +173,9 @@ def test_an_answer_is_strong_weak_or_none_by_its_chance_and_a_quotation_is_stron
     assert confidence(0.0, quoted=True) == "strong"
 
 
-def test_coverage_counts_content_words_in_their_common_forms():
-    assert coverage(
-        "when does Alex like to meet?", ["Alex prefers morning meetings.", "Bo does not."]
-    ).tolist() == [2 / 3, 0.0]
+def test_coverage_counts_content_words_in_their_common_forms_by_how_rare_they_are():
+    held, other = coverage("when does Alex like to meet?", ["Alex prefers morning meetings.", "Bo does not."])
+    assert 2 / 3 < held < 1 and other == 0.0  # "like" is common, and says least
     assert coverage("what was it?", ["anything"]) == 0.0
     for said, asked in (
         ("We release weekly", "releases"),
@@ -135,6 +184,12 @@ def test_coverage_counts_content_words_in_their_common_forms():
         ("no deploys", "deployed"),
     ):
         assert coverage(asked, [said]) == 1.0
+
+
+def test_a_rare_word_of_a_question_counts_for_more_than_a_common_one():
+    rare, common = coverage("do we use pnpm?", ["pnpm is fast", "use it"])
+    assert rare > 0.5 > common > 0
+    assert 0 < rarity("use") < rarity("port") < rarity("retention") <= rarity("pnpm") == rarity("qzxv") == 1
 
 
 def test_words_of_scripts_without_spaces_are_covered_by_their_pairs():
@@ -150,6 +205,7 @@ spoken = st.lists(pieces | st.text(max_size=6), max_size=8).map(" ".join)
 @given(spoken, spoken)
 def test_coverage_is_that_of_the_expanded_text(query, text):
     """A text is expanded only where a word is missing, which must change nothing."""
-    wanted = {stem(word) for word in compared_words(query)}
+    weights = read(query).weights
     held = {stem(word) for word in compared_words(text)}
-    assert coverage(query, [text]) == (len(wanted & held) / len(wanted) if wanted else 0.0)
+    share = sum(weight for word, weight in weights.items() if word in held) / (sum(weights.values()) or 1.0)
+    assert np.isclose(coverage(query, [text])[0], share)

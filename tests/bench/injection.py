@@ -25,16 +25,17 @@ from pathlib import Path
 import developer
 import host
 import numpy as np
-from calibration import HALVES
 from figures import Row, grid, header, percentile, spread, table
+from fit import renamed
 from homes import COMMAND, Place
-from judged import ADVERSARIAL, renamed
 from kept import SCOPE, opened, said_in
 from locomo import Haystack, load
+from projects import HALVES
 
 from scrubjay.engine.core import Core
 from scrubjay.search.injection import FLOOR, injection, search_for
 
+ADVERSARIAL = 5  # the category of questions that ask about the wrong person
 FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for
 _ORIGIN = re.compile(r"^- \S+ \((?:(\S+)/(\d+)|\S+)\): (.*)$", re.MULTILINE)

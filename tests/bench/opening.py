@@ -3,8 +3,8 @@ that it costs the start. Content is judged in this process, time at the hook's o
 
     python tests/bench/opening.py [--starts 20] [--show] [--json FILE]
 
-The made-up projects in the folder `projects` are replayed in the order of time; before each session but the
-first, and at the project's `now`, its opening is taken.
+The made-up projects that have sessions of `NEEDS` (kestrel, tern and wren) are replayed in the order of time;
+before each session but the first, and at the project's `now`, its opening is taken.
 
 tokens      ceil(characters / 4) of the block, tags included
 first       of the sessions whose first prompt needs something said before (`NEEDS`, marked by hand before the
@@ -58,6 +58,7 @@ NEEDS = {
     "73db878c": ("at noon", "0.9.5"),
     "8b885a97": ("three seeds", "3 seeds"),
 }
+PROJECTS = ("kestrel", "tern", "wren")  # whose sessions these are; they hold turns and facts alone
 _KINDS = {"turn": RecordTurn, "memory": AddMemory}
 
 
@@ -111,7 +112,7 @@ async def _openings(project: Project) -> AsyncIterator[Opened]:
 
 
 async def _all() -> list[tuple[Project, list[Opened]]]:
-    every = [projects.load(path) for path in sorted(projects.FOLDER.glob("*.toml"))]
+    every = [projects.load(projects.FOLDER / f"{name}.toml") for name in PROJECTS]
     return [(project, [each async for each in _openings(project)]) for project in every]
 
 

@@ -10,9 +10,10 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit
 from scrubjay.search.hits import as_hit
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.pools import search_legs
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.relevance import coverage, evidence
+from scrubjay.search.retrieval.relevance import evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 

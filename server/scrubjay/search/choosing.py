@@ -6,7 +6,7 @@ A budget is of what is shown: the face says by `measure` how many characters a h
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -22,6 +22,8 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
+from scrubjay.text.likeness import verdict
+from scrubjay.text.short_ids import short_id
 from scrubjay.text.summary import shorten
 
 DEFAULT_BUDGET = 1_500  # tokens, when nobody names a budget or a number of hits; few answers need it all
@@ -29,6 +31,8 @@ WEAK_BUDGET, WEAK_HITS = 250, 3  # of an answer that is headed as doubtful
 # Characters of the user's words and of the rest in a hit, where nobody says how much is wanted. 98 of 100
 # turns that answer a question of the projects still hold the answer; with 60 and 240 it would be 78.
 ASKED, ANSWERED = 200, 600
+# The same in an answer that is headed as doubtful, so that all of its hits have room.
+ASKED_WEAK, ANSWERED_WEAK = 70, 180
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of what is said above it
 LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
@@ -50,12 +54,14 @@ class ScoredCandidate(NamedTuple):
     """A candidate with its score and the parts of it, each in [0, 1]."""
 
     row: Candidate
-    relevance: float
+    relevance: float  # of the record by itself
+    ranked: float  # by its place in the ranking: what the score weighs
     importance: float
     recency: float
     score: float
     right: float  # its chance to be right; 0 behind the first candidates
     replaced: tuple[str, datetime] | None  # the fact that replaces what it states, and since when
+    amended: tuple[str, datetime] | None  # a later record that seems to amend it, and when it was said
 
 
 @dataclass(frozen=True)
@@ -65,11 +71,11 @@ class ScoredCandidates:
     candidates: Candidates
     positions: Ints
     relevance: Floats
+    ranked: Floats
     importance: Floats
     recency: Floats
     score: Floats
     right: Floats
-    replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)  # by record id
 
     def __len__(self) -> int:
         return len(self.positions)
@@ -78,10 +84,13 @@ class ScoredCandidates:
         """Return so many of them, as objects."""
         end = start + count
         rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
-        columns = (self.relevance, self.importance, self.recency, self.score, self.right)
+        columns = (self.relevance, self.ranked, self.importance, self.recency, self.score, self.right)
         values = [column[start:end].tolist() for column in columns]
-        replaced = [self.replaced.get(row.id) for row in rows]
-        return [ScoredCandidate(*each) for each in zip(rows, *values, replaced, strict=True)]
+        changed = (
+            [known.get(row.id) for row in rows]
+            for known in (self.candidates.replaced, self.candidates.amended)
+        )
+        return [ScoredCandidate(*each) for each in zip(rows, *values, *changed, strict=True)]
 
 
 @dataclass
@@ -110,6 +119,7 @@ class Selector:
             if not await self._take(candidates.some(start, batch)):
                 break
         await self._add_links()
+        await self._name_amendments()
         for hit in self.hits:
             self.related.pop(hit.id, None)
         window = sorted(self.related.values(), key=_session_order)
@@ -169,14 +179,18 @@ class Selector:
             scores: dict[str, object] = {
                 "score": each.score,
                 "relevance_score": each.relevance,
+                "ranking_score": each.ranked,
                 "importance_score_normalized": each.importance,
                 "recency_score": each.recency,
             }
             if each.replaced is not None:
                 scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
+            elif each.amended is not None:
+                scores |= dict(zip(("amended_by", "amended_at"), each.amended, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
             if self.by_evidence:
-                hit = condensed(hit, self.question.text, question=ASKED, answer=ANSWERED)
+                asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.doubtful else (ASKED, ANSWERED)
+                hit = condensed(hit, self.question.text, question=asked, answer=answered)
             if (
                 self.by_evidence
                 and not self.doubtful
@@ -238,6 +252,25 @@ class Selector:
             self.spent += self.measure(neighbour)
             self.related[neighbour.id] = neighbour
         return True
+
+    async def _name_amendments(self) -> None:
+        """Name the later record that amends a hit, and of two facts that cannot hold together the other."""
+        later = [hit.amended_by for hit in self.hits if hit.amended_by and hit.src == "turn"]
+        turns = await self.store.get(Turn, later) if later else {}
+        places = {hit.id: at for at, hit in enumerate(self.hits)}
+        for at, hit in enumerate(self.hits):
+            if hit.amended_by is None:
+                continue
+            turn = turns.get(hit.amended_by)
+            spot = (turn.session_id, turn.turn) if turn else (None, None)
+            name = short_id(hit.src, hit.amended_by, *spot)
+            self.hits[at] = hit.model_copy(update={"amended_name": name})
+            newer = places.get(hit.amended_by)
+            if newer is None or hit.src != "memory":
+                continue
+            if verdict(self.hits[newer].memory or "", hit.memory or "", None) == "contradict":
+                self.hits[at] = self.hits[at].model_copy(update={"contradicts": self.hits[newer].id})
+                self.hits[newer] = self.hits[newer].model_copy(update={"contradicts": hit.id})
 
     async def _add_links(self) -> None:
         include = self.request.include

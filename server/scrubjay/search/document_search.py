@@ -12,9 +12,10 @@ from scrubjay.models.records import Document, Passage, fields_of
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, Confidence, DocumentHit, DocumentHits, Hit, Tokens
 from scrubjay.search.hits import chunk_as_hit, excerpt
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.chunks import RankedChunk, defines, identifiers, rank_chunks
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.relevance import BY_WORDS, EVIDENCE_DEPTH, QUOTATION, coverage
+from scrubjay.search.retrieval.relevance import BY_WORDS, DEPTH, QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -124,7 +125,7 @@ async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: Sear
     if first.score >= STRONG or defines(first.text, identifiers(request.query)):
         return "strong"
     # Headings, path and metadata are searched with a chunk, and may say what a question names.
-    ids = [chunk.id for chunk in ranked[:EVIDENCE_DEPTH]]
+    ids = [chunk.id for chunk in ranked[:DEPTH]]
     rows = await store.passages(conditions.one_of("id", ids), columns=["search_text"])
     named = coverage(request.query, [row.search_text for row in rows]).max(initial=0.0)
     score = max(first.score, QUOTATION * BY_WORDS * float(named))

@@ -5,15 +5,19 @@ import re
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn, fields_of
 from scrubjay.models.results import Hit, MemoryHits, Tokens
 from scrubjay.records.passages import speeches
+from scrubjay.search.retrieval.asked import Asked, read
 from scrubjay.search.retrieval.candidates import Match
-from scrubjay.search.retrieval.relevance import held_words
+from scrubjay.search.retrieval.words import held
+from scrubjay.text.answer_kinds import holds
 from scrubjay.text.summary import shorten
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one
 MOST_SENTENCES = 100  # of a text that is cut; more would be compared for nothing
-# Worth of the beginning of a text and of a sentence with a number, where all words of the query are 1.
-_FIRST, _NUMBER = 0.1, 0.05
+# Worth of the beginning of a text, of a sentence with a number and of one with the kind of answer that is
+# wanted, where all words of the query are 1.
+_FIRST, _NUMBER, _FITS = 0.1, 0.05, 0.2
+_EQUAL = 1e-6
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
 _ASKED, _ANSWER = "user: ", "\n\nassistant: "  # of an exchange, as `turn_text` writes it
 _AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")  # in a hit as in any record
@@ -68,29 +72,38 @@ def condensed(hit: Hit, query: str, *, question: int, answer: int) -> Hit:
 
 
 def excerpt(text: str, query: str, room: int) -> str:
-    """Choose the run of sentences, at most `room` characters, that holds most of the query's words.
+    """Choose the run of sentences, at most `room` characters, that answers the query best.
 
-    Numbers count a little, and so does the beginning, which decides where no word of the query stands.
+    It holds most of the query's words by their rarity, and the kind of answer that is wanted. Of equal runs
+    it is the one that begins with what counts, so that this is read first. Numbers count a little, and so does
+    the beginning, which decides where no word of the query stands.
 
     >>> excerpt("It is late. The port is 8421. Good night.", "which port?", 20)
     'The port is 8421. …'
     """
     if len(text) <= room:
         return text
+    asked = read(query)
     sentences = [sentence for sentence in _SENTENCE_END.split(text) if sentence.strip()][:MOST_SENTENCES]
-    wanted, held = held_words(query, sentences)
-    numbered = [any(map(str.isdigit, sentence)) for sentence in sentences]
+    wanted, total = frozenset(asked.weights), sum(asked.weights.values()) or 1.0
+    words = [held(wanted, sentence) for sentence in sentences]
+    extra = [_NUMBER * any(map(str.isdigit, each)) + _FITS * _is_wanted(asked, each) for each in sentences]
     best, chosen = -1.0, range(1)
     for start in range(len(sentences)):
         end, length = start + 1, len(sentences[start])
         while end < len(sentences) and length + 1 + len(sentences[end]) <= room - 2:
             length += 1 + len(sentences[end])
             end += 1
-        covered = len(frozenset().union(*held[start:end])) / len(wanted) if wanted else 0.0
-        worth = covered + _FIRST * (start == 0) + _NUMBER * sum(numbered[start:end])
-        if worth > best:
+        covered = sum(asked.weights[word] for word in frozenset().union(*words[start:end])) / total
+        worth = covered + _FIRST * (start == 0) + max(extra[start:end])
+        counts = bool(words[start]) or extra[start] >= _FITS
+        if worth > best + _EQUAL or (worth >= best - _EQUAL and covered > 0 and counts):
             best, chosen = worth, range(start, end)
     return shorten(" ".join(sentences[at] for at in chosen) + " …" * (len(chosen) < len(sentences)), room)
+
+
+def _is_wanted(asked: Asked, sentence: str) -> bool:
+    return asked.answer is not None and holds(asked.answer, sentence)
 
 
 def _fact(memory: Memory) -> Hit:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from scrubjay.search.retrieval.relevance import stem
+from scrubjay.search.retrieval.words import stem
 from scrubjay.text.terms import compared_words
 
 # Cosine of two tokens in their sentences from which one stands for the other. By eye: of the tokens of 27

@@ -13,10 +13,12 @@ from scrubjay.encoders.worker import Vectors
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory, Turn
 from scrubjay.models.results import Hit, MemoryAdded
+from scrubjay.records.passages import with_gloss
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
+from scrubjay.text.developer_words import gloss
 from scrubjay.text.likeness import Verdict, same_facts, similarity, verdict
 from scrubjay.text.terms import content_words
 
@@ -138,7 +140,7 @@ def _compared_text(turn: Turn) -> str:
 
 async def _nearest(store: Store, question: Question, content: str, embed: EmbedText) -> dict[str, NearFact]:
     async def encoded() -> EncodedQuery | None:
-        vector = await embed(content)
+        vector = await embed(with_gloss(content, gloss(content)))  # as stored facts are embedded
         return None if vector is None else EncodedQuery(vector)
 
     legs = by_words(store, question.text, PASSAGES), by_vector(store, encoded(), PASSAGES)

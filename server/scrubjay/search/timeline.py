@@ -15,11 +15,11 @@ from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits
 from scrubjay.search.choosing import FRAME, Measure, ScoredCandidates, Selector
 from scrubjay.search.hits import as_hit, no_hits
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.candidates import lay_out
 from scrubjay.search.retrieval.pools import Pools, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, recency
-from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
@@ -282,4 +282,4 @@ async def _same_score(store: Store, question: Question, entries: Sequence[Passag
     fresh = recency(ages, half_life_days=HALF_LIFE_DAYS)
     ones = np.ones(len(order))
     candidates = replace(laid, passages=whole)
-    return ScoredCandidates(candidates, order, ones, laid.importance[order] / 10, fresh, ones, ones)
+    return ScoredCandidates(candidates, order, ones, ones, laid.importance[order] / 10, fresh, ones, ones)

@@ -255,6 +255,14 @@ class VectorCache:
         best, cosines = await asyncio.to_thread(_nearest, codes, steps, places, vector, limit)
         return row_ids[best], cosines
 
+    def known(self, row_ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
+        """Return the vectors of those of these rows that are in memory, of a length of about 1."""
+        wanted = np.fromiter(row_ids, dtype=np.uint64)
+        wanted = wanted[_among(wanted, self._row_ids)]
+        places = np.searchsorted(self._row_ids, wanted)
+        vectors = self._codes[places].astype(np.float32) * self._steps[places][:, None]
+        return dict(zip(wanted.tolist(), vectors, strict=True))
+
     async def matching(self, table: AsyncTable, where: str, dates: Dates = EVER) -> NDArray[np.uint64] | None:
         """Return the row ids of all rows that match, ascending; None if the table has too many."""
         async with self._lock:

@@ -548,6 +548,21 @@ class Store:
             ids: list[str] = rows["id"].to_pylist()
             yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self.note.dim)
 
+    async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of passages, by id, of those that have one; `rows` are their ids by row id.
+
+        From memory where a search has just compared them there, else from the table.
+        """
+        mark = int(self._mark)
+        own = {row_id ^ mark: passage for row_id, passage in rows.items() if row_id & _MARKS == mark}
+        known = self.tables.cached_vectors.known(own) if self.shared is None else {}
+        found = {own[row_id]: vector for row_id, vector in known.items()}
+        if missing := [passage for passage in own.values() if passage not in found]:
+            where = conditions.both(conditions.one_of("id", missing), conditions.present("space_id"))
+            async for ids, vectors in self.vectors(where):
+                found.update(zip(ids, vectors, strict=True))
+        return found
+
     async def count_passages(self, where: Where | None = None) -> int:
         """Count the passages that match."""
         return await self.tables.passages.count_rows(where)

@@ -18,7 +18,7 @@ from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import about
 from scrubjay.models.results import Context, Linked
 from scrubjay.records.passages import TURN_PASSAGE, speeches
-from scrubjay.search.retrieval.relevance import coverage
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.text.chunking import split
 
 

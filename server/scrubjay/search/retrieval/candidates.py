@@ -9,9 +9,9 @@ import numpy as np
 
 from scrubjay.models.records import Src
 from scrubjay.records.passages import label_words
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.pools import Pools
 from scrubjay.search.retrieval.ranking import Floats, Ints, Signals
-from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import moment
 from scrubjay.store.sessions import Key, Session
@@ -56,6 +56,8 @@ class Candidates:
     answers: Mapping[str, str]  # of the pools
     # What states a value that a newer fact has replaced: that fact's id, and since when it holds.
     replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
+    # What a later record amends, though nobody said so: that record, and when it was said; see `currency`.
+    amended: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
 
     def src(self, at: int) -> Src:
         """Return what kind of record stands there."""
@@ -144,8 +146,13 @@ def lay_out(
             named=np.maximum(_named(pools, ids), _labelled(passages, query)),
             session=np.array(numbers + alone, dtype=np.int64),
             place=np.array(places + alone, dtype=np.int64),
-            late=np.zeros(len(ids)),  # until late interaction fills them in
+            user=_marks(ids, {each.record_id for each in pools.best.values() if each.role == "user"}),
+            length=np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
+            # until the first candidates are examined
+            late=np.zeros(len(ids)),
             tokens=np.full(len(ids), np.nan),
+            coverage=np.full(len(ids), np.nan),
+            answer=np.zeros(len(ids)),
             current=np.zeros(len(ids)),
         ),
         pools.answers,

@@ -11,10 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import COSINE_SPAN, QUOTED, Floats, scale
-from scrubjay.search.retrieval.relevance import QUOTATION, coverage, evidence
+from scrubjay.search.retrieval.relevance import QUOTATION, evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 from scrubjay.text.terms import compared_words, quotes

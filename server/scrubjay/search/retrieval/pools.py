@@ -2,19 +2,18 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from scrubjay.encoders.token_codes import EncodedQuery
+from scrubjay.search.retrieval.asked import coverage, read
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.relevance import coverage
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.conditions import Dates, Where
 from scrubjay.store.store import Leg, Store
 from scrubjay.text.entities import Tie, query_ties
-from scrubjay.text.terms import query_terms
 
 POOL = 200  # passages a leg; loses nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
 # passages that share an entity; the word leg also finds those that name what everything names
@@ -39,12 +38,13 @@ class Pools:
     answers: dict[str, str]
     entities: dict[str, list[Tie]]  # of the query, that the record names
     quotable: Found
+    row_ids: dict[str, int] = field(default_factory=dict)  # by passage id
 
 
 async def search_legs(store: Store, question: Question, vector: Awaitable[EncodedQuery | None]) -> Pools:
     """Search by words, by entities and by meaning; only the last waits for the query's vector."""
     ties = {tie.word: tie for tie in query_ties(question.text)}
-    lexical, dense, named = await search(
+    (lexical, dense, named), row_ids = await _search(
         store,
         question,
         by_words(store, question.text, POOL),
@@ -52,7 +52,7 @@ async def search_legs(store: Store, question: Question, vector: Awaitable[Encode
         # A query that names no entity, as prose does, costs nothing.
         lambda where, dates: store.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
     )
-    pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE])
+    pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE], row_ids)
     for passage, value in dense:
         pools.cosine.setdefault(passage.record_id, value)
     for passage, value in lexical:
@@ -85,10 +85,16 @@ def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
 
 
 async def search(store: Store, question: Question, *legs: Search) -> list[Found]:
+    """Run searches at once, under the question's conditions; see `_search`."""
+    return (await _search(store, question, *legs))[0]
+
+
+async def _search(store: Store, question: Question, *legs: Search) -> tuple[list[Found], dict[str, int]]:
     """Run searches at once, under the question's conditions, and read what they found by row id.
 
     Nearly nothing expires, so it is looked at afterwards: as a condition it costs half as much as a search. A
-    passage may move while it is looked for, and then all is searched again.
+    passage may move while it is looked for, and then all is searched again. Also returns the row ids of the
+    passages.
     """
     unexpired, tries = question.where(unexpired=False, dated=False), 3
     while True:
@@ -100,15 +106,16 @@ async def search(store: Store, question: Question, *legs: Search) -> list[Found]
             unexpired = question.where(dated=False)
         elif not tries or all(row_id in rows for each in ids for row_id in each):
             break
-    return [
+    passages = [
         [(rows[each], value) for each, value in zip(own, leg.values.tolist(), strict=True) if each in rows]
         for own, leg in zip(ids, found, strict=True)
     ]
+    return passages, {row.id: row_id for row_id, row in rows.items()}
 
 
 def by_words(store: Store, text: str, limit: int) -> Search:
     """Search passages by BM25; a text of nothing but stop words finds nothing."""
-    words = query_terms(text)
+    words = read(text).terms
 
     async def leg(where: Where, dates: Dates) -> Leg:
         if not words.strip():

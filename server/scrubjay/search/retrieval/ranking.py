@@ -1,14 +1,12 @@
 """The arithmetic of ranking, on aligned arrays: one value a candidate.
 
-What each part is worth (turn-level any@10 on LoCoMo's dev half, without a window / with two turns each side):
-bare score fusion 73.9 / 91.7, with neighbours, session share, dates and speaker 87.7 / 95.4; without
-neighbours 85.3 / 95.3, without the session share 85.5 / 94.6, without dates 85.5 / 93.8, without the speaker
-86.2 / 94.9.
+What speaks for a candidate is a row of `features`, and one linear sum of them orders the candidates. Its
+weights are fitted, see `weights`; `server/BENCHMARKS.md` says what each part is worth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,26 +15,45 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-DENSE, LEXICAL = 0.5, 0.5  # shares of the legs; 0.4 to 0.6 is a plateau
 COSINE_SPAN = 0.3  # least span of cosines; pools span less only in stores of a handful of records
 RELATED = 0.45  # cosine: halfway between what is unrelated and a paraphrase (see `relevance`)
-DATE = 0.3  # the turn is of the day or month that the question names
 NEAR, FAR = 0.25, 0.15  # shares of the scores of the turns one and two places away
-SESSION = 0.3  # share of the best score of the session
-SPEAKER = 0.2  # the question names exactly one speaker, who speaks in this turn
-# A record without neighbours gets this share of its own score instead of theirs: a session share and one near
-# neighbour half as good.
-ALONE = 0.55
-LATE = 0.8  # late interaction: 87.7 / 95.4 -> 91.0 / 96.2; 0.5 to 1.0 is a plateau
-# A neighbour's tokens count so much for each place away. 1 gives 90.1 / 95.9, 0.8 to 0.9 is a plateau;
-# without the neighbours' tokens 88.3 / 96.2.
+# A neighbour's tokens count so much for each place away: on LoCoMo's dev half 1 gives 90.1 / 95.9, 0.8 to 0.9
+# is a plateau; without the neighbours' tokens 88.3 / 96.2.
 FADING = 0.9
 LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates span less
-# The record names an entity of the question, or its tags hold all words: as much as the best match of tokens
-# (0.8 of it for a name of two parts).
-NAMED = 1.0
-QUOTED = 1.0  # the query quotes the record: more than any context adds
-HALF_LIFE_DAYS = 30.0  # of recency: of a turn since it started, of a fact since its last access
+QUOTED = 12.0  # the query quotes the record: more than any context adds
+LONG = 7.0  # logarithm of the length of a passage that counts as 1: 1,100 characters
+HALF_LIFE_DAYS = 30.0  # of recency: of a turn since it started, of a fact since it was said
+
+# The part of the sum, as an explanation shows it, to which each feature belongs.
+PARTS: Mapping[str, str] = {
+    "meaning": "meaning",
+    "cosine": "meaning",
+    "unfound": "meaning",
+    "words": "words",
+    "coverage": "coverage",
+    "words_coverage": "coverage",
+    "near_meaning": "neighbours",
+    "near_words": "neighbours",
+    "near_coverage": "neighbours",
+    "session_meaning": "session",
+    "session_words": "session",
+    "alone": "alone",
+    "alone_meaning": "alone",
+    "date": "date",
+    "session_date": "date",
+    "late": "late",
+    "tokens": "tokens",
+    "speaker": "speaker",
+    "named": "named",
+    "answer": "answer",
+    "user": "user",
+    "length": "length",
+    "examined": "examined",
+}
+# Features of which only the examined candidates have a value; the others are ranked without them.
+EXAMINED = ("late", "tokens", "coverage", "words_coverage", "near_coverage", "answer", "length", "examined")
 
 
 @dataclass(frozen=True)
@@ -57,9 +74,15 @@ class Signals:
     named: Floats
     session: Ints
     place: Ints
+    user: NDArray[np.bool_]  # its best passage is what the user said
     late: Floats  # see `late_interaction`
     tokens: Floats  # mean cosine of the question's tokens with the nearest in it; NaN: not examined
-    current: Floats  # what replaces an old value gains, what states it loses; see `replacing`
+    coverage: Floats  # share of the question's words that it holds, weighed by rarity; NaN: not examined
+    answer: (
+        Floats  # 1: it holds the kind of answer that is wanted, -1: it does not, 0: none is, or not examined
+    )
+    length: Floats  # characters of its best passage
+    current: Floats  # what amends an older record gains, and what it amends loses; see `currency`
 
     def __len__(self) -> int:
         return len(self.cosine)
@@ -86,45 +109,83 @@ def scale(
     return np.clip((filled - low) / span, 0.0, 1.0) if span > 0 else np.zeros_like(values)
 
 
-def parts(signals: Signals) -> dict[str, Floats]:
-    """Compute the weighted parts of the ranking sum, by name: one array each."""
+def features(signals: Signals) -> dict[str, Floats]:
+    """Compute what speaks for each candidate, by name: one array each, most of them in [0, 1]."""
     wording = scale(signals.bm25, floor=0.0)
     # While some have no vector yet, the best cosine so far may belong to a candidate that answers nothing.
     top = RELATED if signals.unembedded.any() else -np.inf
-    cosine = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
-    meaning = np.where(signals.unembedded, wording, cosine)
-    own: dict[str, Floats] = {
-        "meaning": DENSE * meaning,
-        "words": LEXICAL * wording,
-        "date": DATE * signals.date,
-    }
+    scaled = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
+    meaning = np.where(signals.unembedded, wording, scaled)
+    cosine = np.clip(np.nan_to_num(signals.cosine, nan=0.0), 0.0, 1.0)
+    alone = (signals.session < 0).astype(float)
+    examined = (~np.isnan(signals.coverage)).astype(float)
+    covered = np.nan_to_num(signals.coverage, nan=0.0)
+    known = ~np.isnan(signals.tokens)
+    usual = float(signals.tokens[known].mean()) if known.any() else 0.0
+    near, best = _near(signals), _best_of_session(signals)
     return {
-        **own,
-        **context_parts(sum(own.values(), np.zeros(len(signals))), signals.session, signals.place),
-        "late": LATE * signals.late,
-        "speaker": SPEAKER * signals.speaker.astype(float),
-        "named": NAMED * signals.named,
-        "quoted": QUOTED * signals.quoted.astype(float),
-        "current": signals.current,
+        "meaning": meaning,
+        "cosine": np.where(signals.unembedded, RELATED * wording, cosine),
+        "unfound": (np.isnan(signals.cosine) & ~signals.unembedded).astype(float),
+        "words": wording,
+        "near_meaning": near(meaning),
+        "near_words": near(wording),
+        "session_meaning": best(meaning),
+        "session_words": best(wording),
+        "alone": alone,
+        "alone_meaning": alone * meaning,
+        "date": signals.date,
+        "session_date": best(signals.date),
+        "speaker": signals.speaker.astype(float),
+        "named": signals.named,
+        "user": signals.user.astype(float),
+        "late": signals.late,
+        "tokens": examined * np.where(known, np.nan_to_num(signals.tokens, nan=0.0), usual),
+        "coverage": covered,
+        "words_coverage": wording * covered,
+        "near_coverage": near(covered),
+        "answer": signals.answer,
+        "length": examined * np.log1p(signals.length) / LONG,
+        "examined": examined,
     }
 
 
-def context_parts(score: Floats, session: Ints, place: Ints) -> dict[str, Floats]:
-    """Compute what a candidate gets from its neighbours' scores and from the best score of its session.
+def parts(signals: Signals, weights: Mapping[str, float]) -> dict[str, Floats]:
+    """Compute the weighted parts of the ranking sum, by name: one array each."""
+    found = {name: np.zeros(len(signals)) for name in dict.fromkeys(PARTS.values())}
+    for name, values in features(signals).items():
+        if weight := weights.get(name):
+            found[PARTS[name]] += weight * values
+    return found | {"quoted": QUOTED * signals.quoted.astype(float), "current": signals.current}
 
-    A candidate without a session gets `ALONE` of its own score instead.
-    """
-    placed = session >= 0
-    best = np.zeros(int(session.max(initial=-1)) + 2)  # the last one is for session -1 and stays 0
-    np.maximum.at(best, session[placed], score[placed])
-    neighbours = np.zeros_like(score)
-    for apart, row, other in _neighbours(session, place):
-        neighbours[row] += np.where(apart == 1, NEAR, FAR) * score[other]
-    return {
-        "neighbours": neighbours,
-        "session": SESSION * best[session] * placed,
-        "alone": np.where(placed, 0.0, ALONE * score),
-    }
+
+def _near(signals: Signals) -> Callable[[Floats], Floats]:
+    """Return a function that sums the scores of each candidate's neighbours in its session, by distance."""
+    pairs = [
+        (row, other, np.where(apart == 1, NEAR, FAR))
+        for apart, row, other in _neighbours(signals.session, signals.place)
+    ]
+
+    def near(score: Floats) -> Floats:
+        values = np.zeros_like(score)
+        for row, other, share in pairs:
+            values[row] += share * score[other]
+        return values
+
+    return near
+
+
+def _best_of_session(signals: Signals) -> Callable[[Floats], Floats]:
+    """Return a function that gives each candidate the best score of its session; 0 without a session."""
+    session, placed = signals.session, signals.session >= 0
+    count = int(session.max(initial=-1)) + 2  # the last one is for session -1 and stays 0
+
+    def best(score: Floats) -> Floats:
+        values = np.zeros(count)
+        np.maximum.at(values, session[placed], score[placed])
+        return values[session] * placed
+
+    return best
 
 
 def late_interaction(matches: Floats, examined: Ints, session: Ints, place: Ints) -> Floats:
@@ -174,9 +235,9 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
         yield apart[first], first + step, first
 
 
-def ranking_sum(signals: Signals) -> Floats:
-    """Add up all `parts`: the sum that orders candidates by relevance."""
-    return sum(parts(signals).values(), np.zeros(len(signals)))
+def ranking_sum(signals: Signals, weights: Mapping[str, float]) -> Floats:
+    """Add up all `parts`: the sum that orders candidates."""
+    return sum(parts(signals, weights).values(), np.zeros(len(signals)))
 
 
 def recency(age_days: Floats, *, half_life_days: float) -> Floats:

@@ -1,70 +1,36 @@
-"""Relevance: an absolute number, in [0, 1], for how likely the hits hold the answer.
+"""How far an answer is to be relied on: what is said of all of it, of one hit, and of one record by itself.
 
-Fitted by `tests/bench/calibration.py --fit` on the dev half of LoCoMo and on the made-up projects in
-`tests/bench/projects`: their questions, and as many that the store cannot answer. The relevance of a first
-hit is the share of such questions whose first hits held the answer.
+Three logistic models over absolute evidence, fitted by `tests/bench/fit.py`; `weights.json` holds their weights.
+The verdict (strong, weak, none) looks at the first hits together. The chance of a hit decides what is shown.
+The similarity of a record depends on the question and that record alone, whatever else is stored.
 """
 
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.models.results import Confidence
-from scrubjay.search.retrieval.ranking import QUOTED, Floats
-from scrubjay.text.terms import compared_words, hidden_words, may_begin, spelled_words
+from scrubjay.search.retrieval.asked import Asked
+from scrubjay.search.retrieval.ranking import QUOTED, Floats, Ints, Signals
+from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
+from scrubjay.search.retrieval.words import held, stem
+from scrubjay.text.answer_kinds import fit
 
-# candidates from the top whose evidence counts; 1 gives AUC .872 instead of .881, 10 no more
-EVIDENCE_DEPTH = 5
+MOST_AHEAD = 8.0  # of ranking sum
+EVEN = 0.5  # fit of an answer of which nothing is known
+READ = 3  # candidates from the top whose sentences are read for the verdict
+DEPTH = 5  # candidates from the top whose evidence counts for the verdict
 # Cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau.
 UNRELATED, PARAPHRASE = 0.15, 0.75
 BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 to 0.9 is a plateau
 # Coverage by a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
-# Of the logistic curve from evidence to chance; 0.5 at MIDDLE. AUC of questions with an answer against
-# plausible ones without: .899 on LoCoMo's dev half, .884 and .890 on the projects' dev and test half. A curve
-# over cosine, coverage and tokens has the same, and gives nothing for a name that is there in words alone.
-STEEPNESS, MIDDLE = 8.8, 0.605
-WORDS_STEEPNESS, WORDS_MIDDLE = 6.3, 0.61  # the same from coverage, where there is no vector
-# Log odds that a candidate is right: its distance behind the best, its cosine, tokens and coverage, its late
-# interaction, and their offset. For what an answer should hold; hits are ordered by their ranking sum.
-RIGHT_BEHIND, RIGHT_COSINE, RIGHT_TOKENS, RIGHT_COVERAGE, RIGHT_LATE = -2.7, 3.3, 1.3, 0.9, 1.1
-RIGHT_OFFSET = -4.0
-# Log odds fall by so much at least for each unit of ranking sum. Without it many hits are as relevant as the
-# one before, and age decides between them: any@10 on LoCoMo's first dev conversations is 91.8 instead of
-# 92.3; 0.1 to 1 give the same.
-LEAST_FALL = 0.3
-# Chances below which an answer is doubtful, or none. At 0.5, nine of ten questions without an answer are
-# refused or doubtful. Who says how much he wants gets doubtful hits from half of WEAK on.
+FALL = 0.6  # log odds by which a hit's relevance falls for each unit of ranking sum behind the first
+# Chances below which an answer is doubtful, or none. A caller that names an amount gets doubtful hits from half
+# of WEAK on.
 STRONG, WEAK = 0.5, 0.03
 QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, all others lie below
-
-
-def coverage(query: str, texts: Iterable[str]) -> Floats:
-    """Compute the share of the query's content words that each text holds, in [0, 1]."""
-    wanted, held = held_words(query, texts)
-    return np.array([len(each) / len(wanted) if wanted else 0.0 for each in held], dtype=float)
-
-
-def held_words(query: str, texts: Iterable[str]) -> tuple[frozenset[str], list[frozenset[str]]]:
-    """Return the stems of the query's content words, and which of them each text holds."""
-    wanted = _stems(query)
-    return wanted, [wanted - _missing(wanted, text) for text in texts]
-
-
-@lru_cache(maxsize=64)  # a search asks for those of its query some hundred times
-def _stems(query: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in compared_words(query))
-
-
-def _missing(wanted: frozenset[str], text: str) -> frozenset[str]:
-    """Find the stems that the text does not hold; fast, because a search compares hundreds of chunks."""
-    may = may_begin(text, wanted)  # a stem is the beginning of its word
-    left = may.difference(map(stem, spelled_words(text, may))) if may else may
-    if left:
-        left = left.difference(map(stem, hidden_words(text, left)))
-    return (wanted - may) | left
 
 
 def evidence(cosine: Floats, coverage: Floats) -> Floats:
@@ -77,21 +43,87 @@ def evidence(cosine: Floats, coverage: Floats) -> Floats:
     return 1.0 - (1.0 - by_meaning) * (1.0 - BY_WORDS * np.clip(coverage, 0.0, 1.0))
 
 
-def chance(cosine: Floats, coverage: Floats, *, words_only: NDArray[np.bool_]) -> float:
-    """Estimate the chance, in [0, 1), that the best of these texts holds the answer; 0 without a text.
+def grounds_of(
+    asked: Asked, signals: Signals, total: Floats, first: Ints, texts: Sequence[str]
+) -> dict[str, float]:
+    """Say what speaks for an answer being among the `first` candidates, best first; {} without any.
 
-    `words_only` marks the texts without a vector.
+    `texts` are what the first few of them say, with the kinds of what they name. Where no vector is known,
+    words stand for meaning.
+
+    proof    how well the best answers, by meaning and words
+    lacking  the rarest word of the question that the first does not hold
+    ahead    how far the first is ahead of the next ones, in ranking sum
+    fitting  whether one holds the kind of answer that is wanted, close to the topic, times proof
+    topical  how well the best sentence fits what the question is about, whatever it answers
     """
-    by_evidence = STEEPNESS * (evidence(cosine, coverage) - MIDDLE)
-    logit = np.where(words_only, WORDS_STEEPNESS * (coverage - WORDS_MIDDLE), by_evidence)
-    return float(_share(logit.max(initial=-np.inf)))
+    if not len(first):
+        return {}
+    covered = np.nan_to_num(signals.coverage[first], nan=0.0)
+    by_words = bool(np.isnan(signals.cosine).all()) or bool(signals.unembedded[first].any())
+    unknown = np.isnan(signals.cosine[first]) & by_words
+    cosine = np.where(unknown, PARAPHRASE * covered, np.nan_to_num(signals.cosine[first], nan=0.0))
+    proof = float(evidence(cosine, covered).max())
+    ranked = np.sort(total[~np.isnan(signals.coverage)])[::-1]
+    ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > 1 else MOST_AHEAD
+    missing = frozenset(asked.weights) - held(frozenset(asked.weights), texts[0])
+    fitted = [fit(asked.answer, asked.topic, text, stem) for text in texts] if asked.answer else [EVEN]
+    return {
+        "offset": 1.0,
+        "proof": proof,
+        "lacking": max((asked.weights[word] for word in missing), default=0.0),
+        "ahead": min(max(ahead, 0.0), MOST_AHEAD),
+        "fitting": (max(fitted) - EVEN) * proof,
+        "topical": max(fit(None, asked.topic, text, stem) for text in texts),
+    }
 
 
-def chances_right(distance: Floats, cosine: Floats, tokens: Floats, coverage: Floats, late: Floats) -> Floats:
+def chance(grounds: Mapping[str, float]) -> float:
+    """Estimate the chance, in [0, 1), that the first candidates hold the answer; 0 without a candidate."""
+    if not grounds:
+        return 0.0
+    odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
+    return min(float(_share(np.array(odds))), 1.0 - 1e-9)
+
+
+def chances_right(signals: Signals, distance: Floats) -> Floats:
     """Estimate the chance of each candidate, in [0, 1), to be a right one; `distance` as of `behind`."""
-    logit = RIGHT_BEHIND * distance + RIGHT_COSINE * np.nan_to_num(cosine, nan=0.0)
-    logit += RIGHT_TOKENS * np.nan_to_num(tokens, nan=0.0) + RIGHT_COVERAGE * coverage + RIGHT_LATE * late
-    return _share(logit + RIGHT_OFFSET)
+    values = own_evidence(signals) | {
+        "distance": distance,
+        "late": signals.late,
+        "tokens": np.nan_to_num(signals.tokens, nan=0.0),
+    }
+    return _share(logit(RIGHT, values, len(signals)))
+
+
+def similarities(signals: Signals) -> Floats:
+    """Compute how well each record answers the question, judged by itself, in [0, 1].
+
+    A property of the question and that record alone, and monotone in its own evidence.
+    """
+    plain = _share(logit(SIMILARITY, own_evidence(signals), len(signals)))
+    return np.where(signals.quoted, QUOTATION + (1.0 - QUOTATION) * plain, plain)
+
+
+def own_evidence(signals: Signals) -> dict[str, Floats]:
+    """Say what speaks for each record by itself, whatever else is stored."""
+    covered = np.nan_to_num(signals.coverage, nan=0.0)
+    known = np.nan_to_num(signals.cosine, nan=0.0)
+    cosine = np.clip(np.where(signals.unembedded, PARAPHRASE * covered, known), 0.0, 1.0)
+    return {
+        "offset": np.ones(len(signals)),
+        "cosine": cosine,
+        "coverage": covered,
+        "both": cosine * covered,
+        "answer": signals.answer,
+        "named": signals.named,
+        "fact": (signals.session < 0).astype(float),
+    }
+
+
+def logit(weights: Mapping[str, float], values: Mapping[str, Floats], count: int) -> Floats:
+    """Add up what speaks for each of so many records, by its weight: the log odds."""
+    return sum((weights[name] * value for name, value in values.items() if name in weights), np.zeros(count))
 
 
 def _share(logit: Floats) -> Floats:
@@ -99,21 +131,9 @@ def _share(logit: Floats) -> Floats:
     return values
 
 
-def falls(distance: Floats, right: Floats) -> Floats:
-    """Compute by how much the log odds of each candidate lie below the first's, in ranking order.
-
-    They rise a little at least with every distance. `right` are the chances of the first candidates to be
-    right; behind these the odds fall with the distance to the best alone.
-    """
-    if not len(right):
-        return np.zeros(0)
-    logit = np.log(right) - np.log1p(-right)
-    further = np.maximum(0.0, distance[len(right) :] - distance[len(right) - 1])
-    by_right = np.maximum(0.0, logit[0] - logit)
-    by_right = np.concatenate([by_right, by_right.max() - RIGHT_BEHIND * further])
-    least = LEAST_FALL * np.maximum.accumulate(distance)
-    values: Floats = least + np.maximum.accumulate(by_right - least)
-    return values
+def falls(distance: Floats) -> Floats:
+    """Compute by how much the log odds of candidates, in ranking order, lie below the first's."""
+    return FALL * np.maximum.accumulate(distance)
 
 
 def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
@@ -145,15 +165,3 @@ def behind(total: Floats, *, quoted: NDArray[np.bool_]) -> Floats:
     plain = total - QUOTED * quoted
     distance: Floats = plain.max(initial=-np.inf) - plain
     return distance
-
-
-@lru_cache(maxsize=4096)  # searches meet mostly the same few thousand words
-def stem(word: str) -> str:
-    """Strip the commonest English endings: enough to count coverage, too coarse to search with."""
-    for ending in ("ings", "ing", "ies", "ied", "ed", "es", "s"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            break
-    if len(word) > 3 and (word[-1] in "ey" or word[-1] == word[-2]):
-        word = word[:-1]  # release and releases, query and queries, stop and stopped
-    return word

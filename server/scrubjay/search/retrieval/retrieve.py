@@ -8,8 +8,12 @@ import numpy as np
 
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.home.scopes import display_name
+from scrubjay.models.records import Turn
 from scrubjay.models.results import Confidence
+from scrubjay.records.passages import speeches
+from scrubjay.search.retrieval.asked import Asked, read
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
+from scrubjay.search.retrieval.currency import amend, compared
 from scrubjay.search.retrieval.pools import Pools, search_legs
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
@@ -23,29 +27,47 @@ from scrubjay.search.retrieval.ranking import (
     with_neighbours,
 )
 from scrubjay.search.retrieval.relevance import (
-    EVIDENCE_DEPTH,
+    DEPTH,
     NAMED_COVERS,
-    PARAPHRASE,
+    READ,
     WEAK,
     behind,
     chance,
     chances_right,
     confidence,
-    coverage,
-    evidence,
     falls,
+    grounds_of,
     relevance,
+    similarities,
 )
 from scrubjay.search.retrieval.replacing import with_replaced
+from scrubjay.search.retrieval.weights import FIRST, ORDER
+from scrubjay.search.retrieval.words import shares
 from scrubjay.store.store import Store
+from scrubjay.text.answer_kinds import holds
 from scrubjay.text.dates import periods
+from scrubjay.text.developer_words import gloss, searched_words
 from scrubjay.text.terms import mentions, remove_names
 
 # A query's vector and tokens; None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
-# candidates for late interaction; any@10 on LoCoMo's dev half is the same with 40 and falls with 20
-EXAMINED = 30
+EXAMINED = 60  # candidates that are looked at closely: late interaction, words, the kind of answer
 _LONG = 200_000  # bytes of token codes
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """What may answer a question, before any of it is examined; `query` is None without a model."""
+
+    asked: Asked
+    pools: Pools
+    candidates: Candidates
+    query: EncodedQuery | None
+
+    @property
+    def tokens(self) -> Bits | None:
+        """The codes of the question's tokens, if there are any."""
+        return None if self.query is None else self.query.tokens
 
 
 @dataclass(frozen=True)
@@ -56,10 +78,10 @@ class Grounds:
     signals: Signals
     parts: dict[str, Floats]  # of the ranking sum
     total: Floats  # their sum
-    evidence: float  # of the best among the first
+    verdict: dict[str, float]  # what speaks for an answer being among the first; see `relevance.grounds_of`
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
-    matched: tuple[Floats, Floats, Floats]  # cosine, tokens and coverage of these
+    similarity: Floats  # how well each answers, judged by itself; in the order of `positions`
     fall: Floats  # see `falls`; in their order
 
 
@@ -83,13 +105,39 @@ class Ranking:
         return [self.candidates.at(at) for at in self.grounds.positions.tolist()]
 
 
-async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
-    """Rank what may answer the question. The caller has committed everything."""
+async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: bool = False) -> Ranking:
+    """Rank what may answer the question. The caller has committed everything.
+
+    With `thorough` the similarity of every record depends on nothing else that is stored: all words are looked
+    at, and no cosine is left out because 200 others are nearer.
+    """
+    gathered = await gather(store, question, embed)
+    if thorough:
+        gathered = await _with_cosines(store, gathered)
+    candidates = gathered.candidates
+    first = order(ranking_sum(candidates.signals, FIRST))[:EXAMINED]
+    matched = None
+    if gathered.tokens is not None:
+        near = np.flatnonzero(with_neighbours(first, candidates.signals.session, candidates.signals.place))
+        matched = await token_matches(store, candidates, near, gathered.tokens)
+    candidates = examine(gathered, first, matched)
+    if thorough:
+        every = np.arange(len(candidates.ids))
+        candidates = _with_words(replace(gathered, candidates=candidates), every)
+    total = ranking_sum(candidates.signals, ORDER)
+    candidates = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
+    candidates = await with_amended(store, gathered, candidates)
+    return _rank(replace(gathered, candidates=candidates))
+
+
+async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
+    """Search by words, meaning and names, and lay out what was found with the turns around it."""
+    asked = read(question.text)
     speakers = await store.names.speakers(question.scopes)
     names = speakers | _projects(question.scopes)
     # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on
     # LoCoMo without it.
-    embedding = asyncio.ensure_future(embed(remove_names(question.text, names)))
+    embedding = asyncio.ensure_future(embed(remove_names(asked.meant, names)))
     pools = await search_legs(store, question, embedding)
     keys = dict.fromkeys(
         (passage.scope, passage.session_id)
@@ -107,26 +155,79 @@ async def retrieve(store: Store, question: Question, embed: Embed) -> Ranking:
         with_neighbours=not question.filtered,
     )
     query = await embedding
-    if query is not None and query.tokens is not None:
-        candidates = await _with_late_interaction(store, candidates, query.tokens)
-    total = ranking_sum(candidates.signals)
-    candidates = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
-    return _rank(candidates, pools, question.text)
+    return Gathered(asked, pools, candidates, query)
 
 
-async def _with_late_interaction(store: Store, candidates: Candidates, tokens: Bits) -> Candidates:
-    """Fill in the `late` signal of the first candidates; passages without token codes stay unknown."""
+def examine(gathered: Gathered, first: Ints, matched: Floats | None) -> Candidates:
+    """Fill in the signals of the `first` candidates that only a close look gives.
+
+    `matched` holds how each token of the question matches these and their neighbours, shape (candidates,
+    tokens); None without tokens. Passages without token codes stay unknown.
+    """
+    candidates = gathered.candidates
     signals = candidates.signals
-    examined = order(ranking_sum(signals))[:EXAMINED]
-    near = np.flatnonzero(with_neighbours(examined, signals.session, signals.place))
-    known = await _token_matches(store, candidates, near, tokens)
-    late = late_interaction(known, examined, signals.session, signals.place)
-    own = np.full(len(signals), np.nan)
-    own[examined] = known[examined].mean(axis=1)
-    return replace(candidates, signals=replace(signals, late=late, tokens=own))
+    late, tokens = np.zeros(len(signals)), np.full(len(signals), np.nan)
+    if matched is not None and len(first):
+        late = late_interaction(matched, first, signals.session, signals.place)
+        tokens[first] = matched[first].mean(axis=1)
+    signals = replace(signals, late=late, tokens=tokens)
+    return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), first)
 
 
-async def _token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
+def _with_words(gathered: Gathered, some: Ints) -> Candidates:
+    """Fill in the coverage of some candidates, and whether they hold the kind of answer that is wanted."""
+    asked, candidates = gathered.asked, gathered.candidates
+    signals = candidates.signals
+    texts = [evident_text(gathered, at) for at in some.tolist()]
+    covered, answer = np.full(len(signals), np.nan), np.zeros(len(signals))
+    covered[some] = np.maximum(shares(asked.weights, texts), NAMED_COVERS * signals.named[some])
+    if (kind := asked.answer) is not None:
+        answer[some] = [1.0 if holds(kind, text) else -1.0 for text in texts]
+    return replace(candidates, signals=replace(signals, coverage=covered, answer=answer))
+
+
+async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
+    """Fill in the cosines of records that words found and that are not among the nearest in meaning."""
+    candidates, query, row_ids = gathered.candidates, gathered.query, gathered.pools.row_ids
+    signals = candidates.signals
+    far = [
+        at for at in np.flatnonzero(np.isnan(signals.cosine)).tolist() if candidates.passages[at] is not None
+    ]
+    if query is None or not far:
+        return gathered
+    ids = {at: passage.id for at in far if (passage := candidates.passages[at]) is not None}
+    vectors = await store.vectors_of({row_ids[each]: each for each in ids.values() if each in row_ids})
+    cosine = signals.cosine.copy()
+    for at, passage_id in ids.items():
+        if passage_id in vectors:
+            cosine[at] = float(vectors[passage_id] @ query.vector)
+    return replace(gathered, candidates=replace(candidates, signals=replace(signals, cosine=cosine)))
+
+
+async def with_amended(store: Store, gathered: Gathered, candidates: Candidates) -> Candidates:
+    """Move later records before those among the first that they amend."""
+    total = ranking_sum(candidates.signals, ORDER)
+    ranked = order(total)
+    some = [
+        passage for at in compared(candidates, ranked) if (passage := candidates.passages[at]) is not None
+    ]
+    if len(some) < 2:
+        return candidates
+    row_ids = gathered.pools.row_ids
+    vectors = await store.vectors_of({row_ids[each.id]: each.id for each in some if each.id in row_ids})
+    by_record = {each.record_id: vectors[each.id] for each in some if each.id in vectors}
+    ids = [each.record_id for each in some if each.src == "turn"]
+    turns = await store.get(Turn, ids)
+    whole = {turn.id: "\n".join(text for _, text in speeches(turn)) for turn in turns.values()}
+
+    def text(at: int) -> str:
+        passage = candidates.passages[at]
+        return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
+
+    return amend(candidates, total, ranked, by_record, text)
+
+
+async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
     """Match each token with the best passage of these candidates: (candidates, tokens), NaN elsewhere."""
     rows = {candidates.ids[at]: at for at in positions.tolist()}
     pieces = await store.token_codes(rows)
@@ -145,41 +246,38 @@ async def _token_matches(store: Store, candidates: Candidates, positions: Ints, 
     return best
 
 
-def _rank(candidates: Candidates, pools: Pools, query: str) -> Ranking:
-    signals = candidates.signals
-    columns = parts(signals)
+def _rank(gathered: Gathered) -> Ranking:
+    candidates, signals = gathered.candidates, gathered.candidates.signals
+    columns = parts(signals, ORDER)
     total = sum(columns.values(), np.zeros(len(signals)))
     positions = order(total)
-    some = positions[:EXAMINED]
-    covered = coverage(query, [_evident_text(candidates, pools, at) for at in some.tolist()])
-    apart = behind(total, quoted=signals.quoted)[some]
-    covered = np.maximum(covered, NAMED_COVERS * signals.named[some])
-    # The words of a text that waits for its vector stand for its meaning.
-    near = np.where(signals.unembedded[some], PARAPHRASE * covered, signals.cosine[some])
-    tokens = np.where(np.isnan(signals.tokens[some]), covered, signals.tokens[some])
-    matched = near, tokens, covered
-    right = chances_right(apart, *matched, signals.late[some])
-    own = [candidates.passages[at] is not None for at in some[:EVIDENCE_DEPTH].tolist()]
-    first = np.flatnonzero(own)
-    words_only = (signals.unembedded | np.isnan(signals.cosine).all())[some]
-    likely = chance(signals.cosine[some][first], covered[first], words_only=words_only[first])
-    fall = falls(behind(total, quoted=signals.quoted)[positions], right)
+    distance = behind(total, quoted=signals.quoted)
+    own = [at for at in positions[:EXAMINED].tolist() if candidates.passages[at] is not None]
+    first = np.array(own[:DEPTH], dtype=np.int64)
+    texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
+    verdict = grounds_of(gathered.asked, signals, total, first, texts)
+    likely = chance(verdict)
+    fall = falls(distance[positions])
     values = relevance(fall, likely, quoted=signals.quoted[positions])
-    best = float(evidence(signals.cosine[some][first], covered[first]).max(initial=0.0))
-    grounds = Grounds(positions, signals, columns, total, best, likely, right, matched, fall)
+    right = chances_right(signals, distance)[positions[:EXAMINED]]
+    similar = similarities(signals)[positions]
+    grounds = Grounds(positions, signals, columns, total, verdict, likely, right, similar, fall)
     return Ranking(candidates, values, grounds)
 
 
-def _evident_text(candidates: Candidates, pools: Pools, at: int) -> str:
+def evident_text(gathered: Gathered, at: int, *, glossed: bool = False) -> str:
     """Write out who says a candidate's best passage, the passage, and the query's entities in its record.
 
-    A fact's tags and the name of its partition count as if it said them.
+    A fact's tags and the name of its partition count as if it said them, and so do the kinds of what it names
+    if the question asks by a kind, or if it is to be `glossed`.
     """
+    candidates, pools = gathered.candidates, gathered.pools
     passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
     text = f"{passage.text} {labels(passage)}" if passage else ""
     if passage is not None and passage.role == "user":  # what was asked alone does not say what was answered
         text += f" {candidates.answers.get(candidates.ids[at], '')}"
-    return f"{candidates.roles[at] or ''} {text} {' '.join(tie.via for tie in names)}"
+    kinds = searched_words(gloss(text)) if glossed or gathered.asked.kinds else ""
+    return f"{candidates.roles[at] or ''} {text} {kinds} {' '.join(tie.via for tie in names)}"
 
 
 def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:

@@ -1,0 +1,89 @@
+"""A question, read once: its words, the kinds of things that it asks by, and the kind of answer it wants."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from scrubjay.search.retrieval.words import Floats, rarity, shares, stem
+from scrubjay.text.answer_kinds import AnswerKind, topic, wanted
+from scrubjay.text.developer_words import IN_USE
+from scrubjay.text.languages import function_words, language_of, without_function_words
+from scrubjay.text.terms import STOP, compared_words, query_terms, words
+
+# How people address a memory; what follows is what they ask for.
+_ADDRESS = re.compile(
+    r"\b(?:(?:memor(?:y|ies)|facts?|notes?|information|infos?|details|everything|anything|something|all)\s+"
+    r"(?:(?:is|are|you|we|i)\s+)?(?:(?:know|have|remember|recall)n?\s+)?"
+    r"(?:related to|about|on|regarding|concerning)|"
+    r"(?:do|did|can|could) (?:you|we|i) (?:know|remember|recall)|tell me|remind me|please)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question asks for.
+
+    `weights` holds the stem of each content word with its rarity, in (0, 1]; `topic` the same without words
+    that only name the kind of answer ("version" in "which version of Redis"); `kinds` the kinds of things it
+    asks by ("package manager"), see `text.developer_words`; `answer` the kind of answer it wants.
+    """
+
+    text: str
+    weights: Mapping[str, float]
+    topic: Mapping[str, float]
+    kinds: tuple[str, ...]
+    answer: AnswerKind | None
+    language: str
+
+    @property
+    def meant(self) -> str:
+        """The text to embed: without how a memory is addressed, with the kinds that it asks by."""
+        rest = " ".join(_ADDRESS.sub(" ", self.text).split())
+        said = rest.casefold()
+        kinds = [kind for kind in self.kinds if kind.casefold() not in said]
+        return f"{rest or self.text} ({', '.join(kinds)})" if kinds else rest or self.text
+
+    @property
+    def terms(self) -> str:
+        """The words to ask the index for, each once."""
+        plain = query_terms(_content(self.text, self.language))
+        return " ".join(dict.fromkeys([*plain.split(), *" ".join(self.kinds).split()]))
+
+
+@lru_cache(maxsize=256)
+def read(question: str) -> Asked:
+    """Read a question.
+
+    >>> asked = read("which package manager do we use?")
+    >>> sorted(asked.weights), asked.kinds
+    (['manag', 'packag', 'use'], ('package manager',))
+    """
+    language = language_of(words(question), STOP)
+    kinds, answer = IN_USE.dictionary.asked(question), wanted(question)
+    weights, topical = _weights(question, language), _weights(topic(question), language)
+    return Asked(question, weights, topical or weights, kinds, answer, language)
+
+
+def _weights(question: str, language: str) -> dict[str, float]:
+    content = compared_words(_content(_ADDRESS.sub(" ", question), language)) or compared_words(question)
+    weights: dict[str, float] = {}
+    for word in content:
+        weights[stem(word)] = max(rarity(word), weights.get(stem(word), 0.0))
+    return weights
+
+
+def coverage(question: str, texts: Iterable[str]) -> Floats:
+    """Compute which share of a question's words, weighed by rarity, each text holds, in [0, 1]."""
+    return shares(read(question).weights, texts)
+
+
+def _content(question: str, language: str) -> str:
+    """Drop the function words of other languages than English, whose own the index knows."""
+    text = without_function_words(question)
+    if language == "en":
+        return text
+    own = function_words()[language]
+    kept = [word for word in text.split() if not own.issuperset(words(word))]
+    return " ".join(kept) or text

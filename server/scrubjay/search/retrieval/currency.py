@@ -1,0 +1,165 @@
+"""Finds later records that amend earlier ones, so that what holds now comes first.
+
+No caller has to say `updates`: "Uploads are kept 48 hours" and, weeks later, "72 hours from now on" are two
+facts, or two turns. A pair is judged by how near both are in meaning and words, by words of change in the later
+one, and by how well each fits the question; the weights are fitted, see `weights`.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.search.retrieval.ranking import Floats, Ints
+from scrubjay.search.retrieval.weights import AMENDS
+from scrubjay.search.retrieval.words import rarity, stem
+from scrubjay.store.schema import moment
+from scrubjay.text.likeness import same_matter
+from scrubjay.text.terms import compared_words
+
+FIRST = 10  # candidates that may be amended
+FACTS = 5  # of these, facts that any later fact near to them may amend
+NEAR = 0.35  # cosine of a fact that is looked at although the question did not bring it among the first
+# Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong order
+# costs a place; a wrong word costs trust.
+SURE = {"memory": -1.0, "turn": -1.5}
+TOLD = {"memory": 1.5, "turn": -0.5}
+AHEAD = 0.05  # of the ranking sum: how far the later one comes before the earlier
+READ = 1_200  # characters of a record that are compared
+_DAY = 86_400_000_000  # microseconds
+_WEEK = 7  # days
+
+# Words of a change; + stands between two words.
+_CHANGES = """
+    now no+longer not+anymore not+any+more anymore any+more move moved moves switch switched migrated upgrade upgraded
+    updated raise raised lowered bump bumped cut doubled halved replace replaced replaces instead took+over takes+over
+    taken+over handed left gone since as+of from+now+on starting retired dropped removed deprecated shut+down change
+    changed rename renamed new went+to back+to stop stopped stops deleted increase increased reduce reduced extend
+    extended shorten shortened actually after+all correction rather+than in+place+of swapped
+    jetzt nicht+mehr umgezogen statt neu seit ab mittlerweile inzwischen gewechselt übernommen erhöht
+    désormais maintenant ne+plus depuis remplace remplacé remplacée ahora ya+no desde reemplaza reemplazado
+    agora não+mais passou
+""".split()
+_UNSPACED_CHANGES = "现在 改为 改成 不再 已经 换成 変更 現在 今は やめ 移行".split()
+_CHANGE = re.compile(
+    rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}",
+    re.IGNORECASE,
+)
+
+Vectors = Mapping[str, np.ndarray]  # of the best passages, by record id
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is compared of one candidate: the rarity of each stem, and whether it speaks of a change."""
+
+    text: str
+    weights: Mapping[str, float]
+    total: float
+    changes: bool
+
+    @classmethod
+    def of(cls, text: str) -> "Said":
+        """Read a text."""
+        text = text[:READ]
+        weights = {stem(word): rarity(word) for word in compared_words(text)}
+        return cls(text, weights, sum(weights.values()), _CHANGE.search(text) is not None)
+
+
+def amend(
+    candidates: Candidates, total: Floats, ranked: Ints, vectors: Vectors, texts: Callable[[int], str]
+) -> Candidates:
+    """Move later records before those that they amend, and note these in `amended`; `ranked` is best first.
+
+    `texts` gives what a candidate says.
+    """
+    said: dict[int, Said] = {}
+
+    def read(at: int) -> Said:
+        if at not in said:
+            said[at] = Said.of(texts(at))
+        return said[at]
+
+    shift, amended = np.zeros(len(total)), dict(candidates.amended)
+    top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
+    for older, newer, cosine in _pairs(candidates, top, vectors):
+        values = _features(candidates, total, older, newer, cosine, read)
+        src = candidates.src(older)
+        odds = sum(AMENDS[src][name] * value for name, value in values.items())
+        if odds < SURE[src]:
+            continue
+        ahead = max(total[older] + shift[older] + AHEAD, total[newer] + shift[newer])
+        shift[newer] = ahead - total[newer]
+        later = candidates.ids[newer], moment(int(candidates.dated_at[newer]))
+        known = amended.get(candidates.ids[older])
+        is_told = odds >= TOLD[src] or values["matter"] > 0
+        if is_told and (known is None or later[1] > known[1]):
+            amended[candidates.ids[older]] = later
+    if not shift.any() and not amended:
+        return candidates
+    signals = replace(candidates.signals, current=candidates.signals.current + shift)
+    return replace(candidates, signals=signals, amended=amended)
+
+
+def compared(candidates: Candidates, ranked: Ints) -> list[int]:
+    """Return the candidates whose vectors `amend` asks for: the first, and all facts if one is among these."""
+    top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
+    if not any(candidates.src(at) == "memory" for at in top):
+        return top
+    facts = [at for at in ranked[FIRST:].tolist() if candidates.src(at) == "memory"]
+    return [*top, *facts]
+
+
+def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, float]]:
+    """Yield (earlier, later, cosine) of candidates of one kind, earlier ones in the order of time."""
+    dates, ids = candidates.dated_at, candidates.ids
+    facts = [at for at in range(len(ids)) if ids[at] in vectors and candidates.src(at) == "memory"]
+    some = [at for at in top if candidates.src(at) == "memory"][:FACTS]
+    chosen = set(top)
+    for older in sorted(top, key=lambda at: int(dates[at])):
+        if ids[older] not in vectors:
+            continue
+        others = [*top, *(at for at in facts if at not in chosen)] if older in some else top
+        for newer in others:
+            same = candidates.src(newer) == candidates.src(older) and ids[newer] in vectors
+            if not same or dates[newer] <= dates[older]:
+                continue
+            cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
+            if newer in chosen or cosine >= NEAR:
+                yield older, newer, cosine
+
+
+def _features(
+    candidates: Candidates, total: Floats, older: int, newer: int, cosine: float, read: Callable[[int], Said]
+) -> dict[str, float]:
+    """Say what speaks for the later record amending the earlier one."""
+    covered = np.nan_to_num(candidates.signals.coverage[[older, newer]], nan=0.0)
+    is_fact = candidates.src(older) == "memory"
+    return compare(read(older), read(newer), cosine, is_fact=is_fact) | {
+        "distance": float(np.clip(total[older] - total[newer], -8.0, 8.0)),
+        "coverage": float(covered[1]),
+        "coverage_gain": float(covered[1] - covered[0]),
+        "days": since(int(candidates.dated_at[newer] - candidates.dated_at[older])),
+    }
+
+
+def since(microseconds: int) -> float:
+    """Scale the time between two records to [0, 1]: a week and more is 1."""
+    return min(math.log1p(microseconds / _DAY) / math.log1p(_WEEK), 1.0)
+
+
+def compare(older: Said, newer: Said, cosine: float, *, is_fact: bool) -> dict[str, float]:
+    """Say what two texts by themselves tell of the later one amending the earlier."""
+    shared = sum(weight for word, weight in older.weights.items() if word in newer.weights)
+    changes = float(newer.changes)
+    return {
+        "offset": 1.0,
+        "cosine": cosine,
+        "overlap": shared / max(min(older.total, newer.total), 1e-9),
+        "change": changes,
+        "change_cosine": changes * cosine,
+        "matter": float(is_fact and same_matter(older.text, newer.text, cosine)),
+    }

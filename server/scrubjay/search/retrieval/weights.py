@@ -1,0 +1,24 @@
+"""The weights of the ranking sum and of what is said of an answer, fitted by `tests/bench/fit.py`."""
+
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+_FILE = "weights.json"
+
+Weights = Mapping[str, float]
+
+
+def _load() -> Mapping[str, Any]:
+    values: Mapping[str, Any] = json.loads((files("scrubjay.search.retrieval") / _FILE).read_text("utf-8"))
+    return values
+
+
+_ALL = _load()
+FIRST: Weights = _ALL["first"]  # of the features of candidates that are not examined yet
+ORDER: Weights = _ALL["order"]  # of all features
+VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first hits
+RIGHT: Weights = _ALL["right"]  # log odds that one hit is right
+SIMILARITY: Weights = _ALL["similarity"]  # log odds that a record answers, judged by itself
+AMENDS: Mapping[str, Weights] = _ALL["amends"]  # log odds that a later record amends an earlier one, by kind

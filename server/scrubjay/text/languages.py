@@ -1,0 +1,57 @@
+"""The languages of questions: which one a question is in, and which of its words only ask.
+
+A question's function words say nothing of what an answer holds: "Wie heißt die Datenbank?" is found by
+`heißt` and `Datenbank` alone. Chinese and Japanese are written without spaces, so their function words are
+cut out of a run.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+# Chinese words that ask or join; the longer ones first, because they hold shorter ones.
+_CHINESE = re.compile(
+    "为什么|什么时候|是什么|多长时间|怎么样|什么|哪一个|哪一|哪个|哪些|哪里|哪儿|哪|多少|多久|怎么|如何|我们|你们|他们|咱们|"
+    "使用|正在|现在|目前|应该|可以|需要|是否|有没有|还是|以及|或者|通过|对于|关于|这个|那个|这些|那些|"
+    "我|你|他|她|它|谁|几|的|了|是|在|吗|呢|吧|和|与|有|用|把|被|给|对|从|到|由|于|为|会|要|能|都|也|还|就|请|个|这|那"
+)
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
+_HIRAGANA = re.compile(r"[\u3041-\u309f]+")
+_JAPANESE = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff]")
+# Japanese words that ask, written with Chinese characters.
+_ASKING = re.compile("何時|何故|何日|何人|何個|何|誰|使用|利用|我々|私達|私|現在|今|使|為|幾")
+
+
+@lru_cache(maxsize=1)
+def function_words() -> dict[str, frozenset[str]]:
+    """Return the function words of each language but English, by its code."""
+    lines = (files("scrubjay.text") / "function_words.tsv").read_text("utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if not line.startswith("#"))
+    return {language: frozenset(words.split()) for language, words in rows}
+
+
+def language_of(words: Sequence[str], english: frozenset[str]) -> str:
+    """Name the language whose function words are most among these; English where no other has more.
+
+    >>> language_of("was ist der port".split(), frozenset({"was", "is"}))
+    'de'
+    """
+    counts = {name: sum(word in own for word in words) for name, own in function_words().items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] > sum(word in english for word in words) else "en"
+
+
+def without_function_words(text: str) -> str:
+    """Replace the function words of Chinese and Japanese by spaces; other text stays.
+
+    >>> without_function_words("我们使用什么包管理器?"), without_function_words("デプロイはどこですか")
+    (' 包管理器?', 'デプロイ ')
+    """
+    if text.isascii():
+        return text
+    if _JAPANESE.search(text):
+        text = _HIRAGANA.sub(" ", _ASKING.sub(" ", text))
+    else:
+        text = _HAN.sub(lambda run: _CHINESE.sub(" ", run[0]), text)
+    return re.sub(" {2,}", " ", text)

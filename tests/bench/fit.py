@@ -1,0 +1,561 @@
+"""Fits the weights of the ranking sum and of what is said of an answer, and writes them down.
+
+    python tests/bench/fit.py --data locomo10.json --homes FOLDER [--write]
+
+Needs scipy beside `.[test]`. Fitted on the made-up projects whose half is `dev` and on the dev half of LoCoMo; the
+other projects and the other half are never looked at here. Four steps, each with the weights of the one before:
+
+first, order    a listwise fit: the share of e^sum that the right candidates have of all candidates of a question
+                (softmax; Cao et al. 2007), without and with what only a close look gives
+amends          logistic: does the later of two records among the first amend the earlier? Pairs of questions of
+                the kinds `changed` and `amended`, against pairs where the earlier one is right
+verdict, right  logistic: is a right record among the first five, or this one, against all questions that nothing
+                answers
+similarity      logistic, with no weight below 0: right records against the best one of each question that nothing
+                answers; shifted so that `ALARMS` of these questions have a result of .6 or more
+
+Prints how often the first right record is first, among five and among ten, by kind; left out one at a time, each
+project is also ranked by weights that were fitted without it ("cv"), which is what to look at while choosing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import projects
+from kept import SCOPE, opened, said_by, said_in
+from locomo import Haystack
+from locomo import load as conversations
+
+from scrubjay.encoders import open_encoder
+from scrubjay.engine.core import Core
+from scrubjay.home.settings import Settings
+from scrubjay.models.records import Turn
+from scrubjay.records.passages import speeches, with_gloss
+from scrubjay.search.retrieval import currency, relevance, retrieve, weights
+from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.search.retrieval.query import Question
+from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
+from scrubjay.text.developer_words import gloss
+
+WEIGHTS = Path(weights.__file__).with_name("weights.json")
+PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
+CERTAIN = 0.15  # share of the questions that nothing answers with an answer that is not called doubtful
+WRITTEN = 0.15  # how much a pair of `pairs.tsv` counts against one of the projects
+ALARMS = 0.3  # share of the questions that nothing answers with a similarity of .6 or more
+TIGHT = 0.001  # strength of the penalty on large weights
+# Features that say nothing more once words are weighed by coverage; they rank what is not examined.
+_FIRST_ALONE = ("words", "near_words", "unfound")
+_TIMED = ("time", "document")  # kinds that ranking does not decide
+
+
+@dataclass
+class Asked:
+    """One question: what was gathered, which candidates are right or stale, and what it is of."""
+
+    source: str  # a project, or LoCoMo
+    kind: str
+    gathered: retrieve.Gathered
+    right: np.ndarray
+    stale: np.ndarray
+    matched: Floats | None
+    vectors: Mapping[str, np.ndarray]
+    texts: Sequence[str]
+    has_answer: bool
+    examined: Candidates | None = None
+    columns: dict[str, Floats] = field(default_factory=dict)
+
+    @property
+    def is_project(self) -> bool:
+        return self.source != "LoCoMo"
+
+    @property
+    def weight(self) -> float:
+        return PROJECT if self.is_project else 1.0
+
+
+async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
+    """Ask every question of the half, and every second one of another conversation, which nothing answers."""
+    found: list[Asked] = []
+    for project in map(projects.load, sorted(projects.FOLDER.glob("*.toml"))):
+        if project.questions[0].half != half:
+            continue
+        said, ids = said_by(project.records, SCOPE)
+        async with opened(homes, f"project {project.name}", said) as core:
+            for question in project.questions:
+                right = {ids[key] for key in question.right}
+                stale = {ids[key] for key in question.stale}
+                kind, source = question.kind, project.name
+                found.append(await _ask(core, question.ask, source, kind, project.now, right, stale))
+    every = conversations(data) if data else []
+    for number, haystack in enumerate(every):
+        if haystack.questions[0].half != half:
+            continue
+        async with opened(homes, haystack.name, said_in(haystack)) as core:
+            now = datetime.now(UTC)
+            for asked in haystack.questions:
+                kind = "adversarial" if asked.category == 5 else "answered"
+                found.append(await _ask(core, asked.text, "LoCoMo", kind, now, asked.evidence, set()))
+            foreign = every[(number + 2) % len(every)]
+            for asked in foreign.questions[::3]:
+                if asked.category != 5:
+                    text = renamed(asked.text, foreign, haystack)
+                    found.append(await _ask(core, text, "LoCoMo", "foreign", now, set(), set()))
+        print(haystack.name, file=sys.stderr, flush=True)
+    return found
+
+
+async def _ask(
+    core: Core, text: str, source: str, kind: str, now: datetime, right: Iterable[Any], stale: Iterable[str]
+) -> Asked:
+    question = Question(text=text, scopes=(SCOPE,), srcs=("memory", "turn"), now=now)
+    gathered = await retrieve.gather(core.store, question, core.indexer.embed_query)
+    candidates, right = gathered.candidates, set(right)
+    rows = [candidates.at(at) for at in range(len(candidates.ids))]
+    is_right = [row.id in right or (row.session_id, row.place) in right for row in rows]
+    matched = None
+    if gathered.tokens is not None and rows:
+        matched = await retrieve.token_matches(core.store, candidates, np.arange(len(rows)), gathered.tokens)
+    vectors, texts = {}, [""] * len(rows)
+    if source != "LoCoMo":
+        row_ids = gathered.pools.row_ids
+        best = [row for row in candidates.passages if row is not None and row.id in row_ids]
+        by_id = await core.store.vectors_of({row_ids[row.id]: row.id for row in best})
+        vectors = {row.record_id: by_id[row.id] for row in best if row.id in by_id}
+        turns = await core.store.get(Turn, [row.record_id for row in best if row.src == "turn"])
+        said = {turn.id: "\n".join(part for _, part in speeches(turn)) for turn in turns.values()}
+        texts = [said.get(row.id) or (row.match.text if row.match else "") for row in rows]
+    return Asked(
+        source,
+        kind,
+        gathered,
+        np.array(is_right, dtype=bool),
+        np.array([row.id in set(stale) for row in rows], dtype=bool),
+        matched,
+        vectors,
+        texts,
+        bool(right),
+    )
+
+
+def renamed(text: str, theirs: Haystack, ours: Haystack) -> str:
+    """Ask about the speakers of one conversation what was asked about those of another."""
+    for name, other in zip(_speakers(theirs), _speakers(ours), strict=False):
+        text = re.sub(rf"\b{re.escape(name)}\b", other, text)
+    return text
+
+
+def _speakers(haystack: Haystack) -> Iterable[str]:
+    return dict.fromkeys(turn.role for turn in haystack.turns)
+
+
+def listwise(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
+    """Fit the weights of these features so that right candidates have most of e^sum."""
+    some = [each for each in asked if each.right.any() and each.kind not in _TIMED]
+    tables = [np.stack([each.columns[name] for name in names], axis=1) for each in some]
+    shares = np.array([each.weight for each in some])
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        total, slope = 0.0, np.zeros_like(values)
+        for each, table, share in zip(some, tables, shares, strict=True):
+            score = table @ values
+            odds = np.exp(score - score.max())
+            right = odds * each.right
+            total += share * (np.log(odds.sum()) - np.log(right.sum() + 1e-300))
+            slope += share * ((odds / odds.sum()) @ table - (right / (right.sum() + 1e-300)) @ table)
+        weight = shares.sum()
+        return total / weight + TIGHT * values @ values, slope / weight + 2 * TIGHT * values
+
+    return dict(zip(names, _least(loss, len(names)), strict=True))
+
+
+def logistic(
+    rows: Sequence[Mapping[str, float]],
+    right: Sequence[bool],
+    shares: Sequence[float] | None = None,
+    *,
+    tight: float = 1e-3,
+    least: Mapping[str, float] | None = None,
+) -> dict[str, float]:
+    """Fit log odds; `least` are bounds of weights from below."""
+    names = list(rows[0])
+    table = np.array([[row[name] for name in names] for row in rows])
+    signs = np.where(right, 1.0, -1.0)
+    share = np.ones(len(rows)) if shares is None else np.array(shares)
+    share = share / share.sum()
+    free = np.array([0.0 if name == "offset" else 1.0 for name in names])
+    spread = np.where(table.std(axis=0) > 0, table.std(axis=0), 1.0)
+
+    def loss(values: Floats) -> tuple[float, Floats]:
+        margin = signs * (table @ values)
+        slope = -(share * signs / (1 + np.exp(margin))) @ table
+        penalty = tight * free * spread**2
+        return float(share @ np.logaddexp(0, -margin) + penalty @ values**2), slope + 2 * penalty * values
+
+    bounds = [((least or {}).get(name), None) for name in names]
+    return dict(zip(names, _least(loss, len(names), bounds), strict=True))
+
+
+def _least(loss: Callable[[Floats], tuple[float, Floats]], size: int, bounds: Any = None) -> list[float]:
+    from scipy.optimize import minimize  # not needed at run time
+
+    found = minimize(
+        loss, np.zeros(size), jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 400}
+    )
+    return [round(float(value), 4) for value in found.x]
+
+
+def ranked(each: Asked, values: Mapping[str, float]) -> Ints:
+    """Order the candidates by these weights, without what amends what."""
+    return order(weighed(each, values))
+
+
+def weighed(each: Asked, values: Mapping[str, float]) -> Floats:
+    """Add up the features by their weights."""
+    return (
+        sum((weight * each.columns[name] for name, weight in values.items()), np.zeros(len(each.right)))
+        + 12.0 * each.gathered.candidates.signals.quoted
+    )
+
+
+def examine(asked: Sequence[Asked], first: Mapping[str, float]) -> None:
+    """Take a close look at the first candidates by these weights, and compute all features."""
+    for each in asked:
+        each.columns = features(each.gathered.candidates.signals)
+        some = order(weighed(each, first))[: retrieve.EXAMINED]
+        each.examined = retrieve.examine(each.gathered, some, each.matched)
+        each.columns = features(each.examined.signals)
+
+
+def show(name: str, asked: Sequence[Asked], places: Mapping[int, int]) -> None:
+    """Print how often the first right candidate is first, among five and among ten, by kind."""
+    groups: dict[str, list[int]] = {}
+    for each in asked:
+        if each.right.any() and each.kind not in _TIMED:
+            place = places[id(each)]
+            for group in (each.kind, "projects") if each.is_project else ("LoCoMo",):
+                groups.setdefault(group, []).append(place)
+    cells = (
+        f"{group} {' / '.join(f'{100 * np.mean([place < most for place in some]):.0f}' for most in (1, 5, 10))} ({len(some)})"
+        for group, some in sorted(groups.items())
+    )
+    print(f"{name}: " + ", ".join(cells), flush=True)
+
+
+def place_of(each: Asked, positions: Ints) -> int:
+    found = np.flatnonzero(each.right[positions])
+    return int(found[0]) if len(found) else 999
+
+
+def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tuple[list[Any], list[bool]]]:
+    """Gather pairs of candidates, an earlier and a later one, and whether the later amends the earlier."""
+    found: dict[str, tuple[list[Any], list[bool]]] = {"memory": ([], []), "turn": ([], [])}
+    for each in asked:
+        if not each.is_project or not each.has_answer or each.examined is None:
+            continue
+        total = weighed(each, values)
+        said: dict[int, Any] = {}
+
+        def read(at: int, each: Asked = each, said: dict[int, Any] = said) -> Any:
+            if at not in said:
+                said[at] = currency.Said.of(each.texts[at])
+            return said[at]
+
+        top = [
+            at
+            for at in order(total)[: currency.FIRST].tolist()
+            if each.gathered.candidates.passages[at] is not None
+        ]
+        for older, newer, cosine in currency._pairs(each.examined, top, each.vectors):
+            amends = bool(each.stale[older] and each.right[newer])
+            keeps = bool(each.right[older] and not each.right[newer] and not each.stale[newer])
+            if amends or keeps:
+                rows, labels = found[each.examined.src(older)]
+                rows.append(currency._features(each.examined, total, older, newer, cosine, read))
+                labels.append(amends)
+    return found
+
+
+def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
+    """Gather pairs of facts without a question, as if both fitted one: those of `pairs.tsv`, and of each project."""
+    encoder = open_encoder(Settings().model, query_prompt="", document_prompt="")
+    rows: list[dict[str, float]] = []
+    labels: list[bool] = []
+
+    def add(old: str, new: str, cosine: float, days: float, amends: bool) -> None:
+        values = currency.compare(currency.Said.of(old), currency.Said.of(new), cosine, is_fact=True)
+        rows.append(values | {"distance": 0.0, "coverage": 0.7, "coverage_gain": 0.0, "days": days})
+        labels.append(amends)
+
+    lines = Path(__file__).with_name("pairs.tsv").read_text("utf-8").splitlines()
+    kept = [cells for line in lines if not line.startswith("#") and (cells := line.split("\t"))[-1] == "dev"]
+    olds, news = (encoder.embed_documents([cells[at] for cells in kept]) for at in (1, 2))
+    for (label, old, new, *_), one, other in zip(kept, olds, news, strict=True):
+        # Of two that say the same the newer comes first, too.
+        add(old, new, float(one @ other), 1.0, label != "none")
+    for project in map(projects.load, sorted(projects.FOLDER.glob("*.toml"))):
+        if project.questions[0].half != "dev":
+            continue
+        facts = [record for record in project.records if record.kind == "memory"]
+        changes = {(old, new) for each in project.questions for old in each.stale for new in each.right}
+        changes |= {(fact.updates, fact.key) for fact in facts if fact.updates}
+        texts = [with_gloss(fact.text, gloss(fact.text)) for fact in facts]
+        vectors = encoder.embed_documents(texts) if texts else []
+        for (old, one), (new, other) in combinations(zip(facts, vectors, strict=True), 2):
+            cosine = float(one @ other)
+            if cosine >= currency.NEAR:
+                days = currency.since(int((new.at - old.at).total_seconds() * 1e6))
+                add(old.text, new.text, cosine, days, (old.key, new.key) in changes)
+    return rows, labels
+
+
+def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Floats]:
+    """Rank with what amends what."""
+    assert each.examined is not None
+    total = weighed(each, values)
+    candidates = currency.amend(each.examined, total, order(total), each.vectors, lambda at: each.texts[at])
+    return candidates, total + candidates.signals.current
+
+
+def verdicts(
+    asked: Sequence[Asked], values: Mapping[str, float]
+) -> tuple[list[Any], list[bool], list[float], list[Asked]]:
+    """Gather what speaks for an answer being among the first, and whether one is."""
+    rows, labels, shares, kept = [], [], [], []
+    for each in asked:
+        if each.examined is None or each.kind in (*_TIMED, "small", "adversarial"):
+            continue
+        candidates, total = amended(each, values)
+        positions = order(total)
+        own = [at for at in positions.tolist() if candidates.passages[at] is not None][: relevance.DEPTH]
+        first = np.array(own, dtype=np.int64)
+        texts = [retrieve.evident_text(each.gathered, at, glossed=True) for at in own[: relevance.READ]]
+        grounds = relevance.grounds_of(each.gathered.asked, candidates.signals, total, first, texts)
+        if not grounds:
+            continue
+        answered = bool(each.right[own].any())
+        if each.has_answer and not answered:
+            continue  # neither: an answer is stored, and not found
+        rows.append(grounds)
+        labels.append(answered)
+        shares.append(each.weight / 2 if each.is_project else 0.25)
+        kept.append(each)
+    return rows, labels, shares, kept
+
+
+def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any], list[bool], list[float]]:
+    """Gather what speaks for each of the first hits, and whether it is right."""
+    rows, labels, shares = [], [], []
+    for each in asked:
+        if each.examined is None or each.kind in (*_TIMED, "small"):
+            continue
+        candidates, total = amended(each, values)
+        signals = candidates.signals
+        distance = relevance.behind(total, quoted=signals.quoted)
+        own = relevance.own_evidence(signals) | {
+            "distance": distance,
+            "late": signals.late,
+            "tokens": np.nan_to_num(signals.tokens, nan=0.0),
+        }
+        for at in order(total)[:20].tolist():
+            rows.append({name: float(column[at]) for name, column in own.items()})
+            labels.append(bool(each.right[at]))
+            shares.append(each.weight)
+    return rows, labels, shares
+
+
+def likenesses(asked: Sequence[Asked]) -> tuple[list[Any], list[bool]]:
+    """Gather right records and the best wrong ones of each question to a project, each judged by itself."""
+    rows: list[Any] = []
+    labels: list[bool] = []
+    for each in asked:
+        if not each.is_project or each.examined is None or each.kind in (*_TIMED, "small"):
+            continue
+        own = relevance.own_evidence(each.examined.signals)
+        known = [each.examined.passages[at] is not None for at in range(len(each.right))]
+        right = [at for at in np.flatnonzero(each.right).tolist() if known[at]][:2]
+        best = order(own["cosine"] + own["coverage"])[:6].tolist()
+        wrong = [at for at in best if known[at] and not (each.right[at] or each.stale[at])][:3]
+        for at in (*right, *wrong):
+            rows.append({name: float(column[at]) for name, column in own.items()})
+            labels.append(bool(each.right[at]))
+    return rows, labels
+
+
+def alarm(asked: Sequence[Asked], values: Mapping[str, float]) -> float:
+    """Return the log odds that only `ALARMS` of the projects' questions that nothing answers exceed."""
+    best = []
+    for each in asked:
+        if each.is_project and not each.has_answer and each.examined is not None and each.kind != "small":
+            own = relevance.own_evidence(each.examined.signals)
+            logit = relevance.logit(values, own, len(each.right))
+            best.append(float(logit.max(initial=-9.0)))
+    return float(np.quantile(best, 1 - ALARMS))
+
+
+def main() -> int:
+    """Fit, print and, if asked to, write the weights."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, help="locomo10.json, as published")
+    parser.add_argument(
+        "--homes", type=Path, required=True, help="where filled homes are kept for the next run"
+    )
+    parser.add_argument("--write", action="store_true", help=f"replace {WEIGHTS.name}")
+    options = parser.parse_args()
+    options.homes.mkdir(parents=True, exist_ok=True)
+    asked = asyncio.run(collect(options.data, options.homes, "dev"))
+    fitted = fit(asked)
+    if options.write:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+        )
+        made = {
+            "date": f"{datetime.now(UTC):%Y-%m-%d}",
+            "command": "python tests/bench/fit.py --data locomo10.json --homes FOLDER --write",
+            "commit": commit.stdout.strip(),
+            "data": "the dev projects of tests/bench/projects and the dev half of LoCoMo",
+        }
+        WEIGHTS.write_text(json.dumps({"made": made} | fitted, indent=1) + "\n")
+    return 0
+
+
+def fit(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Fit all weights, step by step, and print what they give."""
+    for each in asked:
+        each.columns = features(each.gathered.candidates.signals)
+    names = list(asked[0].columns)
+    known = [name for name in names if name not in EXAMINED]
+    first = listwise(asked, known)
+    show("first", asked, {id(each): place_of(each, ranked(each, first)) for each in asked})
+    examine(asked, first)
+    names = [name for name in names if name not in _FIRST_ALONE]
+    values = listwise(asked, names)
+    show("order", asked, {id(each): place_of(each, ranked(each, values)) for each in asked})
+    print(values)
+    places: dict[int, int] = {}
+    for left_out in sorted({each.source for each in asked if each.is_project}):
+        without = listwise([each for each in asked if each.source != left_out], names)
+        places |= {
+            id(each): place_of(each, ranked(each, without)) for each in asked if each.source == left_out
+        }
+    show("cv", [each for each in asked if each.is_project], places)
+    amends = amendments(asked, values)
+    return {"first": first, "order": values, "amends": amends} | judge(asked, values, amends)
+
+
+def amendments(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+    """Fit what speaks for a later record amending an earlier one, of facts and of turns."""
+    amends = {}
+    for kind, (rows, labels) in pairs(asked, values).items():
+        if kind == "memory":
+            written, said = written_pairs()
+            shares = [1.0] * len(rows) + [WRITTEN] * len(written)
+            rows, labels = [*rows, *written], [*labels, *said]
+        amends[kind] = logistic(rows, labels, shares if kind == "memory" else None, tight=2e-3)
+        odds = np.array([sum(amends[kind][name] * value for name, value in row.items()) for row in rows])
+        right = np.array(labels)
+        print(
+            f"amends, {kind}: {right.sum()} of {len(right)}; found {(odds[right] >= currency.SURE[kind]).sum()}, wrong {(odds[~right] >= currency.SURE[kind]).sum()}",
+            amends[kind],
+        )
+    return amends
+
+
+def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]) -> dict[str, Any]:
+    """Fit the verdict, the chance of a hit and the similarity."""
+    currency.AMENDS = amends
+    show("amended", asked, {id(each): place_of(each, order(amended(each, values)[1])) for each in asked})
+    rows, labels, shares, kept = verdicts(asked, values)
+    verdict = logistic(rows, labels, shares, tight=1e-3)
+    odds = np.array([sum(verdict[name] * value for name, value in row.items()) for row in rows])
+    verdict["offset"] -= _alarm_odds(odds, kept)
+    odds -= _alarm_odds(odds, kept)
+    report(odds, labels, kept, "verdict")
+    cross = np.zeros(len(rows))
+    sources = np.array([each.source for each in kept])
+    for source in sorted(set(sources) - {"LoCoMo"}):
+        inside = sources == source
+        without = logistic(
+            [rows[at] for at in np.flatnonzero(~inside)], np.array(labels)[~inside], np.array(shares)[~inside]
+        )
+        for at in np.flatnonzero(inside):
+            cross[at] = sum(without[name] * value for name, value in rows[at].items())
+    inside = sources != "LoCoMo"
+    report(
+        cross[inside],
+        list(np.array(labels)[inside]),
+        [each for each in kept if each.is_project],
+        "verdict, cv",
+    )
+    print(verdict)
+    right = logistic(*hits(asked, values), tight=1e-5)
+    print("right", right)
+    least = dict.fromkeys(("cosine", "coverage", "both", "answer", "named"), 0.0)
+    similarity = logistic(*likenesses(asked), tight=1e-4, least=least)
+    # .6 is log odds of .405
+    similarity["offset"] += 0.405 - alarm(asked, similarity)
+    print("similarity", similarity)
+    for kind in ("plain", "paraphrase", "why", "name", "preference", "changed"):
+        some = [
+            each for each in asked if each.kind == kind and each.right.any() and each.examined is not None
+        ]
+        above = [
+            bool(
+                (
+                    relevance.logit(
+                        similarity, relevance.own_evidence(each.examined.signals), len(each.right)
+                    )[each.right]
+                    >= 0.405
+                ).any()
+            )
+            for each in some
+        ]
+        print(f"  {kind}: {100 * np.mean(above):.0f} % right at .6")
+    return {"verdict": verdict, "right": right, "similarity": similarity}
+
+
+def _alarm_odds(odds: Floats, kept: Sequence[Asked]) -> float:
+    """Return the log odds that only `CERTAIN` of the projects' questions that nothing answers exceed."""
+    without = [
+        value for value, each in zip(odds, kept, strict=True) if each.is_project and not each.has_answer
+    ]
+    return float(np.quantile(without, 1 - CERTAIN))
+
+
+def report(odds: Floats, labels: Sequence[bool], kept: Sequence[Asked], name: str) -> None:
+    """Print how many answers are strong (log odds above 0) where there is one and where there is none."""
+    right = np.array(labels)
+    kinds = np.array([each.kind for each in kept])
+    project = np.array([each.is_project for each in kept])
+    for label, some in (("projects", project), ("LoCoMo", ~project)):
+        if not some.any():
+            continue
+        yes, no = some & right, some & ~right
+        greater = (odds[yes][:, None] > odds[no][None, :]).mean()
+        sure = ", ".join(
+            f"{kind} {100 * (odds[some & (kinds == kind)] >= 0).mean():.0f}"
+            for kind in sorted(set(kinds[some]))
+        )
+        cut = [
+            f"{100 * (odds[yes] >= np.quantile(odds[no], share)).mean():.0f} at {100 * (1 - share):.0f}"
+            for share in (0.85, 0.9, 0.93)
+        ]
+        print(
+            f"{name}, {label}: AUC {greater:.3f}; strong, %: {sure}; answered strong at alarms: {', '.join(cut)}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
