@@ -65,7 +65,8 @@ async def test_what_we_renamed_is_answered_with_a_chat_citation(http: httpx2.Asy
         metadata={"source": "webui"},
     )
     await embedded(await engine.core())
-    found = (await post(http, "/v4/search", q=QUESTION, containerTag=TAG, includeChats=True))["results"]
+    asked = {"q": QUESTION, "containerTag": TAG, "includeChats": True, "threshold": 0}
+    found = (await post(http, "/v4/search", **asked))["results"]
     assert {each["role"]: each["memory"] for each in found} == {
         message["role"]: message["content"] for message in RENAME
     }

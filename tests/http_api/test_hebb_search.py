@@ -198,7 +198,7 @@ async def test_tags_and_the_partition_count_as_if_a_memory_said_them(
         ("database", "Compact the tables every Sunday night"),
     ):
         best, *others = (await search(http, query, weight_importance=0, weight_recency=0))["results"]
-        assert best["memory"]["content"] == content and best["relevance_score"] > 0.6, query
+        assert best["memory"]["content"] == content, query
         assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
@@ -210,8 +210,9 @@ async def test_a_memory_among_many_is_found_by_its_tags_alone(http: httpx2.Async
     (found,) = (await http.get("/api/v1/memories?tags=quagga")).json()["items"]
     answer = await http.patch(f"/api/v1/memories/{found['id']}", json={"tags": ["okapi"]})
     assert answer.status_code == 200
-    best = (await search(http, "okapi", weight_importance=0, weight_recency=0))["results"][0]
-    assert best["memory"]["tags"] == ["okapi"] and best["relevance_score"] > 0.6
+    best, *others = (await search(http, "okapi", weight_importance=0, weight_recency=0))["results"]
+    assert best["memory"]["tags"] == ["okapi"]
+    assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
 async def test_a_partition_that_is_not_there_is_named_and_not_passed_over(http: httpx2.AsyncClient):

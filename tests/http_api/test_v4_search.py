@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from said import document, fact, turn
+from said import document, embedded, fact, facts, turn
 from v4_calls import TAG, keep, post, said, search, send
 
 from scrubjay.engine.engine import Engine
@@ -68,6 +68,52 @@ async def test_results_stand_by_similarity_and_as_many_as_asked_for(http: httpx2
         and values == sorted(values, reverse=True)
         and all(0 <= value <= 1 for value in values)
     )
+
+
+async def test_what_else_is_stored_never_moves_the_similarity_of_a_record(
+    http: httpx2.AsyncClient, engine: Engine
+):
+    for text in ("The zebra cache holds forty entries.", "Zebras sleep in the stable.", "Lunch is at noon."):
+        await keep(http, text)
+    questions = ("how many entries does the zebra cache hold?", "zebra stable", "where is the walrus?")
+    await embedded(await engine.core())
+    before = {each: await similarities(http, each) for each in questions}
+    assert all(len(values) == 3 for values in before.values())
+    for others in (
+        ["The walrus queue drains every minute."],  # worse, or of something else
+        ["How many entries does the zebra cache hold? It holds forty."],  # better, and a quotation
+        [f"Zebra cache {n} holds {n} entries in the stable of zebra {n}." for n in range(20)],
+        [f"The walrus of stable {n} is {'very ' * (n % 7)}calm." for n in range(30)],
+    ):
+        for text in others:
+            await keep(http, text)
+        await embedded(await engine.core())
+        for question in questions:
+            now = await similarities(http, question)
+            assert before[question].items() <= now.items(), (question, others[0])
+
+
+async def test_a_hundred_better_records_do_not_move_the_similarity_of_a_record(
+    http: httpx2.AsyncClient, engine: Engine
+):
+    await keep(
+        http, "The walrus has an old cache, a flat in Porto and a boat, and some of its friends hold a key."
+    )
+    question = "how many entries does the zebra cache hold?"
+    await embedded(await engine.core())
+    before = await similarities(http, question)
+    await facts(
+        await engine.core(), (f"The zebra cache {n} holds {n} entries." for n in range(99)), scope=TAG
+    )
+    await embedded(await engine.core())
+    now = await similarities(http, question)
+    assert len(now) == 100 and before.items() <= now.items()
+    assert min(now, key=lambda id: now[id]) in before
+
+
+async def similarities(http: httpx2.AsyncClient, question: str) -> dict[str, float]:
+    """How similar each memory is, by its id."""
+    return {each["id"]: each["similarity"] for each in await search(http, question, limit=100)}
 
 
 async def test_a_chunk_has_its_own_key_and_never_both(http: httpx2.AsyncClient, engine: Engine):

@@ -8,7 +8,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from said import embedded
 from v5_calls import NS, add, call, keep, post, revise, said, search
+
+from scrubjay.engine.engine import Engine
 
 GUIDE = "# Guide\n\n" + "\n\n".join(
     f"Step {n} of the setup needs the key number {n} and some patience." for n in range(30)
@@ -55,6 +58,23 @@ async def test_results_are_ordered_and_a_higher_threshold_never_gives_more(http:
         assert not before or len(results) <= len(before)
         before, least = [each["id"] for each in results], threshold
     assert least == 0.9
+
+
+async def test_what_else_is_stored_never_moves_the_similarity_of_a_record(
+    http: httpx2.AsyncClient, engine: Engine
+) -> None:
+    for text in ("The deploy runs on Mondays.", "Kim reviews each deploy.", "Lunch is at noon."):
+        await keep(http, text)
+    question = "on which day does the deploy run?"
+    await embedded(await engine.core())
+    before = {each["id"]: each["similarity"] for each in await search(http, question, limit=100)}
+    assert len(before) == 3
+    for text in ("The walrus is calm.", "On which day does the deploy run? It runs on Tuesdays."):
+        await keep(http, text)
+        await add(http, f"{text} It is of a document.")
+    await embedded(await engine.core())
+    now = {each["id"]: each["similarity"] for each in await search(http, question, limit=100)}
+    assert before.items() <= now.items() and len(now) > len(before)
 
 
 async def test_the_default_threshold_is_that_of_version_5(http: httpx2.AsyncClient) -> None:

@@ -1,6 +1,7 @@
 """`scrubjay list` and `scrubjay search`: what was recorded last, and what answers a question."""
 
 import argparse
+import os
 import shutil
 import sys
 import textwrap
@@ -22,7 +23,7 @@ from scrubjay.cli.command import (
 )
 from scrubjay.cli.display import first_line, local, note, plural, print_answer, shown
 from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
-from scrubjay.text.answers import DOUBTFUL, nothing
+from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
 
 PIPED_WIDTH = 200  # characters of a line that no terminal shows
@@ -30,6 +31,7 @@ BUDGET = "as much as fits into N tokens, instead of the few hits that are likely
 TAG = "only what has this tag; may be repeated, all are needed"
 SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
 MODES = ("memories", "hybrid", "documents")
+DOCUMENTS = "`scrubjay documents QUERY`"
 
 
 @command(value("--last", "N", "how many (10)", type=int, default=10), SCOPE, JSON)
@@ -103,8 +105,19 @@ def search(place: Place, options: argparse.Namespace) -> None:
         lines = lines_of(answer, width)
     else:
         searched = search_scopes(asked.get("scope"), own)
-        lines = iter([nothing(searched, answer.get("period"), "--all for every project")])
-    print_answer(answer, chain(note(answer), lines), as_json=options.json)
+        documents = DOCUMENTS if answer.get("has_documents") else None
+        lines = iter([nothing(searched, answer.get("period"), "--all for every project", documents)])
+    last = document_line(answer, place.path("."))
+    print_answer(answer, chain(note(answer), lines, last), as_json=options.json)
+
+
+def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
+    """The line about a document that may answer; a path below `folder` without it."""
+    if "document" in answer:
+        found = answer["document"]
+        path = found.get("path", "").removeprefix(os.path.join(folder, ""))
+        title = f'"{found["title"]}"' if "title" in found else short_id("chunk", found["id"])
+        yield may_answer(path or title, found["lines"], f" in {display_name(found['scope'])}", DOCUMENTS)
 
 
 @command(
@@ -236,7 +249,7 @@ def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
 
 def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
     date = local(hit["date"])
-    words = [f"{date:%Y-%m-%d %H:%M}" if hit["src"] == "turn" else f"{date:%Y-%m-%d}", _id(hit)]
+    words = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
     words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
     words += [f"#{tag}" for tag in hit.get("tags", ())]
     words += ["(part)"] if hit.get("truncated") else []
@@ -257,6 +270,12 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
     if "replaced_by" in hit:
         newer = short_id("memory", hit["replaced_by"])
         yield f"(replaced on {local(hit['replaced_at']):%Y-%m-%d} by {newer})"
+    elif "contradicts" in hit:
+        yield f"(may contradict {short_id('memory', hit['contradicts'])})"
+    elif "amended_by" in hit:
+        name = hit.get("amended_name", hit["amended_by"])
+        later = f"later: {local(hit['amended_at']):%Y-%m-%d %H:%M} {name}"
+        yield f"(older; see {name})" if hit["src"] == "memory" else f"({later})"
     elif hit.get("is_latest") is False:
         yield f"(version {hit['version']}, replaced since)"
     if "forgotten_at" in hit:
@@ -271,9 +290,9 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     parts = " + ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items() if value)
     total = f"{explain['ranking_sum']:.3f}; {explain['behind']:.3f} behind the best"
     yield f"ranked  {parts or 'nothing'} = {total}"
-    relevance = explain["score_parts"]["relevance"]["value"]
-    sure = f"evidence {explain['evidence']:.2f}, so a chance of {explain['chance']:.2f} for the best"
-    yield f"judged  {sure}; relevance {relevance:.3f}{_quoted(*explain['bounds'])}"
+    ranking = explain["score_parts"]["ranking"]["value"]
+    sure = f"a chance of {explain['chance']:.2f} that an answer is among the first"
+    yield f"judged  {sure}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
     score_parts = explain["score_parts"].items()
     weighed = " + ".join(f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in score_parts)
     weights = sum(part["weight"] for _, part in score_parts)

@@ -14,7 +14,8 @@ names, preferences, "as before", "last time", "why did we", a bug seen earlier. 
 files, functions or errors where you know them, and times as the user does ("yesterday", "last session"). \
 Leave top_k and max_tokens out: the few lines that matter come, best first. Each begins with its date and \
 its name, such as 66288832/5 (turn 5 of a session) or a fact's id; say that name again to forget or update \
-it. prev_turns / next_turns (2 is a good number) show what was said around a hit.
+it. prev_turns / next_turns (2 is a good number) show what was said around a hit. Documents are searched \
+apart, with search_documents; a last line may name one that answers.
 
 Save: call add_memory for what will still matter in another session: a decision with its reason, a \
 preference, a convention, a fact about the project. One fact a call, understandable on its own. When a known \

@@ -55,7 +55,7 @@ class Weighed(Result):
 class Explanation(Result):
     """Where a score comes from, exactly.
 
-    ranking_sum = the sum of `parts`. relevance = low + (high - low) * odds / (1 + odds), where [low, high] = `bounds` and
+    ranking_sum = the sum of `parts`. ranking = low + (high - low) * odds / (1 + odds), where [low, high] = `bounds` and
     odds = chance / (1 - chance) * e ** -fall. score = the mean of `score_parts`, each by its weight.
     """  # noqa: E501 - a line break would be sent too
 
@@ -63,8 +63,8 @@ class Explanation(Result):
     lexical: Leg | None = None
     parts: dict[str, float]
     ranking_sum: float
-    evidence: Score  # how well the best of the first candidates answers by itself
-    chance: Score  # that the hits hold the answer, by the evidence
+    verdict: dict[str, float]  # what speaks for an answer being among the first candidates
+    chance: Score  # that the hits hold the answer, by these
     behind: float  # distance of the ranking sum to the best
     fall: float  # of the log odds below the first hit's
     bounds: tuple[Score, Score]
@@ -122,7 +122,8 @@ class Hit(Result):
     version: int | None = None
     truncated: bool | None = None  # true: `memory` is a part; the resource scrubjay://turn/{id} has it all
     score: Score | None = None
-    relevance_score: Score | None = None
+    relevance_score: Score | None = None  # of this record by itself, whatever else is stored
+    ranking_score: Score | None = None  # by its place among all that was found: what `score` weighs
     importance_score_normalized: Score | None = None
     recency_score: Score | None = None
     explain: Explanation | None = None
@@ -130,13 +131,20 @@ class Hit(Result):
     # of a hit that states what a newer fact has replaced: the id of that fact, and since when it holds
     replaced_by: str | None = None
     replaced_at: datetime | None = None
+    # of a hit that a later record seems to amend, though nobody said so: that record, and when it was said
+    amended_by: str | None = None
+    amended_name: str | None = None  # as it is shown
+    amended_at: datetime | None = None
+    contradicts: str | None = None  # the id of another fact of the answer that cannot hold together with it
     forgotten_at: datetime | None = None
     forget_reason: str | None = None
     expires_at: datetime | None = None
     context: Context | None = None
     documents: list[Source] | None = None
     # of a related record why it is there; of a similar one what the new fact is to it
-    reason: Literal["window", "relation", "tag", "entity", "known", "update", "similar"] | None = None
+    reason: (
+        Literal["window", "relation", "tag", "entity", "known", "update", "contradict", "similar"] | None
+    ) = None
     # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
     via: str | None = None
 
@@ -152,6 +160,16 @@ class Tokens(Result):
 Confidence = Literal["strong", "weak", "none"]
 
 
+class DocumentPlace(Result):
+    """A passage of a document: the lines of the file at `path`, or of the text called `title`."""
+
+    id: str
+    path: str | None = None
+    title: str | None = None
+    scope: str
+    lines: tuple[int, int]
+
+
 class MemoryHits(Result):
     """`confidence` says whether the hits are likely to hold the answer; with none there are no hits."""
 
@@ -163,6 +181,8 @@ class MemoryHits(Result):
     tokens: Tokens
     left_out: int | None = None  # hits that the budget had no room for
     period: str | None = None  # the time that was searched, if not all
+    document: DocumentPlace | None = None  # that may answer as well as the hits
+    has_documents: bool | None = None  # of no hits, true: there are documents, and none of them is named
     # why meaning, or what was written last, was not searched, and what repairs it
     degraded: str | None = None
     # By id, what the hits were made of: no face shows these records, but none needs to read them again.

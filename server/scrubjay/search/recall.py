@@ -12,6 +12,7 @@ from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Weighed
 from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
+from scrubjay.search.document_hint import document_hint, embed_once, has_documents, length, may_name_one
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
@@ -51,7 +52,8 @@ async def search_memories(
 
     score = weighted mean of relevance, importance / 10 and recency, each in [0, 1]. `related` holds the turns
     of windows in time order, then, if `tied`, records tied to the first hits. The face fills in `timing` and
-    `tokens.rendered`.
+    `tokens.rendered`. Where nothing narrows the search and records may be tied, `document` names a passage of
+    a document that answers about as well.
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
     and `now`. `apart` is for programs: select hits as if no window were asked for, keep each window within
@@ -67,30 +69,46 @@ async def search_memories(
     is_narrow = question.filtered or question.session_id is not None
     if not (apart or is_narrow) and asks_nothing(question.text):
         return no_hits(period_searched(question))
+    documents = not apart and await _has_others(store, question)
+    asks_documents = documents and tied and not is_narrow and span is None and may_name_one(request)
+    embed = embed_once(embed) if asks_documents else embed
     if span is None:
-        ranking = await retrieve(store, question, embed)
+        ranking = await retrieve(store, question, embed, thorough=apart)
     else:
         question, ranking = await retrieve_in_time(store, question, span, embed)
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if apart else _confidence(ranking, request, is_narrow=is_narrow)
+    document = await document_hint(store, question, ranking, embed) if asks_documents else None
+    others = {"document": document, "has_documents": (documents and document is None) or None}
     if confidence == "none":
-        return no_hits(period)
+        return no_hits(period).model_copy(update=others)
     weights = _weights(request, ranking)
-    scored = await _score(store, ranking, weights, request, least_score, at)
-    selector = Selector(store, request, question, tied, apart, confidence, measure)
-    hits = (await selector.select(scored)).model_copy(update={"period": period})
+    scored = await _score(store, ranking, weights, request, least_score, at, apart=apart)
+    room = length(document)
+    selector = Selector(store, request, question, tied, apart, confidence, measure, spent=room)
+    hits = await selector.select(scored)
+    tokens = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
+    hits = hits.model_copy(update={"period": period, "document": document, "tokens": tokens})
+    if not hits.results:
+        hits = hits.model_copy(update=others)
     if request.include.explain:
         return hits.model_copy(update={"results": _explain(hits.results, ranking, weights)})
     return hits
 
 
+async def _has_others(store: Store, question: Question) -> bool:
+    """Whether there are documents, in the scopes of a question that is not put to them."""
+    return "chunk" not in question.srcs and await has_documents(store, question.scopes)
+
+
 async def facts_about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
     """Find the facts that a query to forget is about, best first; no token budget applies."""
     question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
-    ranking = await retrieve(store, question, embed)
+    ranking = await retrieve(store, question, embed, thorough=True)
     ids = [ranking.candidates.ids[at] for at in ranking.grounds.positions.tolist()]
-    relevance = dict(zip(ids, ranking.relevance.tolist(), strict=True))
-    relevance = {fact_id: value for fact_id, value in relevance.items() if value >= request.threshold}
+    found = zip(ids, ranking.grounds.similarity.tolist(), strict=True)
+    above = [(fact_id, value) for fact_id, value in found if value >= request.threshold]
+    relevance = dict(sorted(above, key=lambda pair: -pair[1]))
     rows = await store.get(Memory, relevance)
     facts = [rows[fact_id] for fact_id in relevance if fact_id in rows and question.admits(rows[fact_id])]
     return [
@@ -149,16 +167,23 @@ async def _score(
     request: SearchMemories,
     least_score: float,
     now: datetime,
+    *,
+    apart: bool,
 ) -> ScoredCandidates:
-    """Score candidates whose relevance reaches the threshold, best first, without repetitions."""
+    """Score candidates whose relevance reaches the threshold, best first, without repetitions.
+
+    Relevance is of each record by itself. The score weighs the place in the ranking in its stead, unless it is
+    `apart`, for programs that compare scores of different answers.
+    """
     candidates = ranking.candidates
     first = ranking.grounds.positions[:MOST_CANDIDATES]
-    relevance: Floats = ranking.relevance[:MOST_CANDIDATES]
+    relevance: Floats = ranking.grounds.similarity[:MOST_CANDIDATES]
+    ranked: Floats = relevance if apart else ranking.relevance[:MOST_CANDIDATES]
     srcs = [candidates.src(at) for at in first.tolist()]
     facts = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
     dates = candidates.dated_at[first].astype(float)
     used = dates
-    if weights[2] > 0 and facts:
+    if apart and weights[2] > 0 and facts:  # seed 002's decay; elsewhere a fact is as old as what it says
         recalled = await store.last_accessed(facts)
         known = (
             recalled.get(candidates.ids[at], date) for at, date in zip(first.tolist(), dates, strict=True)
@@ -166,8 +191,8 @@ async def _score(
         used = np.fromiter(known, dtype=float, count=len(dates))
     importance = candidates.importance[first] / 10
     fresh = recency((micros(now) - used) / _DAY, half_life_days=HALF_LIFE_DAYS)
-    score = blend(relevance, importance, fresh, weights)
-    best = order(score, ties=(relevance, dates))
+    score = blend(ranked, importance, fresh, weights)
+    best = order(score, ties=(ranked, dates))
     best = best[relevance[best] >= request.threshold]
     if "chunk" in srcs:
         read = await store.get(Memory, facts, columns=["id", "document_ids"])
@@ -177,8 +202,8 @@ async def _score(
     best = best[score[best] >= least_score]
     right = np.zeros(len(first))
     right[: len(ranking.grounds.right)] = ranking.grounds.right
-    parts = (relevance[best], importance[best], fresh[best], score[best], right[best])
-    return ScoredCandidates(candidates, first[best], *parts, candidates.replaced)
+    parts = (relevance[best], ranked[best], importance[best], fresh[best], score[best], right[best])
+    return ScoredCandidates(candidates, first[best], *parts)
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
@@ -224,7 +249,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
     def explanation(hit: Hit) -> Explanation:
         at = column[hit.id]
         scores = {
-            "relevance": hit.relevance_score,
+            "ranking": hit.ranking_score,
             "importance": hit.importance_score_normalized,
             "recency": hit.recency_score,
         }
@@ -233,7 +258,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
             lexical=_leg(signals.bm25, at),
             parts={name: float(part[at]) for name, part in grounds.parts.items()},
             ranking_sum=float(grounds.total[at]),
-            evidence=grounds.evidence,
+            verdict=grounds.verdict,
             chance=grounds.chance,
             behind=float(distance[at]),
             fall=fall[at],

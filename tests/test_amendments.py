@@ -1,0 +1,200 @@
+"""What was said again later in other words: it comes first, and the older record says so, with the model that ships."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from said import SCOPE, embedded, search, texts, turn
+
+from scrubjay.cli.lookup import lines_of
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
+from scrubjay.mcp_server.render import Frame, memory_hits
+from scrubjay.models import requests
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.results import MemoryHits
+from scrubjay.text.short_ids import short_id
+
+FRAME = Frame((SCOPE,), UTC)
+OWNERS = "Maria owns the search service.", "Tomasz owns the search service since Maria left."
+RETENTION = tuple(f"Log retention is {days} days in production and 7 days in staging." for days in (30, 90))
+AMENDED = [
+    (*OWNERS, "who owns the search service?"),
+    (*RETENTION, "how long is the log retention in production?"),
+]
+CONTRADICTING = [
+    ("Atlas uses npm.", "Atlas never uses npm.", "does Atlas use npm?"),
+    ("We deploy on Fridays.", "We do not deploy on Fridays.", "do we deploy on Fridays?"),
+]
+
+
+@pytest.fixture
+async def shipped(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
+    """A core with the model that ships."""
+    opened = await open_core(home, Settings(), clock)
+    yield opened
+    await opened.close()
+
+
+async def noted(core: Core, content: str, at: datetime) -> str:
+    """Add a fact as of a time; its id."""
+    request = requests.parse(requests.AddMemory, {"content": content})
+    return (await core.write(envelope("memory", request, scope=SCOPE, source="test", at=at))).id
+
+
+async def both_noted(core: Core, old: str, new: str, now: datetime) -> tuple[str, str]:
+    """Add two facts, three weeks apart, and others that they stand among; the ids of the two."""
+    ids = [await noted(core, text, now - timedelta(days=days)) for text, days in ((old, 24), (new, 3))]
+    for number, text in enumerate(
+        ("The team meets on Mondays.", "Lunch is at noon.", "The demo is on 5 May.")
+    ):
+        await noted(core, text, now - timedelta(days=10 * number + 1))
+    await embedded(core)
+    return ids[0], ids[1]
+
+
+@pytest.mark.parametrize(("old", "new", "query"), AMENDED)
+async def test_a_fact_said_again_later_comes_first_and_the_older_one_says_so_whatever_was_recalled(
+    home: Home, clock: Callable[[], datetime], now: datetime, old: str, new: str, query: str
+):
+    core = await open_core(home, Settings(), clock)
+    older, newer = await both_noted(core, old, new, now)
+
+    def holds(hits: MemoryHits) -> None:
+        assert texts(hits)[:2] == [new, old]
+        assert [(hit.amended_by, hit.contradicts) for hit in hits.results[:2]] == [
+            (None, None),
+            (newer, None),
+        ]
+        assert f"fact {short_id('memory', older)} (older; see {short_id('memory', newer)}):" in memory_hits(
+            hits, FRAME
+        )
+        assert f"(older; see {short_id('memory', newer)})" in "\n".join(lines_of(hits.wire(), None))
+
+    holds(await search(core, query))
+    before = (now - timedelta(days=12)).isoformat()
+    for _ in range(8):  # the older one alone is recalled
+        assert texts(await search(core, query, until=before, top_k=1)) == [old]
+    await core.writer.settle()
+    holds(await search(core, query))
+    await core.close()
+    core = await open_core(home, Settings(), clock)
+    await embedded(core)
+    holds(await search(core, query))
+    await core.close()
+
+
+@pytest.mark.parametrize(("old", "new", "query"), AMENDED)
+async def test_it_does_not_matter_which_of_the_two_was_stored_first(
+    shipped: Core, now: datetime, old: str, new: str, query: str
+):
+    newer = await noted(shipped, new, now - timedelta(days=3))
+    await noted(shipped, old, now - timedelta(days=24))
+    await embedded(shipped)
+    hits = (await search(shipped, query)).results
+    assert [(hit.memory, hit.amended_by) for hit in hits[:2]] == [(new, None), (old, newer)]
+
+
+@pytest.mark.parametrize(("old", "new", "query"), CONTRADICTING)
+async def test_of_two_facts_that_cannot_hold_together_each_names_the_other(
+    shipped: Core, now: datetime, old: str, new: str, query: str
+):
+    older, newer = await both_noted(shipped, old, new, now)
+    hits = await search(shipped, query)
+    assert [(hit.id, hit.contradicts) for hit in hits.results[:2]] == [(newer, older), (older, newer)]
+    text, lines = memory_hits(hits, FRAME), "\n".join(lines_of(hits.wire(), None))
+    for one, other in ((older, newer), (newer, older)):
+        assert f"fact {short_id('memory', one)} (may contradict {short_id('memory', other)}):" in text
+        assert f"(may contradict {short_id('memory', other)})" in lines
+
+
+async def test_facts_about_other_matters_amend_nothing(shipped: Core, now: datetime):
+    for number, text in enumerate(
+        (
+            "Maria owns the search service.",
+            "The search service is written in Go.",
+            "Tomasz owns the billing service.",
+            "The search service stores its index in S3.",
+        )
+    ):
+        await noted(shipped, text, now - timedelta(days=30 - 7 * number))
+    await embedded(shipped)
+    hits = (await search(shipped, "who owns the search service?", top_k=4)).results
+    assert hits[0].memory == "Maria owns the search service."
+    assert all(hit.amended_by is hit.contradicts is None for hit in hits)
+
+
+async def uploads(core: Core) -> None:
+    await turn(
+        core,
+        "a",
+        user="How long do we keep uploads?",
+        assistant="Uploads are kept for 48 hours, then a job deletes them.",
+        ts="2026-02-01T09:00:00Z",
+    )
+    await turn(
+        core,
+        "b",
+        user="Keep uploads for 72 hours from now on.",
+        assistant="Done: uploads are kept for 72 hours now, then the job deletes them.",
+        ts="2026-02-20T09:00:00Z",
+    )
+    await embedded(core)
+
+
+async def test_a_later_turn_comes_before_one_that_it_amends_and_that_one_names_it(shipped: Core):
+    await uploads(shipped)
+    hits = await search(shipped, "how long are uploads kept?")
+    later, earlier = hits.results[:2]
+    assert (later.session_id, earlier.session_id) == ("b", "a")
+    assert (later.amended_by, earlier.amended_by, earlier.amended_name) == (None, later.id, "b/0")
+    assert "2026-02-01 09:00 a/0 (later: 2026-02-20 09:00 b/0):" in memory_hits(hits, FRAME)
+    assert f"{later.date.astimezone():%Y-%m-%d %H:%M} b/0)" in "\n".join(lines_of(hits.wire(), None))
+
+
+async def test_who_asks_for_the_day_of_the_earlier_turn_gets_it_first(shipped: Core):
+    await uploads(shipped)
+    hits = await search(shipped, "how long were uploads kept on 1 February 2026?", top_k=2)
+    assert hits.results[0].session_id == "a"
+
+
+async def test_facts_of_one_day_show_the_time(shipped: Core, now: datetime):
+    for hour in (8, 11):
+        await noted(shipped, f"The deploy of {hour} o'clock was green.", now.replace(hour=hour, minute=5))
+    await embedded(shipped)
+    hits = await search(shipped, "was the deploy green?", top_k=2)
+    text, lines = memory_hits(hits, FRAME), "\n".join(lines_of(hits.wire(), None))
+    for hit in hits.results:
+        name = short_id("memory", hit.id)
+        assert f"{hit.date.astimezone(UTC):%Y-%m-%d %H:%M} fact {name}" in text
+        assert f"{hit.date.astimezone():%Y-%m-%d %H:%M}  {name}" in lines
+    assert {"2026-03-05 08:05", "2026-03-05 11:05"} == {
+        line[:16] for line in text.splitlines() if " fact " in line
+    }
+
+
+@pytest.mark.parametrize("query", ["which package manager", "which package manager does Atlas use?"])
+async def test_a_question_by_the_kind_of_a_thing_is_answered_by_what_names_one(
+    shipped: Core, now: datetime, query: str
+):
+    for number, text in enumerate(
+        ("Atlas uses pnpm, never npm.", "Atlas is deployed on Fridays.", "The manager of the team is Kim.")
+    ):
+        await noted(shipped, text, now - timedelta(days=number + 1))
+    await embedded(shipped)
+    hits = await search(shipped, query)
+    assert (texts(hits)[0], hits.confidence) == ("Atlas uses pnpm, never npm.", "strong")
+
+
+async def test_a_fact_is_as_fresh_as_when_it_was_said_however_often_it_was_recalled(
+    shipped: Core, now: datetime
+):
+    await noted(shipped, "The search service is written in Go.", now - timedelta(days=30))
+    await embedded(shipped)
+    for _ in range(4):
+        (hit,) = (await search(shipped, "which language is the search service written in?")).results
+        assert hit.recency_score == pytest.approx(0.5, abs=1e-3)
+        await shipped.writer.settle()
