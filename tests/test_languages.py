@@ -5,7 +5,9 @@ what it cannot read.
 
 from __future__ import annotations
 
+import time
 import unicodedata
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from said import embedded, fact, search, turn
 
 from scrubjay.encoders import open_encoder
 from scrubjay.engine.core import Core
-from scrubjay.text.terms import query_terms
+from scrubjay.text import languages
+from scrubjay.text.languages import function_words, language_of, without_function_words
+from scrubjay.text.terms import STOP, query_terms, words
 
 SAID = {  # what was said, then what may be asked for it
     "Мы перенесли службу заказов с REST на gRPC.": [
@@ -102,3 +106,46 @@ def test_what_the_model_cannot_read_has_no_meaning_to_it() -> None:
         "?!",
     ):
         assert np.linalg.norm(encoder.embed_question(read).vector) == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("question", "language"),
+    [
+        ("was ist der port", "de"),
+        ("quel est le port de la base", "fr"),
+        ("cuál es el puerto de la base", "es"),
+        ("qual é a porta do banco", "pt"),
+        ("which port does it use", "en"),
+        ("", "en"),
+    ],
+)
+def test_a_question_is_in_the_language_of_most_of_its_function_words(question: str, language: str):
+    assert language_of(words(question), STOP) == language
+
+
+@pytest.mark.parametrize(
+    ("question", "rest"),
+    [
+        ("which port?", "which port?"),
+        ("我们使用什么包管理器？", " 包管理器？"),
+        ("データベースは何ですか", "データベース "),
+        ("quelle est la base de données", "quelle est la base de données"),
+    ],
+)
+def test_only_unspaced_languages_lose_their_function_words_inside_a_run(question: str, rest: str):
+    assert without_function_words(question) == rest
+
+
+def test_every_language_has_its_function_words_once_and_sorted():
+    for language, own in function_words().items():
+        assert len(language) == 2 and len(own) > 50, language
+    for line in (Path(languages.__file__).parent / "function_words.tsv").read_text("utf-8").splitlines()[1:]:
+        listed = line.split("\t")[1].split()
+        assert listed == sorted(set(listed)) and line == line.casefold()
+
+
+def test_function_words_are_left_out_at_once():
+    for unit in ("的", "何", "は", "我们", "a", "どこですか"):
+        started = time.process_time()
+        without_function_words(unit * 100_000)
+        assert time.process_time() - started < 1.0

@@ -153,7 +153,8 @@ def failure(sentence: str) -> dict[str, Any]:
 
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, _: Form) -> Answer:
-    frame, structured = render.Frame(search_scopes(request.scope, by.seen)), request.include.structured
+    frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
+    structured = request.include.structured
 
     def measure(hit: Hit) -> int:
         return _length(render.length(hit, frame), hit, structured=structured)

@@ -75,8 +75,8 @@ def excerpt(text: str, query: str, room: int) -> str:
     """Choose the run of sentences, at most `room` characters, that answers the query best.
 
     It holds most of the query's words by their rarity, and the kind of answer that is wanted. Of equal runs
-    it is the one that begins with what counts, so that this is read first. Numbers count a little, and so does
-    the beginning, which decides where no word of the query stands.
+    it is the one that begins with what counts, so that this is read first. Numbers count a little, and so
+    does the beginning, which decides where no word of the query stands.
 
     >>> excerpt("It is late. The port is 8421. Good night.", "which port?", 20)
     'The port is 8421. …'

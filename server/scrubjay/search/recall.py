@@ -172,7 +172,7 @@ async def _score(
 ) -> ScoredCandidates:
     """Score candidates whose relevance reaches the threshold, best first, without repetitions.
 
-    Relevance is of each record by itself. The score weighs the place in the ranking in its stead, unless it is
+    Relevance is of each record by itself. The score weighs the place in the ranking instead, unless it is
     `apart`, for programs that compare scores of different answers.
     """
     candidates = ranking.candidates

@@ -1,8 +1,8 @@
 """Finds later records that amend earlier ones, so that what holds now comes first.
 
 No caller has to say `updates`: "Uploads are kept 48 hours" and, weeks later, "72 hours from now on" are two
-facts, or two turns. A pair is judged by how near both are in meaning and words, by words of change in the later
-one, and by how well each fits the question; the weights are fitted, see `weights`.
+facts, or two turns. A pair is judged by how near both are in meaning and words, by words of change in the
+later one, and by how well each fits the question; the weights are fitted, see `weights`.
 """
 
 import math
@@ -23,8 +23,8 @@ from scrubjay.text.terms import compared_words
 FIRST = 10  # candidates that may be amended
 FACTS = 5  # of these, facts that any later fact near to them may amend
 NEAR = 0.35  # cosine of a fact that is looked at although the question did not bring it among the first
-# Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong order
-# costs a place; a wrong word costs trust.
+# Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong
+# order costs a place; a wrong word costs trust.
 SURE = {"memory": -1.0, "turn": -1.5}
 TOLD = {"memory": 1.5, "turn": -0.5}
 AHEAD = 0.05  # of the ranking sum: how far the later one comes before the earlier
@@ -34,14 +34,14 @@ _WEEK = 7  # days
 
 # Words of a change; + stands between two words.
 _CHANGES = """
-    now no+longer not+anymore not+any+more anymore any+more move moved moves switch switched migrated upgrade upgraded
-    updated raise raised lowered bump bumped cut doubled halved replace replaced replaces instead took+over takes+over
-    taken+over handed left gone since as+of from+now+on starting retired dropped removed deprecated shut+down change
-    changed rename renamed new went+to back+to stop stopped stops deleted increase increased reduce reduced extend
-    extended shorten shortened actually after+all correction rather+than in+place+of swapped
-    jetzt nicht+mehr umgezogen statt neu seit ab mittlerweile inzwischen gewechselt übernommen erhöht
-    désormais maintenant ne+plus depuis remplace remplacé remplacée ahora ya+no desde reemplaza reemplazado
-    agora não+mais passou
+    now no+longer not+anymore not+any+more anymore any+more move moved moves switch switched migrated
+    upgrade upgraded updated raise raised lowered bump bumped cut doubled halved replace replaced replaces
+    instead took+over takes+over taken+over handed left gone since as+of from+now+on starting retired
+    dropped removed deprecated shut+down change changed rename renamed new went+to back+to stop stopped
+    stops deleted increase increased reduce reduced extend extended shorten shortened actually after+all
+    correction rather+than in+place+of swapped jetzt nicht+mehr umgezogen statt neu seit ab mittlerweile
+    inzwischen gewechselt übernommen erhöht désormais maintenant ne+plus depuis remplace remplacé
+    remplacée ahora ya+no desde reemplaza reemplazado agora não+mais passou
 """.split()
 _UNSPACED_CHANGES = "现在 改为 改成 不再 已经 换成 変更 現在 今は やめ 移行".split()
 _CHANGE = re.compile(
@@ -105,7 +105,7 @@ def amend(
 
 
 def compared(candidates: Candidates, ranked: Ints) -> list[int]:
-    """Return the candidates whose vectors `amend` asks for: the first, and all facts if one is among these."""
+    """Return the candidates whose vectors `amend` asks for: the first, and all facts if one is there."""
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     if not any(candidates.src(at) == "memory" for at in top):
         return top
@@ -120,7 +120,7 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
     some = [at for at in top if candidates.src(at) == "memory"][:FACTS]
     chosen = set(top)
     for older in sorted(top, key=lambda at: int(dates[at])):
-        if ids[older] not in vectors:
+        if ids[older] not in vectors or candidates.src(older) not in SURE:  # no passage of a document amends
             continue
         others = [*top, *(at for at in facts if at not in chosen)] if older in some else top
         for newer in others:

@@ -1,6 +1,7 @@
 """How far an answer is to be relied on: what is said of all of it, of one hit, and of one record by itself.
 
-Three logistic models over absolute evidence, fitted by `tests/bench/fit.py`; `weights.json` holds their weights.
+Three logistic models over absolute evidence, fitted by `tests/bench/fit.py`; their weights are in
+`weights.json`.
 The verdict (strong, weak, none) looks at the first hits together. The chance of a hit decides what is shown.
 The similarity of a record depends on the question and that record alone, whatever else is stored.
 """
@@ -27,8 +28,8 @@ BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 t
 # Coverage by a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
 FALL = 0.6  # log odds by which a hit's relevance falls for each unit of ranking sum behind the first
-# Chances below which an answer is doubtful, or none. A caller that names an amount gets doubtful hits from half
-# of WEAK on.
+# Chances below which an answer is doubtful, or none. A caller that names an amount gets doubtful hits from
+# half of WEAK on.
 STRONG, WEAK = 0.5, 0.03
 QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, all others lie below
 

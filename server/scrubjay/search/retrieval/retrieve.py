@@ -108,8 +108,8 @@ class Ranking:
 async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: bool = False) -> Ranking:
     """Rank what may answer the question. The caller has committed everything.
 
-    With `thorough` the similarity of every record depends on nothing else that is stored: all words are looked
-    at, and no cosine is left out because 200 others are nearer.
+    With `thorough` the similarity of every record depends on nothing else that is stored: all words are
+    looked at, and no cosine is left out because 200 others are nearer.
     """
     gathered = await gather(store, question, embed)
     if thorough:
