@@ -35,6 +35,7 @@ NEAREST = 3  # sessions that a question about the time before something is answe
 RECENT = 30 * DAY  # in which past sessions are looked for first
 READ = 20_000  # passages of one period
 NAMING = 100  # passages that name an event
+WHOLE = 1.0 - 1e-9  # coverage by all words; their weights do not add up to the last digit
 LIKELY = 0.5  # relevance from which a hit of the time asked about needs no comparison
 NEARLY = 0.7  # share of the best relevance anywhere that the best of that time must have else
 
@@ -172,7 +173,7 @@ async def _around_event(
     before = micros(question.now - QUIET)
     about: dict[Key, list[tuple[PassageRow, float]]] = {}
     for (passage, score), share in zip(naming, covered.tolist(), strict=True):
-        if share == 1.0 and passage.dated_at <= before:
+        if share > WHOLE and passage.dated_at <= before:
             about.setdefault(_session_or_day(passage), []).append((passage, score))
     if not about:
         return None

@@ -128,7 +128,7 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
             if not same or dates[newer] <= dates[older]:
                 continue
             cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
-            if newer in chosen or cosine >= NEAR:
+            if (newer in chosen or cosine >= NEAR) and not candidates.signals.quoted[older]:
                 yield older, newer, cosine
 
 
@@ -142,7 +142,8 @@ def _features(
         "distance": float(np.clip(total[older] - total[newer], -8.0, 8.0)),
         "coverage": float(covered[1]),
         "coverage_gain": float(covered[1] - covered[0]),
-        "days": since(int(candidates.dated_at[newer] - candidates.dated_at[older])),
+        # Two facts of one hour may be the correction of the other; turns of one session rarely are.
+        "days": 1.0 if is_fact else since(int(candidates.dated_at[newer] - candidates.dated_at[older])),
     }
 
 

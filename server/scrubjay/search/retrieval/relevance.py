@@ -30,7 +30,7 @@ NAMED_COVERS = 0.7
 FALL = 0.6  # log odds by which a hit's relevance falls for each unit of ranking sum behind the first
 # Chances below which an answer is doubtful, or none. A caller that names an amount gets doubtful hits from
 # half of WEAK on.
-STRONG, WEAK = 0.5, 0.03
+STRONG, WEAK = 0.5, 0.02
 QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, all others lie below
 
 
@@ -67,12 +67,13 @@ def grounds_of(
     proof = float(evidence(cosine, covered).max())
     ranked = np.sort(total[~np.isnan(signals.coverage)])[::-1]
     ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > 1 else MOST_AHEAD
-    missing = frozenset(asked.weights) - held(frozenset(asked.weights), texts[0])
+    wanted = frozenset(asked.weights)
+    missing = [asked.weights[word] for word in wanted - held(wanted, texts[0])]
     fitted = [fit(asked.answer, asked.topic, text, stem) for text in texts] if asked.answer else [EVEN]
     return {
         "offset": 1.0,
         "proof": proof,
-        "lacking": max((asked.weights[word] for word in missing), default=0.0),
+        "lacking": max(missing, default=0.0),
         "ahead": min(max(ahead, 0.0), MOST_AHEAD),
         "fitting": (max(fitted) - EVEN) * proof,
         "topical": max(fit(None, asked.topic, text, stem) for text in texts),
@@ -110,7 +111,8 @@ def own_evidence(signals: Signals) -> dict[str, Floats]:
     """Say what speaks for each record by itself, whatever else is stored."""
     covered = np.nan_to_num(signals.coverage, nan=0.0)
     known = np.nan_to_num(signals.cosine, nan=0.0)
-    cosine = np.clip(np.where(signals.unembedded, PARAPHRASE * covered, known), 0.0, 1.0)
+    by_words = signals.unembedded | np.isnan(signals.cosine).all()
+    cosine = np.clip(np.where(by_words, PARAPHRASE * covered, known), 0.0, 1.0)
     return {
         "offset": np.ones(len(signals)),
         "cosine": cosine,
@@ -134,7 +136,8 @@ def _share(logit: Floats) -> Floats:
 
 def falls(distance: Floats) -> Floats:
     """Compute by how much the log odds of candidates, in ranking order, lie below the first's."""
-    return FALL * np.maximum.accumulate(distance)
+    furthest = np.maximum.accumulate(distance)
+    return FALL * (furthest - furthest[:1])
 
 
 def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:

@@ -211,7 +211,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates)
     some = [
         passage for at in compared(candidates, ranked) if (passage := candidates.passages[at]) is not None
     ]
-    if len(some) < 2:
+    if len(some) < 2 or candidates.signals.date.any():  # who names a time wants what was said then
         return candidates
     row_ids = gathered.pools.row_ids
     vectors = await store.vectors_of({row_ids[each.id]: each.id for each in some if each.id in row_ids})

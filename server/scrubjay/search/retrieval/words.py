@@ -11,14 +11,11 @@ from scrubjay.encoders.bundled import FOLDER, VOCABULARY
 from scrubjay.text.terms import hidden_words, may_begin, spelled_words
 
 Floats = NDArray[np.float64]
-# Endings, the longest first, each with the fewest letters that must be left before it.
-_ENDINGS = tuple(
-    (ending, 3 if len(ending) < 4 else 4)
-    for ending in (
-        """ations ation ences ence ances ance ments ment ings ing ions ion ies ied ers ors er or ed es al
-        s""".split()
-    )
-)
+# Endings, the longest first, each with the fewest letters that must be left before it: first those of numbers
+# and times, then those that make nouns of verbs.
+_INFLECTIONS = tuple((ending, 3) for ending in "ings ing ies ied ed es s".split())
+_DERIVATIONS = (("ment", 4), ("enc", 4), ("anc", 4), ("ion", 4), ("at", 4), ("er", 3), ("or", 3), ("al", 5))
+_KEPT = frozenset({"format"})  # which is no form
 _FIRST_WORD = (
     1_995  # line of the first whole word in the vocabulary, which is sorted by frequency from there on
 )
@@ -49,17 +46,27 @@ def rarity(word: str) -> float:
 def stem(word: str) -> str:
     """Strip the commonest English endings: enough to count coverage, too coarse to search with.
 
-    >>> stem("preferences"), stem("prefers"), stem("deployment"), stem("deploys"), stem("postgres")
-    ('pref', 'pref', 'deplo', 'deplo', 'postgr')
+    >>> stem("preferences"), stem("prefers"), stem("deployment"), stem("deploys"), stem("releases")
+    ('pref', 'pref', 'deplo', 'deplo', 'releas')
     """
-    for _ in range(2):  # preferences, prefer, pref
-        for ending, least in _ENDINGS:
-            if word.endswith(ending) and len(word) - len(ending) >= least:
-                word = word[: -len(ending)]
-                break
-    if len(word) > 3 and (word[-1] in "ey" or word[-1] == word[-2]):
-        word = word[:-1]  # release and releases, query and queries, stop and stopped
+    if word in _KEPT or word.removesuffix("s") in _KEPT:
+        return "format"
+    word = _plain(_cut(word, _INFLECTIONS))
+    for _ in range(2):  # preference, prefer, pref
+        word = _plain(_cut(word, _DERIVATIONS))
     return word
+
+
+def _cut(word: str, endings: Iterable[tuple[str, int]]) -> str:
+    for ending, least in endings:
+        if word.endswith(ending) and len(word) - len(ending) >= least:
+            return word[: -len(ending)]
+    return word
+
+
+def _plain(word: str) -> str:
+    """Drop a last letter that comes and goes: release and releases, query and queries, stop and stopped."""
+    return word[:-1] if len(word) > 3 and (word[-1] in "ey" or word[-1] == word[-2]) else word
 
 
 def held(wanted: frozenset[str], text: str) -> frozenset[str]:
