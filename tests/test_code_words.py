@@ -96,7 +96,7 @@ async def test_an_acronym_in_a_name_is_no_obstacle(core: Core, said: str):
     for other in FILLER:
         await fact(core, other)
     await fact(core, f"Port 80 belongs to {said} alone.")
-    for query in ("HTTPServer", "http_server", "http-server", "src/net/http_server.rs", "the http server"):
+    for query in ("HTTPServer", "http_server", "http-server", "src/net/http_server.rs", "http server"):
         assert texts(await search(core, query, top_k=1)) == [f"Port 80 belongs to {said} alone."], query
 
 

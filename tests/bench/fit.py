@@ -300,7 +300,7 @@ def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
 
     def add(old: str, new: str, cosine: float, amends: bool) -> None:
         values = currency.compare(currency.Said.of(old), currency.Said.of(new), cosine, is_fact=True)
-        rows.append(values | {"distance": 0.0, "coverage": 0.7, "coverage_gain": 0.0, "days": 1.0})
+        rows.append(values | {"distance": 0.0, "answer": 0.0, "coverage": 0.7, "coverage_gain": 0.0, "days": 1.0})
         labels.append(amends)
 
     lines = Path(__file__).with_name("pairs.tsv").read_text("utf-8").splitlines()

@@ -26,6 +26,7 @@ NEAR = 0.35  # cosine of a fact that is looked at although the question did not 
 # Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong
 # order costs a place; a wrong word costs trust.
 SURE = {"memory": -1.0, "turn": -1.5}
+SAME = -1.0  # the same of facts that state the same matter
 TOLD = {"memory": 1.5, "turn": -0.5}
 AHEAD = 0.05  # of the ranking sum: how far the later one comes before the earlier
 READ = 1_200  # characters of a record that are compared
@@ -89,7 +90,7 @@ def amend(
         values = _features(candidates, total, older, newer, cosine, read)
         src = candidates.src(older)
         odds = sum(AMENDS[src][name] * value for name, value in values.items())
-        if odds < SURE[src]:
+        if odds < (SAME if values["matter"] else SURE[src]):
             continue
         ahead = max(total[older] + shift[older] + AHEAD, total[newer] + shift[newer])
         shift[newer] = ahead - total[newer]
@@ -128,8 +129,14 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
             if not same or dates[newer] <= dates[older]:
                 continue
             cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
-            if (newer in chosen or cosine >= NEAR) and not candidates.signals.quoted[older]:
+            if (newer in chosen or cosine >= NEAR) and not _is_meant(candidates, older, newer):
                 yield older, newer, cosine
+
+
+def _is_meant(candidates: Candidates, older: int, newer: int) -> bool:
+    """Return True if the question itself points at the earlier record: by quoting it, or by what it names."""
+    signals = candidates.signals
+    return bool(signals.quoted[older] or signals.named[older] > signals.named[newer])
 
 
 def _features(
@@ -140,6 +147,7 @@ def _features(
     is_fact = candidates.src(older) == "memory"
     return compare(read(older), read(newer), cosine, is_fact=is_fact) | {
         "distance": float(np.clip(total[older] - total[newer], -8.0, 8.0)),
+        "answer": float(candidates.signals.answer[newer]),
         "coverage": float(covered[1]),
         "coverage_gain": float(covered[1] - covered[0]),
         # Two facts of one hour may be the correction of the other; turns of one session rarely are.

@@ -111,8 +111,7 @@ def own_evidence(signals: Signals) -> dict[str, Floats]:
     """Say what speaks for each record by itself, whatever else is stored."""
     covered = np.nan_to_num(signals.coverage, nan=0.0)
     known = np.nan_to_num(signals.cosine, nan=0.0)
-    by_words = signals.unembedded | np.isnan(signals.cosine).all()
-    cosine = np.clip(np.where(by_words, PARAPHRASE * covered, known), 0.0, 1.0)
+    cosine = np.clip(np.where(signals.unembedded, PARAPHRASE * covered, known), 0.0, 1.0)
     return {
         "offset": np.ones(len(signals)),
         "cosine": cosine,

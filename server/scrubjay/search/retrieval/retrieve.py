@@ -155,6 +155,9 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
         with_neighbours=not question.filtered,
     )
     query = await embedding
+    if query is None:  # words stand for the meaning of all
+        signals = replace(candidates.signals, unembedded=np.ones(len(candidates.ids), dtype=bool))
+        candidates = replace(candidates, signals=signals)
     return Gathered(asked, pools, candidates, query)
 
 
