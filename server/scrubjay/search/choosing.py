@@ -39,7 +39,7 @@ LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
 MOST_LEFT_OUT = 10  # hits without room, after which no further ones are tried
 # Where nobody says how many, a hit comes if its chance to be right is so much a token: the visible tokens and
 # the answered questions of `tests/bench/visible.py` over this number are in server/BENCHMARKS.md.
-PAYS = 0.00015
+PAYS = 0.00007
 MOST_UNPAID = 3  # hits that do not pay, after which no further ones are tried
 
 Measure = Callable[[Hit], int]  # characters of a hit as it is shown

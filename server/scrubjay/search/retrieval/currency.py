@@ -25,7 +25,7 @@ FACTS = 5  # of these, facts that any later fact near to them may amend
 NEAR = 0.35  # cosine of a fact that is looked at although the question did not bring it among the first
 # Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong
 # order costs a place; a wrong word costs trust.
-SURE = {"memory": -1.0, "turn": -1.5}
+SURE = {"memory": -1.0, "turn": -1.0}
 SAME = -1.0  # the same of facts that state the same matter
 TOLD = {"memory": 1.5, "turn": -0.5}
 AHEAD = 0.05  # of the ranking sum: how far the later one comes before the earlier

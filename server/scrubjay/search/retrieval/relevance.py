@@ -18,7 +18,7 @@ from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import held, stem
 from scrubjay.text.answer_kinds import fit
 
-MOST_AHEAD = 8.0  # of ranking sum
+MOST_AHEAD = 4.0  # of ranking sum
 EVEN = 0.5  # fit of an answer of which nothing is known
 READ = 3  # candidates from the top whose sentences are read for the verdict
 DEPTH = 5  # candidates from the top whose evidence counts for the verdict
