@@ -85,4 +85,4 @@ async def test_without_a_model_words_alone_tell_a_plain_answer_from_none(core: C
         await embedded(core)
         core.indexer.trouble = "there is no model any more"
     assert (await relevance(core, "on which port does the API listen?"))[1] > 0.6
-    assert (await relevance(core, "which colour does the API manual have?"))[1] < 0.4
+    assert (await relevance(core, "which colour does the API manual have?"))[1] < 0.5

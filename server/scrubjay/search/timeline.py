@@ -37,7 +37,7 @@ READ = 20_000  # passages of one period
 NAMING = 100  # passages that name an event
 WHOLE = 1.0 - 1e-9  # coverage by all words; their weights do not add up to the last digit
 LIKELY = 0.5  # relevance from which a hit of the time asked about needs no comparison
-NEARLY = 0.7  # share of the best relevance anywhere that the best of that time must have else
+NEARLY = 0.7  # share of the best proof anywhere that the best of that time must have else
 
 Key = tuple[str, str]  # a scope and a session, or a day's facts without one
 
@@ -116,13 +116,13 @@ async def retrieve_in_time(
     else that is likely within its span needs no comparison.
     """
     inside = await retrieve(store, span.question, embed)
-    best = float(inside.relevance.max(initial=0.0))
+    best, proof = float(inside.relevance.max(initial=0.0)), inside.grounds.verdict.get("proof", 0.0)
     found = inside.confidence() != "none"
     if found and best >= LIKELY and not span.backwards:
         return span.question, inside
     anywhere = await retrieve(store, question, embed)
-    needed = float(anywhere.relevance.max(initial=0.0)) * (1.0 if span.backwards else NEARLY)
-    return (span.question, inside) if found and best >= needed else (question, anywhere)
+    needed = anywhere.grounds.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
+    return (span.question, inside) if found and proof >= needed else (question, anywhere)
 
 
 def period_searched(question: Question) -> str | None:

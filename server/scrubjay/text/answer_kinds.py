@@ -146,7 +146,7 @@ _KINDS = (
         rf"\b\d{{4}}-\d\d|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\b(?:19|20)\d\d\b|\b\d{{1,2}}(?:st|nd|rd|"
         rf"th)?\.?(?: de| of)? {_MONTH}\b|\b{_MONTH}\.? \d{{1,4}}\b|"
         r"\b(?:in|by|since|until|of|last|next|early|late|mid|mid-|im|seit|ende|anfang|mitte|en|depuis|"
-        rf"desde|em) {_MONTH}\b|\b{_DAY}\b|\b\d{{1,2}} ?(?:am|pm|uhr|utc|o'clock)\b|\b\d{{1,2}}:\d\d\b|"
+        rf"desde|em) {_MONTH}\b|\b{_DAY}\b|\b(?:\d{{1,2}}|one|{_NUMERAL}) ?(?:am|pm|uhr|utc|o['\u2019]clock)\b|\b\d{{1,2}}:\d\d\b|"
         r"\b(?:today|yesterday|tomorrow|tonight|midnight|noon|weekends?|nightly|daily|weekly|monthly|"
         rf"quarterly|Q[1-4]|easter|christmas|new year)\b|{_COUNT} (?:working |business )?{_TIME}\b|"
         r"\b(?:last|next) (?:week|month|quarter|year|spring|summer|autumn|fall|winter|sprint|release)\b|"

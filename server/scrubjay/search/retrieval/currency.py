@@ -90,7 +90,7 @@ def amend(
         values = _features(candidates, total, older, newer, cosine, read)
         src = candidates.src(older)
         odds = sum(AMENDS[src][name] * value for name, value in values.items())
-        if odds < (SAME if values["matter"] else SURE[src]):
+        if odds < (SAME if values["matter"] else SURE[src]) or _is_another(src, values):
             continue
         ahead = max(total[older] + shift[older] + AHEAD, total[newer] + shift[newer])
         shift[newer] = ahead - total[newer]
@@ -131,6 +131,15 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
             cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
             if (newer in chosen or cosine >= NEAR) and not _is_meant(candidates, older, newer):
                 yield older, newer, cosine
+
+
+def _is_another(src: str, values: Mapping[str, float]) -> bool:
+    """Return True if a later fact is rather of another thing: "Tomasz owns billing" after "Maria owns search".
+
+    It speaks of no change, states another matter, and has fewer of the question's words.
+    """
+    no_change = not values["change"] and not values["matter"]
+    return src == "memory" and no_change and values["coverage_gain"] < 0
 
 
 def _is_meant(candidates: Candidates, older: int, newer: int) -> bool:

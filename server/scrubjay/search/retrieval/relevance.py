@@ -19,6 +19,7 @@ from scrubjay.search.retrieval.words import held, stem
 from scrubjay.text.answer_kinds import fit
 
 MOST_AHEAD = 4.0  # of ranking sum
+FEW, ALONE_AHEAD = 2, 1.0  # so few candidates cannot tell how far the first is ahead
 EVEN = 0.5  # fit of an answer of which nothing is known
 READ = 3  # candidates from the top whose sentences are read for the verdict
 DEPTH = 5  # candidates from the top whose evidence counts for the verdict
@@ -66,7 +67,7 @@ def grounds_of(
     cosine = np.where(unknown, PARAPHRASE * covered, np.nan_to_num(signals.cosine[first], nan=0.0))
     proof = float(evidence(cosine, covered).max())
     ranked = np.sort(total[~np.isnan(signals.coverage)])[::-1]
-    ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > 1 else MOST_AHEAD
+    ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > FEW else ALONE_AHEAD
     wanted = frozenset(asked.weights)
     missing = [asked.weights[word] for word in wanted - held(wanted, texts[0])]
     fitted = [fit(asked.answer, asked.topic, text, stem) for text in texts] if asked.answer else [EVEN]
