@@ -305,7 +305,9 @@ async def test_quotes_and_sql_in_every_text_are_text(client: Client, engine: Eng
     }
     assert {
         hit["id"]
-        for hit in (await ask(client, "search_memories", query="drop table", session_id=SQL, top_k=9))[0]["results"]
+        for hit in (await ask(client, "search_memories", query="drop table", session_id=SQL, top_k=9))[0][
+            "results"
+        ]
     } == {*(turn["id"], spoken["id"], fact["id"])}
     assert (await ask(client, "search_documents", query=SQL, doc_id=SQL))[0]["results"][0][
         "document_id"

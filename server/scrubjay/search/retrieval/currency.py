@@ -134,7 +134,7 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
 
 
 def _is_another(src: str, values: Mapping[str, float]) -> bool:
-    """Return True if a later fact is rather of another thing: "Tomasz owns billing" after "Maria owns search".
+    """Return True if a later fact is of another thing: "Tomasz owns billing" after "Maria owns search".
 
     It speaks of no change, states another matter, and has fewer of the question's words.
     """
