@@ -291,6 +291,7 @@ def topic(question: str) -> str:
     return _NEGATION.sub(" ", question if kind is None else _BY_NAME[kind].asked.sub(" ", question))
 
 
+@lru_cache(maxsize=4096)  # the same passages are among the first of many questions
 def holds(kind: AnswerKind, text: str) -> bool:
     """Return True if a text holds an answer of this kind, whatever it is about.
 

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from scrubjay.text.terms import compared_words
 
 FIRST = 10  # candidates that may be amended
 FACTS = 5  # of these, facts that any later fact near to them may amend
+FAR = 0.2  # cosine below which nothing amends anything
 NEAR = 0.35  # cosine of a fact that is looked at although the question did not bring it among the first
 # Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong
 # order costs a place; a wrong word costs trust.
@@ -65,9 +67,13 @@ class Said:
     @classmethod
     def of(cls, text: str) -> "Said":
         """Read a text."""
-        text = text[:READ]
-        weights = {stem(word): rarity(word) for word in compared_words(text)}
-        return cls(text, weights, sum(weights.values()), _CHANGE.search(text) is not None)
+        return _said(text[:READ])
+
+
+@lru_cache(maxsize=1024)  # the same records answer many questions
+def _said(text: str) -> Said:
+    weights = {stem(word): rarity(word) for word in compared_words(text)}
+    return Said(text, weights, sum(weights.values()), _CHANGE.search(text) is not None)
 
 
 def amend(
@@ -129,7 +135,8 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
             if not same or dates[newer] <= dates[older]:
                 continue
             cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
-            if (newer in chosen or cosine >= NEAR) and not _is_meant(candidates, older, newer):
+            near = cosine >= (FAR if newer in chosen else NEAR)
+            if near and not _is_meant(candidates, older, newer):
                 yield older, newer, cosine
 
 

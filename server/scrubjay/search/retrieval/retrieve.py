@@ -51,7 +51,7 @@ from scrubjay.text.terms import mentions, remove_names
 
 # A query's vector and tokens; None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
-EXAMINED = 60  # candidates that are looked at closely: late interaction, words, the kind of answer
+EXAMINED = 40  # candidates that are looked at closely: late interaction, words, the kind of answer
 _LONG = 200_000  # bytes of token codes
 
 
@@ -125,8 +125,10 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
         every = np.arange(len(candidates.ids))
         candidates = _with_words(replace(gathered, candidates=candidates), every)
     total = ranking_sum(candidates.signals, ORDER)
-    candidates = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
-    candidates = await with_amended(store, gathered, candidates)
+    current = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
+    if current is not candidates:
+        candidates, total = current, ranking_sum(current.signals, ORDER)
+    candidates = await with_amended(store, gathered, candidates, total)
     return _rank(replace(gathered, candidates=candidates))
 
 
@@ -207,9 +209,10 @@ async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
     return replace(gathered, candidates=replace(candidates, signals=replace(signals, cosine=cosine)))
 
 
-async def with_amended(store: Store, gathered: Gathered, candidates: Candidates) -> Candidates:
+async def with_amended(
+    store: Store, gathered: Gathered, candidates: Candidates, total: Floats
+) -> Candidates:
     """Move later records before those among the first that they amend."""
-    total = ranking_sum(candidates.signals, ORDER)
     ranked = order(total)
     some = [
         passage for at in compared(candidates, ranked) if (passage := candidates.passages[at]) is not None
