@@ -209,9 +209,7 @@ async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
     return replace(gathered, candidates=replace(candidates, signals=replace(signals, cosine=cosine)))
 
 
-async def with_amended(
-    store: Store, gathered: Gathered, candidates: Candidates, total: Floats
-) -> Candidates:
+async def with_amended(store: Store, gathered: Gathered, candidates: Candidates, total: Floats) -> Candidates:
     """Move later records before those among the first that they amend."""
     ranked = order(total)
     some = [
