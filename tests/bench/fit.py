@@ -472,7 +472,7 @@ def amendments(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str,
         odds = np.array([sum(amends[kind][name] * value for name, value in row.items()) for row in rows])
         right = np.array(labels)
         print(
-            f"amends, {kind}: {right.sum()} of {len(right)}; found {(odds[right] >= currency.SURE[kind]).sum()}, wrong {(odds[~right] >= currency.SURE[kind]).sum()}",
+            f"amends, {kind}: {right.sum()} of {len(right)}; found {(odds[right] >= currency.SURE).sum()}, wrong {(odds[~right] >= currency.SURE).sum()}",
             amends[kind],
         )
     return amends

@@ -229,7 +229,7 @@ def words(place: Place) -> Findings:
         yield problem("words", says, "Put it right, or delete it; the engine reads it at its next start.")
         return
     if own:
-        yield ok("words", f"{place.home.words} is read, beside the words that are shipped.")
+        yield ok("words", f"{place.home.words} is read with the shipped words.")
 
 
 def model(place: Place) -> Findings:

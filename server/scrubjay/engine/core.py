@@ -293,7 +293,7 @@ async def open_core(
 
 
 def use_words(home: Home) -> None:
-    """Use the developers' words of a home beside the shipped ones; a damaged file is left out and logged."""
+    """Use the developers' words of a home with the shipped ones; a damaged file is left out and logged."""
     try:
         IN_USE.extend(*read_own(home))
     except InputError as error:

@@ -131,7 +131,7 @@ class Hit(Result):
     # of a hit that states what a newer fact has replaced: the id of that fact, and since when it holds
     replaced_by: str | None = None
     replaced_at: datetime | None = None
-    # of a hit that a later record seems to amend, though nobody said so: that record, and when it was said
+    # of a hit that a later record seems to amend, without `updates`: that record, and when it was said
     amended_by: str | None = None
     amended_name: str | None = None  # as it is shown
     amended_at: datetime | None = None

@@ -22,7 +22,10 @@ from scrubjay.text.developer_words import IN_USE
 
 PAGE = 500  # records a commit
 WORDS = "words"  # the note that names the dictionary with which the passages were made
-_UNKNOWN, _BEGUN = "unknown", "begun with "  # stands there if it is not known, and while they are made
+_UNKNOWN, _BEGUN = (
+    "unknown",
+    "begun with ",
+)  # its values if the dictionary is unknown, and while passages are made
 Progress = Callable[[int, int, str], None]  # done, in all, and what is done: reading (records), embedding
 
 

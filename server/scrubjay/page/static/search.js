@@ -10,10 +10,10 @@ const TIMES = [["", "Any time"], ["today", "Today"], ["7 days ago", "Last 7 days
 // The parts of a ranking sum, gathered into what a person can tell apart.
 const WHY = {
   meaning: ["meaning", ["meaning"]],
-  words: ["words", ["words"]],
-  tokens: ["token by token", ["late"]],
+  words: ["words", ["words", "coverage"]],
+  tokens: ["token by token", ["late", "tokens"]],
   context: ["its session", ["neighbours", "session", "alone"]],
-  exact: ["names, dates, quotations", ["date", "speaker", "named", "quoted", "current"]],
+  exact: ["names, dates, quotations", ["date", "speaker", "named", "answer", "quoted", "current"]],
 };
 const MARKED = 8; // hits in which meaning is marked
 const PAUSE = 40; // milliseconds between two keys that are one thought

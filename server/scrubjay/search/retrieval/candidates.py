@@ -56,7 +56,7 @@ class Candidates:
     answers: Mapping[str, str]  # of the pools
     # What states a value that a newer fact has replaced: that fact's id, and since when it holds.
     replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
-    # What a later record amends, though nobody said so: that record, and when it was said; see `currency`.
+    # What a later record amends, without `updates`: that record, and when it was said; see `currency`.
     amended: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
 
     def src(self, at: int) -> Src:

@@ -27,8 +27,7 @@ FAR = 0.2  # cosine below which nothing amends anything
 NEAR = 0.35  # cosine of a fact that is looked at although the question did not bring it among the first
 # Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong
 # order costs a place; a wrong word costs trust.
-SURE = {"memory": -1.0, "turn": -1.0}
-SAME = -1.0  # the same of facts that state the same matter
+SURE = -1.0
 TOLD = {"memory": 1.5, "turn": -0.5}
 AHEAD = 0.05  # of the ranking sum: how far the later one comes before the earlier
 READ = 1_200  # characters of a record that are compared
@@ -83,12 +82,9 @@ def amend(
 
     `texts` gives what a candidate says.
     """
-    said: dict[int, Said] = {}
 
     def read(at: int) -> Said:
-        if at not in said:
-            said[at] = Said.of(texts(at))
-        return said[at]
+        return Said.of(texts(at))
 
     shift, amended = np.zeros(len(total)), dict(candidates.amended)
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
@@ -96,7 +92,7 @@ def amend(
         values = _features(candidates, total, older, newer, cosine, read)
         src = candidates.src(older)
         odds = sum(AMENDS[src][name] * value for name, value in values.items())
-        if odds < (SAME if values["matter"] else SURE[src]) or _is_another(src, values):
+        if odds < SURE or _is_another(src, values):
             continue
         ahead = max(total[older] + shift[older] + AHEAD, total[newer] + shift[newer])
         shift[newer] = ahead - total[newer]
@@ -127,7 +123,9 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
     some = [at for at in top if candidates.src(at) == "memory"][:FACTS]
     chosen = set(top)
     for older in sorted(top, key=lambda at: int(dates[at])):
-        if ids[older] not in vectors or candidates.src(older) not in SURE:  # no passage of a document amends
+        if (
+            ids[older] not in vectors or candidates.src(older) not in AMENDS
+        ):  # no passage of a document amends
             continue
         others = [*top, *(at for at in facts if at not in chosen)] if older in some else top
         for newer in others:

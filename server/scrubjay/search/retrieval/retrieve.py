@@ -120,10 +120,8 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
     if gathered.tokens is not None:
         near = np.flatnonzero(with_neighbours(first, candidates.signals.session, candidates.signals.place))
         matched = await token_matches(store, candidates, near, gathered.tokens)
-    candidates = examine(gathered, first, matched)
-    if thorough:
-        every = np.arange(len(candidates.ids))
-        candidates = _with_words(replace(gathered, candidates=candidates), every)
+    read_closely = np.arange(len(candidates.ids)) if thorough else first
+    candidates = examine(gathered, first, matched, read_closely)
     total = ranking_sum(candidates.signals, ORDER)
     current = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
     if current is not candidates:
@@ -163,8 +161,12 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     return Gathered(asked, pools, candidates, query)
 
 
-def examine(gathered: Gathered, first: Ints, matched: Floats | None) -> Candidates:
+def examine(
+    gathered: Gathered, first: Ints, matched: Floats | None, read_closely: Ints | None = None
+) -> Candidates:
     """Fill in the signals of the `first` candidates that only a close look gives.
+
+    Words are looked at in those to be `read_closely`, else in the first alone.
 
     `matched` holds how each token of the question matches these and their neighbours, shape (candidates,
     tokens); None without tokens. Passages without token codes stay unknown.
@@ -176,7 +178,8 @@ def examine(gathered: Gathered, first: Ints, matched: Floats | None) -> Candidat
         late = late_interaction(matched, first, signals.session, signals.place)
         tokens[first] = matched[first].mean(axis=1)
     signals = replace(signals, late=late, tokens=tokens)
-    return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), first)
+    some = first if read_closely is None else read_closely
+    return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), some)
 
 
 def _with_words(gathered: Gathered, some: Ints) -> Candidates:
@@ -195,12 +198,10 @@ async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
     """Fill in the cosines of records that words found and that are not among the nearest in meaning."""
     candidates, query, row_ids = gathered.candidates, gathered.query, gathered.pools.row_ids
     signals = candidates.signals
-    far = [
-        at for at in np.flatnonzero(np.isnan(signals.cosine)).tolist() if candidates.passages[at] is not None
-    ]
-    if query is None or not far:
-        return gathered
+    far = np.flatnonzero(np.isnan(signals.cosine)).tolist()
     ids = {at: passage.id for at in far if (passage := candidates.passages[at]) is not None}
+    if query is None or not ids:
+        return gathered
     vectors = await store.vectors_of({row_ids[each]: each for each in ids.values() if each in row_ids})
     cosine = signals.cosine.copy()
     for at, passage_id in ids.items():

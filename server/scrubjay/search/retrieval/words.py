@@ -49,8 +49,8 @@ def stem(word: str) -> str:
     >>> stem("preferences"), stem("prefers"), stem("deployment"), stem("deploys"), stem("releases")
     ('pref', 'pref', 'deplo', 'deplo', 'releas')
     """
-    if word in _KEPT or word.removesuffix("s") in _KEPT:
-        return "format"
+    if (single := word.removesuffix("s")) in _KEPT:
+        return single
     word = _plain(_cut(word, _INFLECTIONS))
     for _ in range(2):  # preference, prefer, pref
         word = _plain(_cut(word, _DERIVATIONS))
