@@ -4,14 +4,18 @@ client asks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 import pytest
 from asked import call
 from mcp import Client
-from said import SCOPE, document, fact, search, texts, turn
+from said import SCOPE, document, embedded, fact, search, texts, turn
 
-from scrubjay.engine.core import Core
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 
 FILLER = (
     "Why is the build slow today?",
@@ -27,6 +31,9 @@ OTHERS = (
     "Her ledger moved into another region.",
     "One nightly job hung because of a lock.",
 )
+BUILDS = [
+    f"Build {number}-{part} runs on host {number * 31 + part}." for number in range(1, 4) for part in range(4)
+]
 FULL_HASH = "3f2a9c1d0b8e4f5a6c7d3f2a9c1d0b8e4f5a6c7d"
 
 
@@ -134,9 +141,13 @@ WORDS = [  # said, then what may be asked
 
 
 @pytest.mark.long
-async def test_code_words_are_found_whole_and_in_parts_among_each_other(core: Core):
+async def test_code_words_are_found_whole_and_in_parts_among_each_other(
+    home: Home, clock: Callable[[], datetime]
+):
+    core = await open_core(home, Settings(), clock)  # with the model that the weights were fitted for
     for said in (*FILLER, *(f"Yesterday {word} came up again." for word, _ in WORDS)):
         await fact(core, said)
+    await embedded(core)
     found = {
         (word, query): texts(await search(core, query, top_k=3))
         for word, queries in WORDS
@@ -145,6 +156,7 @@ async def test_code_words_are_found_whole_and_in_parts_among_each_other(core: Co
     missed = [asked for asked, best in found.items() if f"Yesterday {asked[0]} came up again." not in best]
     assert missed == []
     second = [word for word, _ in WORDS if found[word, word][0] != f"Yesterday {word} came up again."]
+    await core.close()
     assert second == []
 
 
@@ -172,3 +184,19 @@ async def test_code_in_documents_is_found_in_parts_too(core: Core):
     await document(core, "# Retry\n\nclass HttpClient:\n    max_retries = 2\n", scope=SCOPE)
     await turn(core, "a", user="nothing of it")
     assert "HttpClient" in texts(await search(core, "http_client", search_mode="documents"))[0]
+
+
+@pytest.mark.long
+async def test_each_of_many_like_facts_is_first_for_its_own_numbers(
+    home: Home, clock: Callable[[], datetime]
+):
+    core = await open_core(home, Settings(), clock)
+    for said in BUILDS:
+        await fact(core, said)
+    await embedded(core)
+    first = {
+        said: texts(await search(core, said.removesuffix(".").replace("runs on", ""), top_k=1))
+        for said in BUILDS
+    }
+    await core.close()
+    assert first == {said: [said] for said in BUILDS}

@@ -26,11 +26,12 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import combinations
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
 from scrubjay.text.developer_words import gloss
+from scrubjay.text.terms import parts, runs
 
 WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
@@ -61,6 +63,14 @@ ALARMS = 0.3  # share of the questions that nothing answers with a similarity of
 TIGHT = 0.001  # strength of the penalty on large weights
 # Features that say nothing more once words are weighed by coverage; they rank what is not examined.
 _FIRST_ALONE = ("words", "near_words", "unfound")
+# Code words of several parts, of which a user or an assistant looks up some: at most so many a project, each said
+# by few records.
+_NAMES = re.compile(
+    r"\b(?:[A-Za-z]+(?:[_.-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|v?\d+(?:\.\d+)+|[A-Z]{1,6}-?\d{3,})\b"
+)
+_CODE = re.compile(r"\b([A-Z]{1,6})(\d{3,})\b")
+LOOKUPS, FEW = 20, 2
+LOOKUP = 0.25  # what one of them counts; 1 costs paraphrases 6 points among the first, 0 lookups 6
 _TIMED = ("time", "document")  # kinds that ranking does not decide
 
 
@@ -86,7 +96,7 @@ class Asked:
 
     @property
     def weight(self) -> float:
-        return PROJECT if self.is_project else 1.0
+        return PROJECT * (LOOKUP if self.kind == "lookup" else 1.0) if self.is_project else 1.0
 
 
 async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
@@ -102,6 +112,8 @@ async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
                 stale = {ids[key] for key in question.stale}
                 kind, source = question.kind, project.name
                 found.append(await _ask(core, question.ask, source, kind, project.now, right, stale))
+            for text, holders in lookups(project, ids):
+                found.append(await _ask(core, text, project.name, "lookup", project.now, holders, set()))
     every = conversations(data) if data else []
     for number, haystack in enumerate(every):
         if haystack.questions[0].half != half:
@@ -118,6 +130,23 @@ async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
                     found.append(await _ask(core, text, "LoCoMo", "foreign", now, set(), set()))
         print(haystack.name, file=sys.stderr, flush=True)
     return found
+
+
+def lookups(project: projects.Project, ids: Mapping[str, str]) -> Iterator[tuple[str, set[Any]]]:
+    """Yield parts of code words, in another spelling, with the few records that say the word."""
+    holders: dict[str, set[Any]] = {}
+    for record in project.records:
+        if record.kind != "document":
+            said = record.arguments
+            place = (said["session_id"], said["turn"]) if record.kind == "turn" else ids[record.key or ""]
+            for name in _NAMES.findall(record.text):
+                holders.setdefault(name, set()).add(place)
+    few = [name for name, places in sorted(holders.items()) if len(places) <= FEW]
+    chosen = Random(project.name)
+    for name in chosen.sample(few, min(LOOKUPS, len(few))):
+        pieces = [part for run in runs(name) for part in _CODE.sub(r"\1 \2", " ".join(parts(run))).split()]
+        start = chosen.randrange(max(1, len(pieces) - 2))
+        yield chosen.choice((" ", "_", "-")).join(pieces[start : start + 3]).lower(), holders[name]
 
 
 async def _ask(
@@ -330,7 +359,10 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
     """Rank with what amends what."""
     assert each.examined is not None
     total = weighed(each, values)
-    candidates = currency.amend(each.examined, total, order(total), each.vectors, lambda at: each.texts[at])
+    numbers = each.gathered.asked.numbers
+    candidates = currency.amend(
+        each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers
+    )
     return candidates, total + candidates.signals.current
 
 

@@ -46,6 +46,11 @@ class Asked:
         return f"{rest or self.text} ({', '.join(kinds)})" if kinds else rest or self.text
 
     @property
+    def numbers(self) -> frozenset[str]:
+        """Its words with a digit: builds, ports, versions."""
+        return frozenset(word for word in self.weights if any(map(str.isdigit, word)))
+
+    @property
     def terms(self) -> str:
         """The words to ask the index for, each once."""
         plain = query_terms(_content(self.text, self.language))

@@ -33,6 +33,7 @@ PARTS: Mapping[str, str] = {
     "unfound": "meaning",
     "words": "words",
     "coverage": "coverage",
+    "complete": "coverage",
     "words_coverage": "coverage",
     "near_meaning": "neighbours",
     "near_words": "neighbours",
@@ -53,7 +54,17 @@ PARTS: Mapping[str, str] = {
     "examined": "examined",
 }
 # Features of which only the examined candidates have a value; the others are ranked without them.
-EXAMINED = ("late", "tokens", "coverage", "words_coverage", "near_coverage", "answer", "length", "examined")
+EXAMINED = (
+    "late",
+    "tokens",
+    "coverage",
+    "complete",
+    "words_coverage",
+    "near_coverage",
+    "answer",
+    "length",
+    "examined",
+)
 
 
 @dataclass(frozen=True)
@@ -142,6 +153,8 @@ def features(signals: Signals) -> dict[str, Floats]:
         "late": signals.late,
         "tokens": examined * np.where(known, np.nan_to_num(signals.tokens, nan=0.0), usual),
         "coverage": covered,
+        # Who looks up a name holds all of its words; a question in other words than the answer is not hurt.
+        "complete": covered**3,
         "words_coverage": wording * covered,
         "near_coverage": near(covered),
         "answer": signals.answer,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.asked import Asked
-from scrubjay.search.retrieval.ranking import QUOTED, Floats, Ints, Signals
+from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals
 from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import held, stem
 from scrubjay.text.answer_kinds import fit
@@ -112,7 +112,8 @@ def own_evidence(signals: Signals) -> dict[str, Floats]:
     """Say what speaks for each record by itself, whatever else is stored."""
     covered = np.nan_to_num(signals.coverage, nan=0.0)
     known = np.nan_to_num(signals.cosine, nan=0.0)
-    cosine = np.clip(np.where(signals.unembedded, PARAPHRASE * covered, known), 0.0, 1.0)
+    # Records with all words of a question have cosines of 0.3 to 0.55 on the dev projects.
+    cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known), 0.0, 1.0)
     return {
         "offset": np.ones(len(signals)),
         "cosine": cosine,

@@ -229,7 +229,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         passage = candidates.passages[at]
         return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
-    return amend(candidates, total, ranked, by_record, text)
+    return amend(candidates, total, ranked, by_record, text, gathered.asked.numbers)
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:

@@ -22,6 +22,7 @@ _FIRST_WORD = (
 _LAST_WORD = 28_526  # its last rank
 _STEEP = 2.0  # of the rarity over the logarithm of the rank: "use" .28, "port" .5, "retention" .92, "pnpm" 1
 _LEAST = 0.05
+_DIGIT = 0.5
 
 
 @lru_cache(maxsize=1)
@@ -35,8 +36,11 @@ def _ranks() -> Mapping[str, int]:
 def rarity(word: str) -> float:
     """Return how rare a word in lower case is, in (0, 1]: 1 for a word that the vocabulary does not have.
 
-    It depends on the word alone, so that what else is stored moves no score.
+    It depends on the word alone, so that what else is stored moves no score. Numbers are frequent in English,
+    yet one that a question names tells the record: 1, a single digit .5.
     """
+    if word.isdigit():
+        return 1.0 if len(word) > 1 else _DIGIT
     ranks = _ranks()
     rank = ranks.get(word) or ranks.get(word.removesuffix("s"))
     return 1.0 if rank is None else max(_LEAST, (math.log(rank) / math.log(_LAST_WORD)) ** _STEEP)
