@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from hashing_encoder import HashingEncoder
+from mcp.types import INVALID_PARAMS
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from offering import engine_answers, envelope, hello, request
 from said import SCOPE
@@ -81,15 +82,15 @@ CALLS = [
     {"name": "search_memories", "arguments": {"query": "zebra"}},
     {"name": "search_documents", "arguments": {"query": "zebra"}, "_meta": {"progressToken": "a"}},
     {"name": "add_memory", "arguments": {"content": ""}},
-    {"name": "recall"},
     {"name": "forget", "arguments": None},
 ]
 UNUSUAL = [
+    ("tools/call", {"name": "recall"}),
     ("tools/call", {"name": 5}),
     ("tools/call", {"arguments": {}}),
     ("tools/call", {"name": "forget", "arguments": []}),
     ("resources/read", {"uri": "scrubjay://turn/none"}),
-    ("tools/list", {"cursor": "x"}),
+    *((method, {"cursor": "x"}) for method in ("tools/list", "resources/list", "resources/templates/list")),
     ("prompts/get", {"name": "x"}),
     ("logging/setLevel", {"level": "info"}),
     ("nonsense", {}),
@@ -177,10 +178,12 @@ async def test_unusual_requests_are_answered_by_the_sdk(engine: Engine, project:
         client.say(OPEN)
         assert (await client.hear())["id"] == 0
         client.say(request("tools/call", {"name": "recall"}, 99))
-        assert "There is no tool 'recall'" in (await client.hear())["result"]["content"][0]["text"]
+        assert (await client.hear())["error"]["code"] == INVALID_PARAMS
         client.say(request("nonsense", {}, 100))
         assert (await client.hear())["id"] == 100
     assert heard == await engine_answers(asked, build_server(engine))
+    bogus_cursors = [heard[number] for number, (_, params) in enumerate(UNUSUAL, 1) if "cursor" in params]
+    assert [each["error"]["code"] for each in bogus_cursors] == [INVALID_PARAMS] * 3
 
 
 HALF = "half \ud83d a zebra"
@@ -264,7 +267,7 @@ async def test_a_handshake_of_an_unusual_form_is_the_sdks(engine: Engine, projec
     odd = hello("2025-11-25", capabilities={"experimental": None})
     async with talk(engine, project) as client:
         heard = await client.answers([odd, request("tools/call", {"name": "recall"})])
-    assert "There is no tool 'recall'" in heard[1]["result"]["content"][0]["text"]
+    assert "There is no tool 'recall'" in heard[1]["error"]["message"]
     assert heard[0]["result"]["serverInfo"]["name"] == "scrubjay"
 
 
@@ -289,7 +292,7 @@ async def test_a_cancelled_call_is_never_answered_and_the_next_one_is(
             await asyncio.wait_for(begun.wait(), PATIENCE)
         client.say({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
         await asyncio.wait_for(over.wait(), PATIENCE)
-        client.say(request("tools/call", CALLS[3], 2))
+        client.say(request("tools/call", CALLS[-1], 2))
         assert (await client.hear())["id"] == 2
 
 

@@ -38,6 +38,11 @@ async def test_the_answers_after_a_handshake_are_the_engines_at_every_version(ve
     assert offered(*asked) == [{**answers[each["id"]], "id": each["id"]} for each in asked]
 
 
+def test_the_version_that_demands_batches_is_not_agreed_to():
+    (answer,) = offered(hello("2025-03-26"))
+    assert answer["result"]["protocolVersion"] == "2024-11-05"
+
+
 @pytest.mark.parametrize("version", MODERN_PROTOCOL_VERSIONS)
 async def test_the_answers_without_a_handshake_are_the_engines_at_every_version(version):
     asked = [request(method, envelope(version), method) for method in ("server/discover", *LISTS)]

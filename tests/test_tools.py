@@ -14,7 +14,8 @@ import jsonschema
 import pytest
 from asked import call, refusal, shown, strays
 from mcp import Client
-from mcp.types import Tool
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS, Tool
 from said import SCOPE
 
 from scrubjay.engine.engine import Engine
@@ -84,7 +85,10 @@ async def test_descriptions_and_instructions_fit_where_clients_cut_them(client: 
 
 
 async def test_an_unknown_tool_is_answered_with_the_names_of_those_there_are(client: Client):
-    assert await refusal(client, "recall") == f"There is no tool 'recall'. The tools are: {', '.join(TOOLS)}."
+    with pytest.raises(MCPError) as refused:
+        await client.call_tool("recall", {})
+    assert refused.value.message == f"There is no tool 'recall'. The tools are: {', '.join(TOOLS)}."
+    assert refused.value.code == INVALID_PARAMS
 
 
 # Each tool.

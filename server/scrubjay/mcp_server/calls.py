@@ -43,7 +43,7 @@ REPORT_SECONDS = 0.25  # between two progress notifications
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
-_BY_NAME = {offer.name: offer for offer in OFFERS}
+BY_NAME = {offer.name: offer for offer in OFFERS}
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Answer:
 async def call(
     engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None
 ) -> dict[str, Any]:
-    """Call a tool and return MCP's `CallToolResult`.
+    """Call a tool of those in BY_NAME and return MCP's `CallToolResult`.
 
     A caller's mistake comes back as a sentence with `isError`, never as a protocol error.
     """
@@ -68,9 +68,7 @@ async def call(
 async def _called(
     engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None
 ) -> dict[str, Any]:
-    offer = _BY_NAME.get(name)
-    if offer is None:
-        return failure(f"There is no tool {name[:80]!r}. The tools are: {', '.join(_BY_NAME)}.")
+    offer = BY_NAME[name]
     try:
         flat, form = _form(offer.request, _flat(arguments or {}))
         request = parse(offer.request, flat)

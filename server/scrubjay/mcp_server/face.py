@@ -15,7 +15,7 @@ from scrubjay import VERSION
 from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
-from scrubjay.mcp_server.calls import call, seldom
+from scrubjay.mcp_server.calls import BY_NAME, call, seldom
 from scrubjay.pipe.offer import Offer, Usual, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
@@ -99,12 +99,12 @@ def _refused(number: object, why: str) -> bytes:
 
 
 def _tool_call(message: Message, offer: Offer) -> Usual | None:
-    """Read a request that calls a tool; None if it is another, or one of an unusual form."""
+    """Read a request that calls one of our tools; None if it is another, or one of an unusual form."""
     usual = offer.usual(message) if message.is_call else None
     if usual is None or not usual.params.keys() <= {"name", "arguments"}:
         return None
     name, arguments = usual.params.get("name"), usual.params.get("arguments")
-    return usual if isinstance(name, str) and isinstance(arguments, dict | None) else None
+    return usual if isinstance(name, str) and name in BY_NAME and isinstance(arguments, dict | None) else None
 
 
 async def _answer(engine: Engine, connection: Connection, number: object, asked: Usual) -> None:

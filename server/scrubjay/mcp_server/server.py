@@ -5,10 +5,12 @@ ours.
 """
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 from mcp.server import Server, ServerRequestContext
 from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INTERNAL_ERROR,
@@ -29,8 +31,9 @@ from scrubjay.engine.caller import caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import resources
-from scrubjay.mcp_server.calls import call, failure, seldom
+from scrubjay.mcp_server.calls import BY_NAME, call, failure, seldom
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
+from scrubjay.pipe.offer import INSTEAD
 from scrubjay.pipe.session import CALL_SECONDS, LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
 
 
@@ -41,10 +44,15 @@ def build_server(engine: Engine) -> Server[Any]:
     async def list_tools(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListToolsResult:
+        _only_page(params)
         return ListToolsResult(tools=offered)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
         report, name = seldom(ctx.session.report_progress), params.name
+        if name not in BY_NAME:
+            raise MCPError(
+                INVALID_PARAMS, f"There is no tool {name[:80]!r}. The tools are: {', '.join(BY_NAME)}."
+            )
         try:
             async with asyncio.timeout(None if name in LONG_TOOLS else CALL_SECONDS):
                 result = await call(engine, name, params.arguments, report)
@@ -55,11 +63,13 @@ def build_server(engine: Engine) -> Server[Any]:
     async def list_resources(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
+        _only_page(params)
         return ListResourcesResult(resources=resources.resources())
 
     async def list_templates(
         ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
+        _only_page(params)
         return ListResourceTemplatesResult(resource_templates=resources.templates())
 
     async def read_resource(
@@ -74,7 +84,7 @@ def build_server(engine: Engine) -> Server[Any]:
         except Exception as error:  # the outermost edge
             raise MCPError(INTERNAL_ERROR, engine.unforeseen("resources/read", error)) from error
 
-    return Server(
+    server = Server[Any](
         "scrubjay",
         version=VERSION,
         title="Scrubjay",
@@ -86,3 +96,19 @@ def build_server(engine: Engine) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
+    server.middleware.append(_without_batches)
+    return server
+
+
+def _only_page(params: PaginatedRequestParams | None) -> None:
+    if params is not None and params.cursor is not None:
+        raise MCPError(INVALID_PARAMS, "This list has one page, so it knows no cursor. Leave cursor out.")
+
+
+async def _without_batches(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    """Answer a handshake as the pipe does."""
+    params = ctx.params or {}
+    asked = params.get("protocolVersion") if ctx.method == "initialize" else None
+    if isinstance(asked, str) and asked in INSTEAD:
+        ctx = replace(ctx, params={**params, "protocolVersion": INSTEAD[asked]})
+    return await call_next(ctx)

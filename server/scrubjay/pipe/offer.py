@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 OFFER_FILE = os.path.join(os.path.dirname(__file__), "offer.json")
 
+# Answered to a client that asks for the one version that demands batches of JSON-RPC; see DECISIONS.
+INSTEAD = {"2025-03-26": "2024-11-05"}
+
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _VERSION_KEY = _VERSION.encode()
 _CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
@@ -51,7 +54,7 @@ class Offer:
         if method == "initialize":
             self._way, self._initialized = way, True
             versions = self._offered[way]["versions"]
-            asked = usual.params["protocolVersion"]
+            asked = INSTEAD.get(usual.params["protocolVersion"], usual.params["protocolVersion"])
             agreed = asked if asked in versions else versions[-1]
             answer = {"result": {**answer["result"], "protocolVersion": agreed}}
         return line_of({"jsonrpc": "2.0", "id": message.seen.id, **answer})

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import STALL_SECONDS
 from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, UNWRITTEN, Message, Session
-from scrubjay.wire.lines import CALL_LIMIT, LineCutter, TooLong, glance
+from scrubjay.wire.lines import CALL_LIMIT, LineCutter, TooLong, glance, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,6 +44,7 @@ STALLED_WRITE = (
     "The engine (pid {pid}) gives no sign of life, so this call was given up, and what it was to write may "
     "or may not have been kept. Repeating the call is safe: the same content is stored once."
 )
+NO_JSON = "This line is no JSON. Send one JSON object a line, in UTF-8."
 
 _SILENCE_SECONDS = 2.0  # after which an engine that has a request is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
@@ -54,6 +55,7 @@ _LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines and bytes of one that are 
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
 _INVALID_REQUEST = -32600
+_PARSE_ERROR = -32700
 
 
 class Relay:
@@ -112,13 +114,19 @@ class Relay:
                 self._changed.wait(min(left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
-        """Take one line of the client, and answer it or put it into the outbox; wait if that is full."""
+        """Take one line of the client: a message, as a rule."""
         if isinstance(line, TooLong):
             sentence = f"A line may have {CALL_LIMIT} bytes, and this one has more. Send it in parts."
             self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
             return
-        if line.isspace():
-            return
+        for each in messages(line):
+            if each is None:
+                self._terminal.write(_error(None, _PARSE_ERROR, NO_JSON))
+            else:
+                self._forward_message(each)
+
+    def _forward_message(self, line: bytes) -> None:
+        """Answer one message of the client or put it into the outbox; wait if that is full."""
         message = Message(line)
         if (problem := message.problem) is not None:
             self._terminal.write(_error(message.seen.id, _INVALID_REQUEST, problem))

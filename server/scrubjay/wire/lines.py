@@ -1,12 +1,14 @@
 """Bytes cut into lines with an upper limit, and the few parts of a line's JSON that decide where it goes.
 
-Standard library only. A line is never parsed whole: it may have 32 MiB, and a pipe must not hold it twice.
+Standard library only. A long line is never parsed whole: it may have 32 MiB, and a pipe must not hold it
+twice.
 """
 
 import itertools
 import json
 import math
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 RequestId = str | int | float
@@ -36,6 +38,9 @@ _LAST_ID = re.compile(
     rb"[,{]\s*" + _ID + rb'(?:,\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*)*\}\s*\Z", re.DOTALL
 )
 _LONGEST_KEY = len(b'"requestId"')
+
+_SPACE = re.compile(r"\s*")
+_JSON = json.JSONDecoder(parse_int=float)  # digits without end cost a square as an int
 
 _ANSWER = {b'"result"', b'"error"'}
 _TOP = {b'"id"', b'"method"', b'"params"'} | _ANSWER
@@ -169,6 +174,32 @@ def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
         has_bad_id=request_id is None and b'"id"' in parts,
         problem=problem,
     )
+
+
+def messages(line: bytes) -> Iterator[bytes | None]:
+    """Yield each JSON value of a line as a line of its own, and None for a rest that is no JSON.
+
+    A line that is long, or that an engine has to judge, stays whole.
+
+    >>> list(messages(b'{"id":1} {"id":2}{'))
+    [b'{"id":1}\\n', b'{"id":2}\\n', None]
+    """
+    if len(line) > LARGE or b"\x00" in line:
+        yield line
+        return
+    text = line.decode("utf-8", "surrogateescape").removeprefix("\ufeff").rstrip()
+    start = 0
+    while start < len(text):
+        try:
+            start = _SPACE.match(text, start).end()  # type: ignore[union-attr]  # it matches anything
+            _, end = _JSON.raw_decode(text, start)
+        except RecursionError:
+            end = len(text)
+        except ValueError:
+            yield None
+            return
+        yield text[start:end].encode("utf-8", "surrogateescape") + b"\n"
+        start = end
 
 
 def is_crowded(data: bytes | bytearray, most: int) -> bool:
