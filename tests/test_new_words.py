@@ -269,6 +269,7 @@ async def test_an_older_dictionary_is_noticed_by_its_name(home: Home, clock: Clo
     await core.close()
 
 
+@pytest.mark.long
 async def test_a_long_index_is_built_again_page_by_page(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch, more=700)
     encoder = Gated()
