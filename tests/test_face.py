@@ -296,23 +296,40 @@ async def test_a_cancelled_call_is_never_answered_and_the_next_one_is(
         assert (await client.hear())["id"] == 2
 
 
-async def test_reports_of_progress_come_before_the_answer_to_who_asked_for_them(
-    engine: Engine, project: Path
+async def test_who_asks_for_progress_hears_that_a_long_call_lives_and_how_far_it_is(
+    home: Home, clock: Callable[[], datetime], project: Path
 ):
+    go = threading.Event()
+
+    def open_model(*_: object, **__: object) -> HashingEncoder:
+        assert go.wait(PATIENCE)
+        return HashingEncoder()
+
     (project / "docs").mkdir()
-    (project / "docs" / "a.md").write_text("# Zebras\n\nA zebra eats grass.\n")
-    arguments = {"name": "add_document", "arguments": {"path": "docs"}}
+    for number in range(3):
+        (project / "docs" / f"{number}.md").write_text(f"# Zebras\n\nZebra {number} eats grass.\n")
+    arguments = {"name": "add_document", "arguments": {"path": "docs"}, "_meta": {"progressToken": "t"}}
+    engine = Engine(home, clock=clock, open_model=open_model)
+    loading = asyncio.create_task(engine.load())
+    heard: list[dict[str, Any]] = []
     async with talk(engine, project, never) as client:
         client.say(OPEN)
         await client.hear()
-        client.say(request("tools/call", arguments | {"_meta": {"progressToken": "t"}}))
-        report = await client.hear()
-        assert (report["method"], report["params"]["progressToken"]) == ("notifications/progress", "t")
-        while "id" not in (answer := await client.hear()):
-            pass
-        assert answer["result"]["structuredContent"]["ingested"]["added"] == 1
-        client.say(request("tools/call", arguments, 2))
-        assert (await client.hear())["id"] == 2
+        client.say(request("tools/call", arguments))
+        while "id" not in (said := await client.hear()):
+            heard.append(said["params"])
+            go.set()
+        assert said["result"]["structuredContent"]["ingested"]["added"] == 3
+    await loading
+    await engine.close()
+    steps = [each["progress"] for each in heard]
+    assert steps[0] == 0.5 and steps[-1] == heard[-1]["total"] == 3 and steps == sorted(set(steps))
+    assert {each["progressToken"] for each in heard} == {"t"}
+
+
+async def test_a_quick_call_reports_no_progress(engine: Engine, project: Path):
+    async with talk(engine, project, never) as client:
+        assert await client.answers([OPEN, request("tools/call", CALLS[1])])
 
 
 def test_an_engine_serves_its_pipes_without_the_sdk():

@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp_calls import TOOLS, connected, kept, refused, said, served, warm
 from node import CALL_SECONDS
+from offering import hello, request
 from user import User, make_user
 
 __all__ = ["served"]  # a fixture
@@ -74,25 +75,41 @@ async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[
 
 
 @ERAS
-async def test_a_folder_that_the_user_allowed_is_read_and_reports_how_far_it_is(
-    served: tuple[User, str], mode: str
-):
+async def test_a_folder_that_the_user_allowed_is_read(served: tuple[User, str], mode: str):
     user, url = served
     folder = user.folder / f"notes-{mode}"
     folder.mkdir()
     for number in range(3):
         (folder / f"{number}.md").write_text(f"# Note {number}\n\nThe {mode} dipper dives {number} times.\n")
-    steps: list[float] = []
-
-    async def report(done: float, total: float | None, message: str | None) -> None:
-        steps.append(done)
-
     async with connected(url, mode) as client:
         assert "outside the project" in await refused(client, "add_document", path=str(folder))
         user.gets("config", "roots", str(folder))
-        result = await client.call_tool("add_document", {"path": str(folder)}, progress_callback=report)
+        result = await client.call_tool("add_document", {"path": str(folder)})
     assert not result.is_error and result.structured_content["ingested"]["added"] == 3
-    assert steps and steps == sorted(steps)
+
+
+async def test_a_client_of_a_session_cancels_its_call(served: tuple[User, str]):
+    user, url = served
+    folder = user.folder / "many"
+    folder.mkdir()
+    for number in range(600):
+        (folder / f"{number}.md").write_text(
+            "\n\n".join(f"Dipper {number} dives {n} times." for n in range(100))
+        )
+    user.gets("config", "roots", str(folder))
+    add = {"name": "add_document", "arguments": {"path": str(folder)}, "_meta": {"progressToken": 1}}
+    headers = {"Accept": "application/json, text/event-stream", "Authorization": "Bearer key"}
+    async with httpx2.AsyncClient(headers=headers, base_url=url, timeout=CALL_SECONDS) as client:
+        opened = await client.post("/mcp", json=hello("2025-11-25"))
+        client.headers |= {"Mcp-Session-Id": opened.headers["Mcp-Session-Id"]}
+        async with client.stream("POST", "/mcp", json=request("tools/call", add, 7)) as answer:
+            lines = answer.aiter_lines()
+            while "notifications/progress" not in await anext(lines):
+                pass
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+            assert (await client.post("/mcp", json=cancel)).status_code == 202
+            rest = [line async for line in lines]
+        assert '"id":7,"error":{"code":-32800' in "".join(rest)
 
 
 async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemorys_tools(

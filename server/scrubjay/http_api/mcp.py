@@ -1,17 +1,22 @@
 """MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route.
 
 Every request stands by itself, in both eras of the protocol: the tools ask clients nothing, so a session
-would hold nothing, and any of several engines can answer the next request.
+would hold nothing, and any of several engines can answer the next request. A client of the older era gets the
+name of a session all the same, by which it can cancel a call.
 """
 
 import contextlib
+import secrets
 from collections.abc import AsyncIterator
+from http import HTTPStatus
 from typing import Any
 
 from mcp.server import Server
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.errors import InputError
@@ -19,6 +24,7 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.http_api.door import LONGEST_BODY
 from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.refusals import refusal, status_of
+from scrubjay.wire.lines import glance
 
 PATH = "/mcp"
 SCOPE_HEADER = "X-Scrubjay-Scope"
@@ -52,7 +58,20 @@ class McpOverHttp:
         except InputError as error:
             await refusal(request, status_of(error), str(error))(scope, receive, send)
             return
-        await self._sessions.handle_request(scope, receive, send)
+        first: Message | None = await receive()
+        opens = first is not None and glance(first.get("body", b"")).method == "initialize"
+
+        async def all_of_it() -> Message:
+            nonlocal first
+            message, first = first, None
+            return message or await receive()
+
+        async def named(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == HTTPStatus.OK:
+                MutableHeaders(scope=message)[MCP_SESSION_ID_HEADER] = secrets.token_hex(16)
+            await send(message)
+
+        await self._sessions.handle_request(scope, all_of_it, named if opens else send)
 
 
 def _caller(request: Request) -> Caller:

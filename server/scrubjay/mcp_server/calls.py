@@ -6,10 +6,12 @@ send both, each of one line; what they quote is fenced in both.
 """
 
 import asyncio
+import itertools
 import json
 import math
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, TypeVar
@@ -38,6 +40,7 @@ from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hi
 from scrubjay.reading import read_file
 from scrubjay.text.foreign import defused, one_line
 
+QUIET_SECONDS = 1.0  # of a call, in which nothing is reported, and between two signs of life
 REPORT_SECONDS = 0.25  # between two progress notifications
 
 Report = Callable[[int, int, str], Awaitable[None]]
@@ -132,17 +135,37 @@ class _FormOnly(Request):
     include: Form = Form()
 
 
-def seldom(send: Callable[[float, float, str | None], Awaitable[None]]) -> Report:
-    """Make the progress reports of one call out of `send`, a few a second."""
-    loop, last = asyncio.get_running_loop(), float("-inf")
+@asynccontextmanager
+async def reporting(
+    send: Callable[[float, float | None, str | None], Awaitable[None]],
+) -> AsyncIterator[Report]:
+    """Give what reports the progress of one call by `send`: nothing in its first second, then a few a second.
+
+    A call that can tell nothing, because it waits or has one thing to do, gives a sign of life each second.
+    """
+    loop = asyncio.get_running_loop()
+    said, again = 0.0, loop.time() + QUIET_SECONDS
+
+    async def say(done: float, total: float | None, what: str | None) -> None:
+        nonlocal said, again
+        said, again = done, loop.time() + REPORT_SECONDS
+        await send(done, total, what)
 
     async def report(done: int, total: int, what: str) -> None:
-        nonlocal last
-        if loop.time() - last >= REPORT_SECONDS or done == total:
-            last = loop.time()
-            await send(done, total, one_line(os.path.basename(what)) or None)
+        if done > said and (loop.time() >= again or (said and done == total)):
+            await say(done, total, one_line(os.path.basename(what)) or None)
 
-    return report
+    async def live() -> None:
+        for number in itertools.count(2):
+            await asyncio.sleep(QUIET_SECONDS)
+            if said < 1:  # parts of a first step, because progress must grow
+                await say(1 - 1 / number, None, None)
+
+    living = asyncio.create_task(live())
+    try:
+        yield report
+    finally:
+        living.cancel()
 
 
 def failure(sentence: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from scrubjay import VERSION
 from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
-from scrubjay.mcp_server.calls import BY_NAME, call, seldom
+from scrubjay.mcp_server.calls import BY_NAME, call, reporting
 from scrubjay.pipe.offer import Offer, Usual, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
@@ -111,14 +111,14 @@ async def _answer(engine: Engine, connection: Connection, number: object, asked:
     async def say(fields: dict[str, Any]) -> None:
         await connection.write_line(line_of({"jsonrpc": "2.0", **fields}))
 
-    async def progress(done: float, total: float, what: str | None) -> None:
-        if asked.token is not None:
-            report = {"progressToken": asked.token, "progress": done, "total": total}
-            named = {} if what is None else {"message": what}
-            await say({"method": "notifications/progress", "params": report | named})
+    async def progress(done: float, total: float | None, what: str | None) -> None:
+        given = {"progressToken": asked.token, "progress": done, "total": total, "message": what}
+        params = {name: value for name, value in given.items() if value is not None}
+        await say({"method": "notifications/progress", "params": params})
 
-    params = asked.params
-    result = await call(engine, params["name"], params.get("arguments"), seldom(progress))
+    name, arguments = asked.params["name"], asked.params.get("arguments")
+    async with contextlib.nullcontext() if asked.token is None else reporting(progress) as report:
+        result = await call(engine, name, arguments, report)
     await say({"id": number, "result": {**result, **_COMPLETE} if asked.modern else result})
 
 

@@ -8,9 +8,12 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import anyio
 from mcp.server import Server, ServerRequestContext
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult
+from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER as SESSION_HEADER
+from mcp.server.streamable_http import REQUEST_CANCELLED
 from mcp.shared.exceptions import MCPError
 from mcp.types import (
     INTERNAL_ERROR,
@@ -31,10 +34,11 @@ from scrubjay.engine.caller import caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import resources
-from scrubjay.mcp_server.calls import BY_NAME, call, failure, seldom
+from scrubjay.mcp_server.calls import BY_NAME, call, failure, reporting
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
 from scrubjay.pipe.offer import INSTEAD
 from scrubjay.pipe.session import CALL_SECONDS, LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
+from scrubjay.wire.lines import key_of
 
 
 def build_server(engine: Engine) -> Server[Any]:
@@ -48,13 +52,16 @@ def build_server(engine: Engine) -> Server[Any]:
         return ListToolsResult(tools=offered)
 
     async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        report, name = seldom(ctx.session.report_progress), params.name
+        name = params.name
         if name not in BY_NAME:
             raise MCPError(
                 INVALID_PARAMS, f"There is no tool {name[:80]!r}. The tools are: {', '.join(BY_NAME)}."
             )
         try:
-            async with asyncio.timeout(None if name in LONG_TOOLS else CALL_SECONDS):
+            async with (
+                asyncio.timeout(None if name in LONG_TOOLS else CALL_SECONDS),
+                reporting(ctx.session.report_progress) as report,
+            ):
                 result = await call(engine, name, params.arguments, report)
         except TimeoutError:
             result = failure(UNCONFIRMED if name in WRITING_TOOLS else LATE)
@@ -96,7 +103,7 @@ def build_server(engine: Engine) -> Server[Any]:
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
     )
-    server.middleware.append(_without_batches)
+    server.middleware += [_without_batches, _cancellable()]
     return server
 
 
@@ -112,3 +119,28 @@ async def _without_batches(ctx: ServerRequestContext[Any, Any], call_next: CallN
     if isinstance(asked, str) and asked in INSTEAD:
         ctx = replace(ctx, params={**params, "protocolVersion": INSTEAD[asked]})
     return await call_next(ctx)
+
+
+def _cancellable() -> ServerMiddleware[Any]:
+    """Let a session over HTTP, where each message is a request of its own, cancel its calls."""
+    working: dict[tuple[str, object], anyio.CancelScope] = {}
+
+    async def cancellable(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        session = ctx.request.headers.get(SESSION_HEADER) if ctx.request else None
+        if session is None:
+            return await call_next(ctx)
+        if ctx.method == "notifications/cancelled":
+            cancelled = (ctx.params or {}).get("requestId")
+            if isinstance(cancelled, str | int) and (scope := working.get((session, key_of(cancelled)))):
+                scope.cancel()
+        if ctx.request_id is None:
+            return await call_next(ctx)
+        key = session, key_of(ctx.request_id)
+        with anyio.CancelScope() as working[key]:
+            try:
+                return await call_next(ctx)
+            finally:
+                working.pop(key, None)
+        raise MCPError(REQUEST_CANCELLED, "The client cancelled this request.")
+
+    return cancellable
