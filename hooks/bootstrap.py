@@ -19,6 +19,7 @@ LATE_S = 60  # for what goes on behind the host's back, on a disk that is slow
 ALONE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
 
 _ENDS, _OTHER = b"e", b"."  # the first byte of an answer to the host's process: is it the end of a session
+_COMPLAINT = "\0"  # between an answer, which is JSON or plain text, and what goes to standard error
 _answering = (
     _thread.allocate_lock()
 )  # held from the answer to the end: whoever comes second waits for the exit
@@ -61,11 +62,15 @@ class _Patience:
         finally:
             self.answer(self.nothing)
 
-    def answer(self, text):
-        """Give the answer and end the process."""
+    def answer(self, text, complaint=None):
+        """Give the answer, and on standard error a sentence for people; end the process."""
+        if complaint and self.out != 1:
+            text += _COMPLAINT + complaint
         with _answering:
             try:
                 os.write(self.out, self.mark + text.encode("utf-8"))
+                if complaint and self.out == 1:
+                    os.write(2, f"scrubjay: {complaint}\n".encode("utf-8", "replace"))
             finally:
                 os._exit(0)  # also saves the 3 ms of tearing the interpreter down
 
@@ -91,19 +96,19 @@ def start(host, event):
         _work_apart(patience)
     # a thread, because a signal does not exist everywhere
     _thread.start_new_thread(patience.give_up, ())
-    output = io.StringIO()
+    output, complaint = io.StringIO(), None
     try:
         _find_package()
         os.umask(0o077)
         from scrubjay.hooks import entry
 
-        entry.run(host, event, sys.stdin.buffer, output, os.environ, patience.at)
+        complaint = entry.run(host, event, sys.stdin.buffer, output, os.environ, patience.at)
     except (
         BaseException
     ) as error:  # the outermost edge: a host must never see a traceback, not even of a broken installation
         output = io.StringIO()
         _note_failure(error)
-    patience.answer(output.getvalue() or patience.nothing)
+    patience.answer(output.getvalue() or patience.nothing, complaint)
 
 
 def _work_apart(patience):
@@ -140,7 +145,8 @@ def _pass_on(patience, worker, hears):
             break
         if not (piece := os.read(hears, 65536)):
             os.waitpid(worker, 0)
-            patience.answer(said[1:].decode("utf-8") or patience.nothing)
+            text, _, complaint = said[1:].decode("utf-8").partition(_COMPLAINT)
+            patience.answer(text or patience.nothing, complaint)
         said += piece
         if said[:1] == _ENDS:
             seconds = DEADLINE_S["end"]

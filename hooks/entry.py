@@ -31,7 +31,7 @@ def run(registered, event_name, stdin, stdout, env, read):
     """Answer the event on `stdin` (bytes): write what its host is to show to `stdout` (text), or nothing.
 
     `registered` and `event_name` are what the registration names, or None; `read(kind)` is called once the
-    event is known.
+    event is known. Return why there is no journal to write a failure into; None where there is one.
     """
     home, session_id, name, answer = None, None, "event", ""
     try:
@@ -50,10 +50,13 @@ def run(registered, event_name, stdin, stdout, env, read):
             if patterns.count() > known:
                 _keep_patterns(home)
     except ScrubjayError as error:
+        if home is None:
+            return str(error)
         journal.note(home, name, session_id, str(error))
     except Exception as error:  # the outermost edge: an assistant must not suffer from our mistakes
         journal.note(home, name, session_id, journal.place_of(error))
     stdout.write(answer)
+    return None
 
 
 def _call(home, event, env):

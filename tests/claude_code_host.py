@@ -67,6 +67,13 @@ class Host:
         assert (process.returncode, err) == (0, b"")
         return out
 
+    def complaint(self, hook: str, **fields: object) -> str:
+        """What a hook says on standard error; its answer must say nothing."""
+        with self.start(hook) as process:
+            out, err = process.communicate(self.payload(hook, **fields), timeout=30)
+        assert (process.returncode, out) == (0, b"{}\n")
+        return err.decode()
+
     def raw(self, hook: str, data: bytes) -> dict:
         """What a hook answers to these bytes: one JSON object."""
         return json.loads(self.raw_output(data, hook))

@@ -121,6 +121,19 @@ def test_a_home_that_cannot_be_one_is_told_in_a_sentence(newcomer):
 # Settings: none of these needs an engine.
 
 
+@pytest.mark.parametrize("words", ["status", "doctor", "stdio", "setup --yes", "add zebra", "search zebra"])
+@pytest.mark.parametrize("variable", ["HOME", "SCRUBJAY_HOME"])
+def test_without_a_home_folder_a_command_says_what_to_set_and_writes_nothing(tmp_path, words, variable):
+    env = {"PATH": os.environ["PATH"], variable: "relative"}
+    command = [*console_command(), *words.split()]
+    done = subprocess.run(
+        command, env=env, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch("scrubjay: There is no home folder: .* Set SCRUBJAY_HOME to .*\n", done.stderr)
+    assert not os.listdir(tmp_path)
+
+
 def test_every_setting_is_listed_with_its_value_and_its_sentence(newcomer):
     page = newcomer.gets("config")
     for key, default, says in describe():

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ast
 import io
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -297,21 +298,26 @@ def test_an_event_of_many_megabytes_is_left_alone(host: Host) -> None:
 
 
 @pytest.mark.parametrize("hook", EVENTS)
-def test_a_home_that_cannot_be_used_never_disturbs(host: Host, hook: str) -> None:
-    Path(host.home.root).write_text("a file where the home should be")
-    assert (
-        host.fire(hook, prompt="Rename tick() please", last_assistant_message="Renamed.", prompt_id="p1")
-        == {}
-    )
+@pytest.mark.parametrize("root", ["a file", "relative"])
+def test_a_home_that_cannot_be_used_is_told_beside_an_answer_that_says_nothing(
+    host: Host, hook: str, root: str
+) -> None:
+    if root == "relative":
+        host.env["SCRUBJAY_HOME"] = "memories"
+    else:
+        Path(host.home.root).write_text("a file where the home should be")
+    told = host.complaint(hook, prompt="Rename tick()", last_assistant_message="Renamed.", prompt_id="p1")
+    assert re.fullmatch(r"scrubjay: [^\n]+ Set SCRUBJAY_HOME to [^\n]+\n", told)
+    assert not (host.project / "memories").exists()
 
 
 @pytest.mark.parametrize("place", ["spool_new", "prompts", "log"])
-def test_a_spool_that_cannot_be_written_is_noted_where_that_is_possible(host: Host, place: str) -> None:
+def test_a_spool_that_cannot_be_made_is_told_on_standard_error(host: Host, place: str) -> None:
     host.fire("session_start", source="startup")
     os.rmdir(getattr(host.home, place))
     Path(getattr(host.home, place)).write_text("a file where the folder should be")
-    assert host.prompt("Rename tick() please", prompt_id="p1") == {}
-    assert host.stop("Renamed to advance().", prompt_id="p1") == {}
+    assert "Set SCRUBJAY_HOME" in host.complaint("user_prompt_submit", prompt="Rename tick()", prompt_id="p1")
+    assert "Set SCRUBJAY_HOME" in host.complaint("stop", last_assistant_message="Renamed.", prompt_id="p1")
 
 
 def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) -> None:

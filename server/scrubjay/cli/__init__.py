@@ -63,7 +63,6 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
         else:
             print(f"scrubjay: {word!r} is not understood here\n{USAGE}", file=sys.stderr)
             return 2
-    root = default_root(dict(env))
     hello = hello_from("pipe", env, working_dir(), os.getpid())
     if scope:
         hello = hello.copy(scope=scope)
@@ -75,6 +74,7 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
             print(f"scrubjay: scope = {hello.scope[:80]!r}: {allowed}", file=sys.stderr)
             return 2
     try:
+        root = default_root(dict(env))
         verdict = pipe.main(root, hello, env, in_process=in_process)
         if verdict != pipe.MUST_SERVE:
             return verdict

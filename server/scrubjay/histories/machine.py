@@ -12,6 +12,8 @@ import sys
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from scrubjay.errors import HomeError
+
 # Editors that share the layout of VS Code's folders, Cursor aside.
 CODES = ("Code", "Code - Insiders", "VSCodium")
 
@@ -77,5 +79,12 @@ class Machine(NamedTuple):
 
 
 def this_machine(env: Mapping[str, str]) -> Machine:
-    """The machine that this process runs on."""
-    return Machine(env, os.path.expanduser("~"), sys.platform)
+    """The machine that this process runs on.
+
+    Raises:
+        HomeError: the user has no home folder, where assistants keep their files.
+    """
+    user = os.path.expanduser("~")
+    if not os.path.isabs(user):
+        raise HomeError("This user has no home folder. Set HOME to the whole path of one.")
+    return Machine(env, user, sys.platform)

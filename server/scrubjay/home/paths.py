@@ -59,16 +59,24 @@ class Home:
 
 
 def default_root(env: Mapping[str, str]) -> str:
-    """Return the home's path if nobody names one: `SCRUBJAY_HOME`, else the platform's data folder."""
-    named = env.get("SCRUBJAY_HOME")
-    if named:
-        return os.path.expanduser(named)
-    user = os.path.expanduser("~")
+    """Return the home's path if nobody names one: `SCRUBJAY_HOME`, else the platform's data folder.
+
+    Raises:
+        HomeError: the user has no home folder, or the path is relative, as if each folder had memories.
+    """
+    root = os.path.expanduser(env.get("SCRUBJAY_HOME") or _data_folder(env))
+    if not os.path.isabs(root):
+        what = f"There is no home folder: {root} is no absolute path."
+        raise HomeError(f"{what} Set SCRUBJAY_HOME to the whole path of a folder of your own.")
+    return root
+
+
+def _data_folder(env: Mapping[str, str]) -> str:
     if sys.platform == "win32":
-        return os.path.join(env.get("LOCALAPPDATA") or os.path.join(user, "AppData", "Local"), "scrubjay")
+        return os.path.join(env.get("LOCALAPPDATA") or os.path.join("~", "AppData", "Local"), "scrubjay")
     if sys.platform == "darwin":
-        return os.path.join(user, "Library", "Application Support", "scrubjay")
-    return os.path.join(env.get("XDG_DATA_HOME") or os.path.join(user, ".local", "share"), "scrubjay")
+        return os.path.join("~", "Library", "Application Support", "scrubjay")
+    return os.path.join(env.get("XDG_DATA_HOME") or os.path.join("~", ".local", "share"), "scrubjay")
 
 
 def open_home(root: str) -> Home:

@@ -43,11 +43,8 @@ _MOST_WAITING = 4 * WAITING  # of all callers
 _MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-_EXPOSED = (
-    "Retry-After",
-    "WWW-Authenticate",
-    "Mcp-Session-Id",
-)  # a page of another origin may read these headers too
+# A page of another origin may read these headers too.
+_EXPOSED = ("Retry-After", "WWW-Authenticate", "Mcp-Session-Id")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Reads that are POST because of their bodies.
 _READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")
