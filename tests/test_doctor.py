@@ -23,7 +23,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 def test_the_doctor_finds_nothing_wrong_in_a_good_home_and_leaves_nothing_behind(user):
     done = user.types("doctor")
     assert done.returncode == 0, done.stdout
-    assert "PROBLEM" not in done.stdout and "Everything works." in done.stdout
+    assert "PROBLEM" not in done.stdout
     for what in ("home", "settings", "model", "engine", "store", "round trip", "spool"):
         assert re.search(rf"^ok +{what} ", done.stdout, re.MULTILINE), what
     assert "doctor" not in user.gets("list", "--all", "--last", "100")
@@ -61,9 +61,39 @@ def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
     user.gets("setup", "--yes", "--only", "claude-code")
     user.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
     page = user.types("doctor").stdout
-    assert "has the server and the hooks, and 1 turn came, the last" in page
+    assert "has the server and the hooks, and 1 prompt and 1 answer came, the last" in page
     assert "`scrubjay setup --only cursor` connects it." in page
-    assert "claude-code: 1 turn came" in user.gets("status")
+    user.says("And which colour has the crow?", "Black, and nothing else.", session="s", turn=1)
+    assert "claude-code: 2 prompts and 2 answers came" in user.gets("status")
+
+
+def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
+    somebody = make_user(tmp_path)
+
+    def last_line() -> str:
+        return somebody.gets("doctor").splitlines()[-1]
+
+    try:
+        assert last_line() == "Left to do: Connect an assistant that has hooks: `scrubjay setup`."
+        (somebody.folder / ".codex").mkdir()
+        somebody.gets("setup", "--yes", "--only", "codex")
+        assert last_line().startswith("Left to do: Start codex once and choose to trust the hooks")
+        status = somebody.gets("status")
+        assert "codex: nothing has come from it yet\n" in status
+        assert "waits to be trusted with SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
+        somebody.gets("setup", "--remove", "--yes")
+        (somebody.folder / ".claude").mkdir()
+        somebody.gets("setup", "--yes", "--only", "claude-code")
+        assert last_line().startswith("Left to do: Say something in a new session of Claude Code")
+        somebody.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
+        assert last_line() == "Everything works."
+        somebody.gets("pause")
+        assert last_line() == "Left to do: `scrubjay resume` ends the pause."
+        somebody.gets("resume")
+        somebody.gets("config", "capture", "off")
+        assert last_line() == "Left to do: `scrubjay config capture all` turns capture on."
+    finally:
+        somebody.types("stop")
 
 
 def test_the_doctor_says_that_an_engine_hung_and_names_each_stranger_in_the_spool(user):
@@ -110,7 +140,7 @@ def test_the_doctor_names_a_lost_file_of_records_and_goes_on_without_it(tmp_path
         assert "restore-backup" in page and "--mend" in page and "scopes failed" not in page
         page = loser.types("doctor", "--mend").stdout
         assert re.search(r"PROBLEM +mended +Deleted 1 record that could not be read", page)
-        assert "Everything works." in loser.gets("doctor", "--mend")
+        assert "PROBLEM" not in loser.gets("doctor", "--mend")
         loser.gets("reindex")
         loser.gets("add", "The owl nests in the tower.")
         assert "It is blue" in loser.gets("search", "colour of the jay")

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from scrubjay.errors import ScrubjayError
+from scrubjay.errors import HomeError, ScrubjayError
 from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.installation import is_our_hook, server_command
@@ -50,8 +50,11 @@ class Clients(NamedTuple):
 
 
 def look(env: Mapping[str, str], cwd: str) -> Clients:
-    """What the files of this user and of the project in `cwd` say."""
-    machine = this_machine(env)
+    """What the files of this user and of the project in `cwd` say; a user without a home folder has none."""
+    try:
+        machine = this_machine(env)
+    except HomeError:
+        return Clients({}, [], [], {}, [])
     found = {host.name: sign for host in HOSTS if (sign := host.found_by(machine))}
     plugins = {host.name: [each.name for each in host.plugins(machine)] for host in HOSTS}
     plugins = {host: names for host, names in plugins.items() if names}

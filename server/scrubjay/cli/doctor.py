@@ -40,6 +40,8 @@ ANSWER_S = 5.0  # for the HTTP face to answer
 MANY_FRAGMENTS = 200  # upkeep folds them long before
 PACKAGES = ("lancedb", "mcp", "numpy", "onnxruntime")
 SCOPE = "scrubjay-doctor"
+RESUME = "`scrubjay resume` ends the pause."
+CAPTURE = "`scrubjay config capture all` turns capture on."
 
 
 class Finding(NamedTuple):
@@ -65,10 +67,14 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
         if finding.advice:
             print(f"{'':<20} {finding.advice}", flush=True)
         findings.append(finding)
-    problems = sum(finding.verdict == PROBLEM for finding in findings)
-    need = f"{problems} of {len(findings)} findings need you; each says what to do."
-    print(f"\n{need if problems else 'Everything works.'}")
-    return 1 if problems else 0
+    problems = [finding for finding in findings if finding.verdict == PROBLEM]
+    if problems:
+        print(f"\n{len(problems)} of {len(findings)} findings need you; each says what to do. The first:")
+        print(problems[0].advice or problems[0].says)
+        return 1
+    left = left_to_do(place, clients)
+    print(f"\n{f'Left to do: {left}' if left else 'Everything works.'}")
+    return 0
 
 
 def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
@@ -90,6 +96,24 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
         yield from guarded("spool", spool, place)
         yield from kept(place)
     yield from registrations(place, clients, arrivals(place) if engine_answers else None)
+
+
+def left_to_do(place: Place, clients: Clients) -> str:
+    """What has to be done before turns are captured; empty if they are."""
+    now, arrived = load(place.home.config), arrivals(place) or {}
+    hooked = clients.plugins.keys() | {hooks.host.name for hooks in clients.hooks}
+    if now.paused:
+        return RESUME
+    if now.capture == "off":
+        return CAPTURE
+    if not hooked:
+        return "Connect an assistant that has hooks: `scrubjay setup`."
+    if "codex" in hooked and codex_waiting(this_machine(place.env)):
+        return BY_NAME["codex"].click
+    if not any(host in arrived for host in hooked):
+        titles = " or ".join(host.title for host in HOSTS if host.name in hooked)
+        return f"Say something in a new session of {titles}: nothing has come from there yet."
+    return ""
 
 
 def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
@@ -201,11 +225,9 @@ def settings(place: Place) -> Findings:
     """config.toml, and whether it lets anything be captured."""
     now = load(place.home.config)
     if now.paused:
-        advice = "`scrubjay resume` ends the pause."
-        yield note("settings", "Capture is paused: hooks record nothing.", advice)
+        yield note("settings", "Capture is paused: hooks record nothing.", RESUME)
     elif now.capture == "off":
-        advice = "`scrubjay config capture all` turns it on."
-        yield note("settings", "Capture is off: hooks record nothing.", advice)
+        yield note("settings", "Capture is off: hooks record nothing.", CAPTURE)
     else:
         excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
         says = f"capture = {now.capture}{excluded}, inject = {now.inject}, model = {now.model}."

@@ -10,7 +10,7 @@ import glob
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -42,6 +42,8 @@ Line = tuple[str, str]  # what, and what there is to say of it
 )
 def status(place: Place, options: argparse.Namespace) -> None:
     """Show what was captured, and how the engine and its home are."""
+    from scrubjay.cli.doctor import described  # which needs this module
+
     home = place.home
     engine = trouble = settings = unreadable = None
     try:
@@ -57,12 +59,14 @@ def status(place: Place, options: argparse.Namespace) -> None:
         settings = load(home.config)
     except InputError as error:
         unreadable = str(error)
+    missing = {each["host"]: each["trouble"] for each in described(place) if each["tools"] or each["capture"]}
     facts = {
         "home": home.root,
         "http": http,
         "captured": _captured(engine),
         "received": received(engine, left),
         "inbox": left._asdict(),
+        "missing": missing,
         "engine": engine,
         "trouble": trouble or unreadable,
     }
@@ -70,7 +74,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
         *_engine(engine, trouble),
         *([("http", f"{http}, MCP at {http}/mcp")] if http else []),
         *_records(engine),
-        *_arrived(engine),
+        *_arrived(engine, missing),
         *_spool(left),
         *_capture(settings, unreadable),
         *_here(place),
@@ -191,20 +195,26 @@ def arrivals(place: Place) -> dict[str, Any] | None:
 
 
 def came_from(arrived: Mapping[str, Any], host: str) -> str:
-    """How many turns have come from a host, and how long ago the last."""
+    """How many prompts and answers have come from a host, and how long ago the last."""
     if host not in arrived:
         return "nothing has come from it yet"
-    turns, last = arrived[host]["turns"], local(arrived[host]["last"])
+    counts, last = arrived[host], local(arrived[host]["last"])
     ago = span(max(0.0, (datetime.now(UTC) - last).total_seconds()))
-    return f"{plural(turns, 'turn')} came, the last {ago} ago"
+    if "prompts" not in counts:  # an older engine counts turns alone
+        return f"{plural(counts['turns'], 'turn')} came, the last {ago} ago"
+    said = f"{plural(counts['prompts'], 'prompt')} and {plural(counts['answers'], 'answer')}"
+    return f"{said} came, the last {ago} ago"
 
 
-def _arrived(engine: dict[str, Any] | None) -> list[Line]:
+def _arrived(engine: dict[str, Any] | None, missing: Mapping[str, Sequence[str]]) -> list[Line]:
+    """What came from each host, and what is missing there."""
     arrived = (engine or {}).get("hosts") or {}  # an older engine has none
     lines = []
-    for host in sorted(arrived):
-        lines.append(f"{host}: {came_from(arrived, host)}")
-        lines += [f"  {trouble}" for trouble in arrived[host].get("trouble", ())]
+    for host in sorted(arrived.keys() | missing.keys()):
+        came = came_from(arrived, host) if engine else "connected; no engine runs that could count what came"
+        lines.append(f"{host}: {came}")
+        trouble = [*arrived.get(host, {}).get("trouble", ()), *missing.get(host, ())]
+        lines += [f"  {sentence}" for sentence in trouble]
     return [("" if at else "hosts", line) for at, line in enumerate(lines)]
 
 

@@ -97,12 +97,17 @@ class Status(Verb):
     ) -> dict[str, dict[str, Any]]:
         """Say of each host what came from it, when the last was, and what went wrong, a sentence each."""
         without_answer = await count_by_host(self._store, lacking)
+        said = {
+            name: await count_by_host(self._store, conditions.both(from_hooks, conditions.present(column)))
+            for name, column in (("prompts", "user"), ("answers", "assistant"))
+        }
         broken = await asyncio.to_thread(_by_host, set_aside)
         hosts = {}
         for host, (turns, last) in (await count_by_host(self._store, from_hooks)).items():
             trouble = [unanswered(without_answer[host][0])] if host in without_answer else []
             hosts[host] = {
                 "turns": turns,
+                **{name: counts[host][0] if host in counts else 0 for name, counts in said.items()},
                 "last": last.isoformat(),
                 "trouble": [*trouble, *(f"Set aside: {reason}" for reason in broken.get(host, ()))],
             }
