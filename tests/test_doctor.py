@@ -12,7 +12,8 @@ import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
-from scrubjay.cli.doctor import described, guarded, keys, own_scope
+from scrubjay.cli.doctor import guarded, keys, own_scope
+from scrubjay.cli.registered import described
 from scrubjay.home.paths import open_home
 from scrubjay.hosts.installation import console_command
 from scrubjay.http_api import tokens

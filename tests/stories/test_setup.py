@@ -17,7 +17,7 @@ from user import User, make_user
 
 from scrubjay.cli.clients import look
 from scrubjay.cli.command import Place
-from scrubjay.cli.doctor import registrations
+from scrubjay.cli.registered import registrations
 from scrubjay.hosts.installation import console_command
 
 ROOT = Path(__file__).parents[2]

@@ -10,17 +10,28 @@ import shutil
 import stat
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from scrubjay import VERSION
-from scrubjay.cli.clients import Clients, Hooks, Server, look
+from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Place, call_engine, command, flag
 from scrubjay.cli.display import contents, plural, size, span
-from scrubjay.cli.status import arrivals, came_from, inbox
+from scrubjay.cli.registered import (
+    NOTE,
+    OK,
+    PROBLEM,
+    Finding,
+    Findings,
+    arrivals,
+    note,
+    ok,
+    problem,
+    registrations,
+)
+from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
@@ -28,11 +39,9 @@ from scrubjay.home import kept as kept_files
 from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
 from scrubjay.home.settings import capture_view, load, put_back
 from scrubjay.home.spool import strangers
-from scrubjay.hosts.installation import console_command, hook_command, hook_lines, run_hook
-from scrubjay.hosts.table import BY_NAME, HOSTS, Host, codex_waiting
+from scrubjay.hosts.installation import hook_command, hook_lines, run_hook
+from scrubjay.hosts.table import BY_NAME, HOSTS, codex_waiting
 from scrubjay.http_api import tokens
-
-OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
 LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what it rewrites
 SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
@@ -42,19 +51,6 @@ PACKAGES = ("lancedb", "mcp", "numpy", "onnxruntime")
 SCOPE = "scrubjay-doctor"
 RESUME = "`scrubjay resume` ends the pause."
 CAPTURE = "`scrubjay config capture all` turns capture on."
-
-
-class Finding(NamedTuple):
-    """One verdict: OK, NOTE (worth knowing) or PROBLEM, of what, in a sentence, and what to do about it."""
-
-    verdict: str
-    what: str
-    says: str
-    advice: str = ""
-
-
-ok, note, problem = partial(Finding, OK), partial(Finding, NOTE), partial(Finding, PROBLEM)
-Findings = Iterator[Finding]
 
 
 @command(flag("--mend", "go on without the records that are damaged, if no backup is to bring them back"))
@@ -359,140 +355,6 @@ def spool(place: Place) -> Findings:
         yield problem("spool", says, f"No engine takes them; the reason is in {place.home.log}.")
     elif not left.set_aside:
         yield ok("spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
-
-
-def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """Which hosts know us, what they lack, and what has really arrived from each, if the engine tells."""
-    for file in clients.unreadable:
-        yield note("clients", f"{file} cannot be read, so what it registers is not known.")
-    connected = clients.connected()
-    for host in connected:
-        yield from _of_host(place, host, clients, arrived)
-    for name in ("claude-code", *(clients.plugins.keys() - {"claude-code"})):
-        yield from _twice(name, clients)
-    for name, sign in clients.found.items():
-        if BY_NAME[name] not in connected:
-            advice = f"`scrubjay setup --only {name}` connects it."
-            yield note("clients", f"{BY_NAME[name].title} is here ({sign}) and is not connected.", advice)
-    if not clients.servers and not clients.plugins:
-        advice = f"`scrubjay setup` does it; or register the command {' '.join(console_command())}."
-        yield note("clients", "No client that is known here has the server.", advice)
-
-
-def _twice(host: str, clients: Clients) -> Findings:
-    """Whether a host has our hooks in more than one place."""
-    files = [hooks.file for hooks in clients.hooks if hooks.host.name == host]
-    plugins = clients.plugins.get(host, [])
-    places = [*files, *(f"the plugin {name}" for name in plugins)]
-    if len(places) > 1 and host != "gemini-cli":  # whose extension is one folder, whoever put it there
-        says = f"The hooks are in {' and in '.join(places)}: every turn is handed in twice and stored once."
-        by_us = "`scrubjay hooks remove` leaves them to the plugin."
-        advice = by_us if host == "claude-code" else "Take them out of one of the two."
-        yield note("hooks", says, advice if plugins else "")
-
-
-def described(place: Place) -> list[dict[str, Any]]:
-    """Say of each host that is here, or that knows us, what it has of ours, what it lacks, what is wrong."""
-    clients = look(place.env, place.cwd)
-    both = clients.plugins.keys()
-    served = both | {server.host.name for server in clients.servers}
-    hooked = both | {hooks.host.name for hooks in clients.hooks}
-    connected = clients.connected()
-    return [
-        {
-            "host": host.name,
-            "title": host.title,
-            "tools": host.name in served,
-            "capture": host.name in hooked,
-            "may_capture": bool(host.capture),
-            "recall": host.recall,
-            "lacks": host.lacks,
-            "trouble": [
-                f"{finding.says} {finding.advice}".rstrip()
-                for finding in (_of_host(place, host, clients, None) if host in connected else ())
-                if finding.verdict != OK
-            ],
-        }
-        for host in HOSTS
-        if host.name in clients.found or host in connected
-    ]
-
-
-def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """What is wrong with what is registered in one host; unless it keeps the host from us, what it has."""
-    broken = [finding for finding in _broken(place, host, clients) if finding.verdict != OK]
-    yield from broken
-    if all(finding.verdict != PROBLEM for finding in broken):
-        yield _host(place, host, clients, arrived)
-
-
-def _broken(place: Place, host: Host, clients: Clients) -> Findings:
-    """What is wrong with what is registered in one host."""
-    for server in clients.servers:
-        if server.host == host:
-            yield from _server(place, server)
-    for hooks in clients.hooks:
-        if hooks.host == host:
-            yield from _hooks(hooks)
-
-
-def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Finding:
-    """What a host has, and what came from it."""
-    served = [server.file for server in clients.servers if server.host == host]
-    hooked = any(hooks.host == host for hooks in clients.hooks)
-    advice = f"`scrubjay setup --only {host.name}` lets it."
-    if plugins := clients.plugins.get(host.name):
-        served, hooked = served or [" and ".join(plugins)], True
-    if not served:
-        says = f"{host.title} hands in its turns, but lacks the server to recall them."
-        return note("clients", says, advice)
-    named = f"{host.title} ({served[0]})"
-    if not host.capture:
-        return ok("clients", f"{named} has the server. {host.lacks}")
-    if not hooked:
-        says = f"{named} has the server, but lacks the hooks: its turns are not captured."
-        return note("clients", says, advice)
-    waiting = codex_waiting(this_machine(place.env)) if host.name == "codex" else []
-    came = "" if arrived is None else f", and {came_from(arrived, host.name)}"
-    if waiting:
-        says = (
-            f"{named} has the server and the hooks, but waits to be trusted with {', '.join(waiting)}{came}."
-        )
-        return note("clients", says, host.click)
-    return ok("clients", f"{named} has the server and the hooks{came}.")
-
-
-def _server(place: Place, server: Server) -> Findings:
-    named = f"{server.host.title} ({server.file})"
-    if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
-        advice = f"Put {console_command()[0]} there; `scrubjay setup` does it."
-        yield problem("clients", f"{named} starts {server.command}, which is not there.", advice)
-    elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
-        yield note("clients", f"{named} has the server with another home, {server.home}.")
-    elif server.host.name == "claude-desktop" and not os.path.isabs(server.command):
-        advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
-        yield note("clients", f"{named} starts {server.command} without its folder.", advice)
-
-
-def _hooks(hooks: Hooks) -> Findings:
-    """A plugin has no handlers that could be looked at."""
-    where = "" if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})"
-    claude = hooks.host.name == "claude-code"
-    again = f"`scrubjay hooks add` puts them right{where}." if claude else ""
-    advice = again or f"`scrubjay setup --only {hooks.host.name}` puts them right."
-    handlers = [handler for each in hooks.handlers.values() for handler in each]
-    words = [word for handler in handlers for line in hook_lines(handler) for word in line]
-    gone = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
-    lacking = [event for event in hooks.host.events if event not in hooks.handlers] if handlers else []
-    if hooks.disabled:
-        says = f"disableAllHooks in {hooks.file} keeps every hook from running."
-        yield problem("hooks", says, "Take it out of that file.")
-    elif gone:
-        yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice)
-    elif lacking:
-        # An older Scrubjay knew no SessionEnd; without it a session ends when it has been silent for a while.
-        level = note if lacking == ["SessionEnd"] else problem
-        yield level("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
 
 
 def round_trip(place: Place, clients: Clients) -> Findings:

@@ -228,7 +228,9 @@ class _LatePage(AsyncExitStack):
 
 def _hosts(home: Home) -> list[dict[str, Any]]:
     from scrubjay.cli.command import Place
-    from scrubjay.cli.doctor import described  # it reads the files of every host, which only the page shows
+    from scrubjay.cli.registered import (
+        described,  # it reads the files of every host, which only the page shows
+    )
 
     return described(Place(os.environ, home.root, home.root, os.getpid()))
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from scrubjay.cli.command import Place, call_engine, command, flag, visit_engine
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
+from scrubjay.cli.registered import came_from, described
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
@@ -42,8 +43,6 @@ Line = tuple[str, str]  # what, and what there is to say of it
 )
 def status(place: Place, options: argparse.Namespace) -> None:
     """Show what was captured, and how the engine and its home are."""
-    from scrubjay.cli.doctor import described  # which needs this module
-
     home = place.home
     engine = trouble = settings = unreadable = None
     try:
@@ -179,31 +178,6 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
     return [*lines, ("scope", f"{engine['scope'] or 'none'} (this folder)")]
-
-
-def arrivals(place: Place) -> dict[str, Any] | None:
-    """By the name of a host how many turns have come from it, and when the last; None if no engine tells."""
-    try:
-        client = visit_engine(place)
-        if client is None:
-            return None
-        with client:
-            arrived: dict[str, Any] | None = client.call("status", {}).get("hosts")
-            return arrived
-    except EngineError:
-        return None  # what keeps it from answering is said elsewhere
-
-
-def came_from(arrived: Mapping[str, Any], host: str) -> str:
-    """How many prompts and answers have come from a host, and how long ago the last."""
-    if host not in arrived:
-        return "nothing has come from it yet"
-    counts, last = arrived[host], local(arrived[host]["last"])
-    ago = span(max(0.0, (datetime.now(UTC) - last).total_seconds()))
-    if "prompts" not in counts:  # an older engine counts turns alone
-        return f"{plural(counts['turns'], 'turn')} came, the last {ago} ago"
-    said = f"{plural(counts['prompts'], 'prompt')} and {plural(counts['answers'], 'answer')}"
-    return f"{said} came, the last {ago} ago"
 
 
 def _arrived(engine: dict[str, Any] | None, missing: Mapping[str, Sequence[str]]) -> list[Line]:
