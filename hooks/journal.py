@@ -1,6 +1,6 @@
 """The journal of the hooks, `<home>/log/hooks.log`: when, which event, which session, and why it failed.
 
-Never what was said. Where that file cannot be written, there is nobody left to tell.
+Never what was said. Where no home can be opened, its sentence goes to standard error instead.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each host on this machine has of ours, what it lacks, and what came from it: findings of the doctor."""
+"""What each host here has of ours, what it lacks, and what came from it: findings of the doctor."""
 
 import os
 import shutil
