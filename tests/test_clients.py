@@ -124,7 +124,9 @@ def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Insp
         "add_memory", era=era, content=f"The {bird} service listens on port 7412.", tags=[bird]
     )
     document = inspector.call("add_document", era=era, path=f"{bird}.md")
-    found = inspector.call("search_memories", era=era, query=f"port of the {bird}", search_mode="hybrid")
+    found = inspector.call(
+        "search_memories", era=era, query=f"port of the {bird}", search_mode="hybrid", top_k=10
+    )
     assert {turn["id"], fact["id"], document["id"]} <= {hit["id"] for hit in found["results"]}
     pages = inspector.call("search_documents", era=era, query=f"when is the {bird} deployed?")
     assert pages["results"][0]["document_id"] == document["id"]
