@@ -321,3 +321,73 @@ def _with(value: Any, path: tuple, new: Any) -> Any:
     copy = dict(value) if isinstance(value, dict) else list(value)
     copy[path[0]] = _with(value[path[0]], path[1:], new)
     return copy
+
+
+def pairs(host: str, *entries: dict[str, Any]) -> list[tuple[str, str]]:
+    found = turns([json.dumps(each) for each in entries], host)
+    return [("\n\n".join(turn["prompts"]), turn["assistant"]) for turn in found]
+
+
+PRICES = [("Cache the price list.", "It is cached.")]
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        "<turn_aborted>\nThe user interrupted the previous turn on purpose.\n</turn_aborted>",
+        "<skill>\n<name>release</name>\n</skill>",
+        "<subagent_notification>\n{}\n</subagent_notification>",
+        '<codex_internal_context source="goal">\nKeep working.\n</codex_internal_context>',
+        "Another language model started to solve this problem and produced a summary.",
+    ],
+)
+@pytest.mark.parametrize("has_messages", [True, False])
+def test_what_codex_says_in_the_users_name_is_no_prompt(notice: str, has_messages: bool) -> None:
+    said = [codex("event_msg", type="user_message", message="Cache the price list.")] * has_messages
+    answer = codex("event_msg", type="agent_message", message="It is cached.")
+    later = codex("event_msg", type="agent_message", message="Carrying on.")
+    asked = codex_response("user", "Cache the price list.", "t1")
+    assert pairs("codex", asked, *said, answer, codex_response("user", notice, "t2"), later) == PRICES
+
+
+def test_any_response_item_is_the_hosts_where_a_rollout_has_messages_of_the_user() -> None:
+    said = codex("event_msg", type="user_message", message="Cache the price list.")
+    answer = codex("event_msg", type="agent_message", message="It is cached.")
+    assert pairs("codex", said, answer, codex_response("user", "<new_tag>x</new_tag>", "t2")) == PRICES
+
+
+def test_an_editors_preamble_goes_and_the_request_stays() -> None:
+    message = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nCache the price list.\n"
+    answer = codex("event_msg", type="agent_message", message="It is cached.")
+    assert pairs("codex", codex("event_msg", type="user_message", message=message), answer) == PRICES
+
+
+def test_a_rollout_before_envelopes_is_read() -> None:
+    def item(role: str, text: str) -> dict[str, Any]:
+        return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+
+    head = {"id": "old", "timestamp": AT, "instructions": None}
+    context = item("user", "<environment_context>\n  <cwd>/srv/app</cwd>\n</environment_context>")
+    assert (
+        pairs("codex", head, context, item("user", PRICES[0][0]), item("assistant", PRICES[0][1])) == PRICES
+    )
+
+
+@pytest.mark.parametrize("source", ["skill-release", "autopilot"])
+def test_what_copilot_says_in_the_users_name_is_no_prompt(source: str) -> None:
+    lines = [
+        copilot("user.message", content="Cache the price list."),
+        copilot("user.message", content="Go on.", source=source),
+    ]
+    assert pairs("copilot-cli", *lines, copilot("assistant.message", content="It is cached.")) == PRICES
+
+
+def test_geminis_thoughts_and_its_word_after_a_compression_are_no_answers() -> None:
+    thought = {"text": "Weighing.", "thought": True}
+    lines = [
+        gemini("user", 1, {"text": "Cache the price list."}),
+        gemini("gemini", 2, [thought, {"text": "It is cached."}]),
+        gemini("user", 3, "<state_snapshot>x</state_snapshot>"),
+        gemini("gemini", 4, "Got it. Thanks for the additional context!"),
+    ]
+    assert pairs("gemini-cli", *lines) == PRICES

@@ -97,7 +97,7 @@ def test_what_is_not_between_the_user_and_the_main_assistant_is_passed_over() ->
         says("a subagent's answer", isSidechain=True),
         user("a note of the host", isMeta=True),
         user("This session is being continued from ...", isCompactSummary=True),
-        user("from a colleague", teamName="team"),
+        user("from a colleague", teamName="team", agentName="reviewer"),
         user("<local-command-stdout>12 files</local-command-stdout>"),
         user("<session-start-hook>hello</session-start-hook>"),
         user("<tick>9</tick>"),
@@ -464,3 +464,80 @@ TAGS = ("<system-reminder>", "</system-reminder>", "<scrubjay-memory>", "</scrub
 def test_stripping_takes_pairs_of_tags_and_nothing_else(text: str) -> None:
     pattern = r"<(system-reminder|scrubjay-memory)>.*?</\1>"
     assert strip_injected(text) == re.sub(pattern, "", text, flags=re.DOTALL).strip()
+
+
+TYPO = (user("Fix the typo.", promptId="p1"), says("Fixed."))
+
+
+def pairs(*lines: str | bytes) -> list[tuple[str, str]]:
+    return [("\n\n".join(turn["prompts"]), turn["assistant"]) for turn in turns(lines)]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        (user([{"type": "image", "source": {}}]), "[image]"),
+        (
+            user("Rename the Z\u00fcrich entry.").replace("\\u00fc", "\u00fc").encode("latin-1"),
+            "Rename the Z\ufffdrich entry.",
+        ),
+        (user([{"type": "image", "source": {"data": "A" * 90_000}}])[:65_536], "[image]"),
+    ],
+    ids=["a picture alone", "a byte that is not of UTF-8", "the beginning of a line that is too long"],
+)
+def test_what_opens_a_turn_keeps_its_answer_from_the_turn_before(prompt: str | bytes, expected: str) -> None:
+    assert pairs(*TYPO, prompt, says("Done.")) == [("Fix the typo.", "Fixed."), (expected, "Done.")]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        result('User has answered your questions: "Which broker?"="Redis streams". You can now continue.'),
+        user(
+            [{"type": "tool_result", "content": "User has answered your questions."}],
+            toolUseResult={"answers": {"Which broker?": ["Redis streams"]}},
+        ),
+    ],
+)
+def test_what_the_user_answers_to_a_question_of_the_assistant_are_their_words(answer: str) -> None:
+    asked = (user("Set up the queue."), uses("AskUserQuestion"), answer, says("It is set up."))
+    assert pairs(*asked) == [("Set up the queue.\n\nWhich broker? Redis streams", "It is set up.")]
+
+
+def test_what_the_user_types_when_they_reject_a_tool_are_their_words() -> None:
+    rejected = (
+        "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
+    )
+    lines = (
+        user("Clean up."),
+        uses("Bash", command="rm -r build"),
+        result(f"{rejected}Keep the cache."),
+        says("I keep it."),
+    )
+    assert pairs(*lines) == [("Clean up.\n\nKeep the cache.", "I keep it.")]
+
+
+@pytest.mark.parametrize(
+    "notice",
+    [
+        user('<teammate-message teammate_id="reviewer">\nThree mistakes\n</teammate-message>'),
+        user("The audit ended.", origin={"kind": "task-notification"}),
+        user('<channel source="mail">\nDisk is full\n</channel>', origin={"kind": "channel"}),
+        user('<cross-session-message from="api">\nMoved\n</cross-session-message>'),
+    ],
+)
+def test_messages_of_others_are_no_prompts_and_their_answers_no_answers_to_the_user(notice: str) -> None:
+    assert pairs(*TYPO, notice, says("Noted.")) == [("Fix the typo.", "Fixed.")]
+
+
+def test_a_notice_while_the_assistant_works_leaves_the_answer_to_the_user() -> None:
+    notice = user("<task-notification>done</task-notification>")
+    assert pairs(user("Fix the typo."), uses("Bash", command="make"), notice, says("Fixed.")) == [
+        ("Fix the typo.", "Fixed.")
+    ]
+
+
+def test_a_lead_of_a_team_is_the_user_and_a_summary_without_a_mark_is_not() -> None:
+    lead = (user("Fix the typo.", teamName="birds"), says("Fixed.", teamName="birds"))
+    summary = user("This session is being continued from a previous conversation that ran out of context.")
+    assert pairs(*lead, summary) == [("Fix the typo.", "Fixed.")]

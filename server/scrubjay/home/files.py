@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one is passed over
+BEGINNING = 64 * 1024  # bytes of a longer line
 LONGEST_FILE = 64 * 1024 * 1024  # bytes, of a home's own files: 300,000 scopes
 _FAR = 1 << 30  # Windows locks are mandatory: a byte far beyond the text leaves the text readable
 
@@ -92,7 +93,8 @@ def parsed(data: bytes) -> Any:
 def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[bytes]:
     """Read the whole lines among the last `limit` bytes of a file of this user, one after another.
 
-    Lines of more than `longest` bytes are passed over. Raises as `open_regular` does.
+    Of a line of more than `longest` bytes comes its beginning, `BEGINNING` bytes. Raises as `open_regular`
+    does.
     """
     with open_regular(path) as file:
         left = os.fstat(file.fileno()).st_size
@@ -107,6 +109,8 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
                 return
             if is_whole and (line.endswith(b"\n") or left <= 0):
                 yield line
+            elif is_whole:
+                yield line[:BEGINNING]
             is_whole = line.endswith(b"\n")
 
 

@@ -8,13 +8,20 @@ The time is linear in the lines, whatever stands in them. Standard library only,
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterable, Iterator
 
 from scrubjay.text import transcripts
-from scrubjay.text.transcripts import add_command, is_said, new_turn, once, strip_injected
+from scrubjay.text.transcripts import (
+    add_command,
+    is_of_others,
+    is_said,
+    new_turn,
+    once,
+    parsed,
+    strip_injected,
+)
 
 TYPE_CHECKING = False  # as in typing, which hooks do not wait for
 if TYPE_CHECKING:
@@ -32,6 +39,8 @@ _BESIDE = frozenset(
     "qwen:user-prompt-submit-context qwen:session-start-context".split()
 )
 _INSTRUCTIONS = "# AGENTS.md instructions"  # what Codex says in the user's name
+_COPILOTS_OWN = ("skill-", "autopilot")  # sources of messages in the user's name
+_GEMINIS_OWN = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 _OPENING = re.compile(r"\s*<([\w:-]{1,60})>")
 
 
@@ -60,12 +69,27 @@ class Book:
         self._turns: list[Fields] = []
         self._said: set[str] = set()  # the prompts of the open turn
         self._session_id: Any = None
+        self._folder: str | None = None
+        self._is_answering = True  # the assistant speaks to the user, and not to a notice of the host
         self.is_main = True  # False: the whole file is a subagent's
 
     def begins(self, session_id: Any, is_main: bool = True) -> None:
         """A line tells whose session this is."""
         self._session_id = self._session_id or session_id
         self.is_main = self.is_main and is_main
+
+    def moved(self, folder: Any) -> None:
+        """What follows happens in this folder; the open turn goes on there unless it is complete."""
+        if isinstance(folder, str):
+            self._folder = folder
+            turn = self._open()
+            if turn and not turn["complete"]:
+                turn["folders"][folder] = None
+
+    def noticed(self) -> None:
+        """The host said something in the user's name; what follows a complete turn answers that."""
+        turn = self._open()
+        self._is_answering = turn is None or not turn["complete"]
 
     def said(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
         """The user said something; the same again under the same id is the same."""
@@ -75,9 +99,11 @@ class Book:
         for tag in self._around:
             text = _between(text, tag)
         text = strip_injected(text)
-        turn = self._open()
+        if is_of_others(text):
+            self.noticed()
         if not text or not is_said(text) or text.startswith(_INSTRUCTIONS):
             return
+        turn = self._turns[-1] if self._turns else None
         if turn and text == turn["prompts"][-1] and not (turn["assistant"] or turn["tools"]):
             if isinstance(prompt_id, str):
                 turn["prompt_id"] = turn["prompt_id"] or prompt_id
@@ -88,8 +114,10 @@ class Book:
                 turn["prompts"].append(text)
                 turn["complete"] = False
             return
-        self._said = {text}
+        self._said, self._is_answering = {text}, True
         self._turns.append(new_turn(text, prompt_id, self._session_id, uuid, _instant(at)))
+        if self._folder:
+            self._turns[-1]["folders"][self._folder] = None
 
     def answered(self, text: Any) -> None:
         """The assistant said something; formats say one thing on several lines."""
@@ -127,19 +155,30 @@ class Book:
         return self._turns if self.is_main else []
 
     def _open(self) -> Fields | None:
-        return self._turns[-1] if self._turns else None
+        return self._turns[-1] if self._turns and self._is_answering else None
 
 
 def _codex(book: Book, entries: Iterator[Fields]) -> None:
-    """Rollouts of all ages: prompts are messages, completed items, response items, or several of these."""
-    turn_id = None
-    for entry in entries:
-        body, at = _dict(entry, "payload"), entry.get("timestamp")
+    """Rollouts of all ages: prompts are messages, completed items, response items, or several of these.
+
+    Where there are messages or items of the user, response items in their name may be the host's. Up to 0.32
+    lines were response items alone.
+    """
+    lines, turn_id = list(entries), None
+    has_prompts = any(
+        _dict(each, "payload").get("type") == "user_message"
+        or _dict(_dict(each, "payload"), "item").get("type") == "UserMessage"
+        for each in lines
+    )
+    for entry in lines:
+        body, at = _dict(entry, "payload") or entry, entry.get("timestamp")
         kind = body.get("type")
         if entry.get("type") == "session_meta":
             book.begins(body.get("id") or body.get("session_id"), not isinstance(body.get("source"), dict))
+            book.moved(body.get("cwd"))
         elif entry.get("type") == "turn_context":
             turn_id = body.get("turn_id") or turn_id
+            book.moved(body.get("cwd"))
         elif entry.get("type") == "event_msg":
             item = _dict(body, "item")
             turn_id = body.get("turn_id") or turn_id
@@ -155,11 +194,13 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
                 book.answered(body.get("last_agent_message"))
             elif kind == "turn_aborted":
                 book.interrupted()
-        elif entry.get("type") == "response_item":
+        elif entry.get("type") == "response_item" or "payload" not in entry:
             about = _dict(body, "internal_chat_message_metadata_passthrough")
             kinds = about.get("content_item_kinds")
-            if body.get("role") == "user":
-                if not isinstance(kinds, list) or "user.text" in kinds:
+            if kind in (None, "message") and body.get("role") == "user":
+                if has_prompts:
+                    book.noticed()
+                elif not isinstance(kinds, list) or "user.text" in kinds:
                     book.said(_joined(body.get("content")), about.get("turn_id"), body.get("id"), at)
             elif kind == "message" and body.get("role") == "assistant":
                 book.answered(_joined(body.get("content")))
@@ -177,6 +218,8 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
             book.begins(data.get("sessionId"))
         elif data.get("parentToolCallId"):
             continue  # a subagent's
+        elif kind == "user.message" and str(data.get("source")).startswith(_COPILOTS_OWN):
+            book.noticed()
         elif kind == "user.message":
             book.said(
                 data.get("content"), None, data.get("messageId") or entry.get("id"), entry.get("timestamp")
@@ -211,7 +254,8 @@ def _gemini(book: Book, entries: Iterator[Fields]) -> None:
             text = _joined(message.get("displayContent")) or _joined(message.get("content"))
             book.said(text, None, message.get("id"), message.get("timestamp"))
         elif message.get("type") == "gemini":
-            book.answered(_joined(message.get("content")))
+            answer = _joined(_unthought(message.get("content")))
+            book.answered("" if answer in _GEMINIS_OWN else answer)
             for call in _dicts(message.get("toolCalls")):
                 book.used(call.get("name"), call.get("args"))
 
@@ -224,7 +268,7 @@ def _qwen(book: Book, entries: Iterator[Fields]) -> None:
             text = _dict(entry, "systemPayload").get("displayText") or _joined(parts)
             book.said(text, None, entry.get("uuid"), entry.get("timestamp"))
         elif entry.get("type") == "assistant" and about in (None, "assistant_output"):
-            book.answered(_joined([part for part in _dicts(parts) if not part.get("thought")]))
+            book.answered(_joined(_unthought(parts)))
             for call in (_dict(part, "functionCall") for part in _dicts(parts)):
                 if call:
                     book.used(call.get("name"), call.get("args"))
@@ -309,7 +353,7 @@ READ = {
 def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
     """The objects in the lines; half a line is what a host is writing just now."""
     for line in lines:
-        entry = _loads(line)
+        entry = parsed(line)
         if isinstance(entry, dict):
             yield entry
 
@@ -317,20 +361,13 @@ def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
 def _whole(lines: Iterable[str | bytes]) -> Iterator[Fields]:
     """The messages of a file that is one JSON object."""
     joined = b"".join(line.encode() if isinstance(line, str) else line for line in lines)
-    whole = _loads(joined)
+    whole = parsed(joined)
     yield from _dicts(whole.get("messages") if isinstance(whole, dict) else None)
-
-
-def _loads(text: str | bytes) -> Any:
-    try:
-        return json.loads(text, parse_int=float)  # digits without end cost a square as an int
-    except (ValueError, RecursionError):
-        return None
 
 
 def _parsed(arguments: Any) -> Any:
     """A tool's arguments, which some hosts write as JSON in a text."""
-    return _loads(arguments) if isinstance(arguments, str) else arguments
+    return parsed(arguments) if isinstance(arguments, str) else arguments
 
 
 def _dict(entry: Fields, key: str) -> Fields:
@@ -348,10 +385,18 @@ def _key(message: Fields) -> Any:
     return identifier if isinstance(identifier, str) else id(message)
 
 
+def _unthought(content: Any) -> Any:
+    """A content of Gemini without what its model thought."""
+    parts = [content] if isinstance(content, dict) else content
+    return [each for each in _dicts(parts) if not each.get("thought")] if isinstance(parts, list) else parts
+
+
 def _joined(content: Any) -> str:
-    """The texts of a content: a string, or blocks of which those with a text count."""
+    """The texts of a content: a string, a block or blocks; those with a text count."""
     if isinstance(content, str):
         return content
+    if isinstance(content, dict):
+        content = [content]
     blocks = content if isinstance(content, list) else []
     texts = [each.get("text") if isinstance(each, dict) else each for each in blocks]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
