@@ -18,6 +18,7 @@ from scrubjay.hooks import events, hosts, journal
 from scrubjay.text import patterns
 from scrubjay.wire.hello import hello_from
 
+PIECE = 1024 * 1024  # bytes read at once
 MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
 
 Call = namedtuple("Call", "home policy since event hello now_ns records inject")
@@ -118,16 +119,28 @@ def _keep_patterns(home):
 
 
 def _payload(stdin):
-    raw = stdin.read(MAX_STDIN + 1)
+    """Read the event. It is handled once it is whole: some hosts never close the pipe."""
+    raw, payload = b"", None
+    while payload is None and len(raw) <= MAX_STDIN and (piece := stdin.read1(PIECE)):
+        raw += piece
+        if raw.rstrip().endswith(b"}"):
+            payload = _parsed(raw)
     if len(raw) > MAX_STDIN:
         raise InputError(f"The event has more than {MAX_STDIN:,} bytes; it was left alone.")
-    try:
-        payload = json.loads(raw, parse_int=float)  # digits without end cost a square as an int
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The event is not JSON: {type(error).__name__} in {len(raw):,} bytes.") from None
+    if payload is None:
+        payload = _parsed(raw)
+    if payload is None:
+        raise InputError(f"The event is not JSON, in {len(raw):,} bytes; it was left alone.")
     if not isinstance(payload, dict):
         raise InputError(f"The event is a {type(payload).__name__} and not an object; it was left alone.")
     return payload
+
+
+def _parsed(raw):
+    try:
+        return json.loads(raw, parse_int=float)  # parsing a huge integer is quadratic
+    except (ValueError, RecursionError):
+        return None
 
 
 def _working_dir():

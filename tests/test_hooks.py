@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import os
 import re
 import shutil
@@ -325,6 +326,27 @@ def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) ->
         assert process.stdout and process.stdout.read() == b"{}\n"  # while our end of its stdin is open
         assert process.wait(10) == 0
     assert host.log().endswith("deadline - gave up after 1.4 s\n")
+
+
+@pytest.mark.parametrize("ends", [b"", b"\n"])
+def test_an_event_is_handled_once_it_is_whole_while_its_host_keeps_the_pipe_open(
+    host: Host, ends: bytes
+) -> None:
+    said = (
+        {"prompt": "Nenne es Z\u00fcrich {", "prompt_id": "p1"},
+        {"last_assistant_message": "Ja }", "prompt_id": "p1"},
+    )
+    for hook, fields in zip(("user_prompt_submit", "stop"), said, strict=True):
+        event = {"session_id": "s1", "cwd": str(host.project), **fields}
+        data = json.dumps(event, ensure_ascii=False).encode()
+        with host.start(hook) as process:
+            assert process.stdin and process.stdout
+            for piece in (*data.partition(b"}"), ends):  # the first ones end amid the event
+                process.stdin.write(piece)
+                process.stdin.flush()
+            assert process.stdout.read() == b"{}\n"
+    assert host.turns() == [("p1", "Nenne es Z\u00fcrich {", "Ja }")]
+    assert host.log() == ""
 
 
 SLOW_DISK = """
