@@ -54,7 +54,7 @@ def test_a_session_begins_with_the_last_one_whether_an_engine_runs_or_not(user, 
     client.call("add_memory", content="Never push to main.", is_static=True)
     # a hook waits 0.2 s for a busy engine, or until the opening lies ready
     answers: list[str] = []
-    until(lambda: answers.append(user.opens("tuesday")) or answers[-1], "an opening")
+    until(lambda: answers.append(user.opens("tuesday")) or "Never push" in answers[-1], "an opening")
     told = answers[-1]
     assert (
         "Last session: " in told and "atlas service moves to gRPC" in told and "Never push to main." in told
