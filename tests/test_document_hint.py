@@ -213,21 +213,21 @@ async def test_documents_are_counted_once_until_one_comes_or_goes(
     monkeypatch.setattr(core.store, "count", counting)
     scopes = (SCOPE, "user")
     for _ in range(3):
-        assert not await document_hint.has_documents(core.store, scopes)
+        assert not await core.store.has_documents(scopes)
     await fact(core, "Lunch is soup.")
     await core.writer.settle()
-    assert not await document_hint.has_documents(core.store, scopes)
+    assert not await core.store.has_documents(scopes)
     assert len(counted) == 1
     added = await document(core, RUNBOOK, path="/docs/runbook.md")
     await core.writer.settle()
     for _ in range(3):
-        assert await document_hint.has_documents(core.store, scopes)
-    assert not await document_hint.has_documents(core.store, ("user",))
+        assert await core.store.has_documents(scopes)
+    assert not await core.store.has_documents(("user",))
     assert len(counted) == 3
     assert added.id is not None
     await forget(core, added.id)
     await core.writer.settle()
-    assert not await document_hint.has_documents(core.store, scopes)
+    assert not await core.store.has_documents(scopes)
 
 
 async def test_without_documents_no_chunk_is_looked_for(core: Core, monkeypatch: pytest.MonkeyPatch):

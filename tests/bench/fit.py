@@ -50,6 +50,7 @@ from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
 from scrubjay.text.developer_words import gloss
+from scrubjay.text.likeness import same_matter
 from scrubjay.text.terms import parts, runs
 
 WEIGHTS = Path(weights.__file__).with_name("weights.json")
@@ -316,7 +317,10 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tupl
             keeps = bool(each.right[older] and not each.right[newer] and not each.stale[newer])
             if amends or keeps:
                 rows, labels = found[each.examined.src(older)]
-                rows.append(currency._features(each.examined, total, older, newer, cosine, read))
+                row = currency._features(each.examined, total, older, newer, cosine, read)
+                is_fact = each.examined.src(older) == "memory"
+                matter = is_fact and same_matter(read(older).text, read(newer).text, cosine)
+                rows.append(row | {"matter": float(matter)})
                 labels.append(amends)
     return found
 
@@ -328,10 +332,9 @@ def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
     labels: list[bool] = []
 
     def add(old: str, new: str, cosine: float, amends: bool) -> None:
-        values = currency.compare(currency.Said.of(old), currency.Said.of(new), cosine, is_fact=True)
-        rows.append(
-            values | {"distance": 0.0, "answer": 0.0, "coverage": 0.7, "coverage_gain": 0.0, "days": 1.0}
-        )
+        values = currency.compare(currency.Said.of(old), currency.Said.of(new), cosine)
+        values |= {"matter": float(same_matter(old, new, cosine)), "distance": 0.0, "answer": 0.0}
+        rows.append(values | {"coverage": 0.7, "coverage_gain": 0.0, "days": 1.0})
         labels.append(amends)
 
     lines = Path(__file__).with_name("pairs.tsv").read_text("utf-8").splitlines()

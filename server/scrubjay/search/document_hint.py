@@ -1,7 +1,6 @@
 """Names the one passage of a document that may answer a question at least as well as what is remembered."""
 
-from dataclasses import dataclass, field, replace
-from weakref import WeakKeyDictionary
+from dataclasses import replace
 
 from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.models.records import Document
@@ -23,34 +22,6 @@ LEAST, BEHIND = 0.5, 0.15
 LEAST_BUDGET = 200  # tokens of an answer that has room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
 _COLUMNS = ("id", "title", "path", "filepath", "scope", "forgotten_at", "expires_at", "updated_at")
-_MOST_SCOPES = 100  # sets of scopes that are remembered
-
-
-@dataclass
-class _Holding:
-    """Which scopes hold documents, in one version of a table."""
-
-    table: object
-    version: int
-    scopes: dict[tuple[str, ...] | None, bool] = field(default_factory=dict)
-
-
-_HOLDING: WeakKeyDictionary[Store, _Holding] = WeakKeyDictionary()
-
-
-async def has_documents(store: Store, scopes: tuple[str, ...] | None) -> bool:
-    """Whether these scopes hold a document; counted once for each version of the documents."""
-    table = store.tables.documents
-    version = await table.version()
-    known = _HOLDING.get(store)
-    if known is None or known.table is not table or known.version != version:
-        known = _HOLDING[store] = _Holding(table, version)
-    if (held := known.scopes.get(scopes)) is None:
-        here = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
-        held = await store.count(Document, here) > 0
-        if len(known.scopes) < _MOST_SCOPES:
-            known.scopes[scopes] = held
-    return held
 
 
 def may_name_one(request: SearchMemories) -> bool:

@@ -12,7 +12,7 @@ from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Weighed
 from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
-from scrubjay.search.document_hint import document_hint, embed_once, has_documents, length, may_name_one
+from scrubjay.search.document_hint import document_hint, embed_once, length, may_name_one
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
@@ -98,7 +98,7 @@ async def search_memories(
 
 async def _has_others(store: Store, question: Question) -> bool:
     """Whether there are documents, in the scopes of a question that is not put to them."""
-    return "chunk" not in question.srcs and await has_documents(store, question.scopes)
+    return "chunk" not in question.srcs and await store.has_documents(question.scopes)
 
 
 async def facts_about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:

@@ -61,6 +61,7 @@ MOST_READ = 5_000
 
 # By what a document or a fact that is added is recognised, unless it is new.
 _KEYS: dict[type, str] = {Document: "id", Memory: "content_hash"}
+_MOST_SCOPES = 100  # sets of scopes of which it is remembered whether they hold documents
 _LOOKS = 3  # at what is in memory, if somebody writes meanwhile
 _MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
 
@@ -104,6 +105,8 @@ class Store:
         self.names = Names(self)
         self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
         self._unindexed: int | None = None  # passages that the word index lacks
+        # Which scopes hold documents, in one version of a table.
+        self._documented: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
         self.bare = 0  # counts what may have left passages without a vector
         self.begun = 0  # times that damage made the index begin anew
         self.filling = False  # whether somebody fills the index from the records
@@ -369,6 +372,19 @@ class Store:
     async def count(self, kind: type[T], where: Where | None = None) -> int:
         """Count the committed records that match."""
         return await self.tables.of(TABLE_OF[kind]).count_rows(where)
+
+    async def has_documents(self, scopes: tuple[str, ...] | None) -> bool:
+        """Whether these scopes hold a document; counted once for each version of the documents."""
+        version = await self.tables.documents.version()
+        if self._documented[:2] != (self.tables.documents, version):
+            self._documented = self.tables.documents, version, {}
+        known = self._documented[2]
+        if (held := known.get(scopes)) is None:
+            here = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
+            held = await self.count(Document, here) > 0
+            if len(known) < _MOST_SCOPES:
+                known[scopes] = held
+        return held
 
     async def rows(self, known: Mapping[str, Rows]) -> dict[str, Rows]:
         """Count the rows of each table, by its name on disk, with its version.

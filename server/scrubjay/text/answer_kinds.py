@@ -38,8 +38,8 @@ _TIME = (
     r"ans?|segundos?|minutos?|horas?|d[ií]as?|semanas?|mes(?:es)?|años?|anos?)"
 )
 _SIZE = (
-    r"(?:[kMGTP]i?B|[kMG]bit(?:/s)?|[kmgt]b|bytes?|bits?|px|pixels?|rows?|lines?|characters?|zeichen|"
-    r"[kMG]?Hz|[µmkM]?[VAW]|mAh|[cmk]?m|kg|g|cores?|x-?small|small|medium|large|x-?large)"
+    r"(?:[kmgtp]i?b|[kmg]bit(?:/s)?|bytes?|bits?|px|pixels?|rows?|lines?|characters?|zeichen|"
+    r"[kmg]?hz|[µmk]?[vaw]|mah|[cmk]?m|kg|g|cores?|x-?small|small|medium|large|x-?large)"
 )
 _NUMERAL = (
     r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|"
@@ -66,16 +66,18 @@ class _Kind(NamedTuple):
     """How a question asks for a kind of answer, and what such an answer looks like.
 
     `asked` matches the words alone that only name the kind: an answer need not repeat them. What it should
-    repeat is looked ahead for.
+    repeat is looked ahead for. Both match text in small letters, which is several times as fast as to ignore
+    case; `held` matches text as it stands if it is `cased`.
     """
 
     name: AnswerKind
     asked: re.Pattern[str]
     held: re.Pattern[str]
+    cased: bool
 
 
 def _kind(name: AnswerKind, asked: str, held: str, *, cased: bool = False) -> _Kind:
-    return _Kind(name, re.compile(asked, re.IGNORECASE), re.compile(held, 0 if cased else re.IGNORECASE))
+    return _Kind(name, re.compile(asked), re.compile(held), cased)
 
 
 # A question wants the first kind here that it asks for.
@@ -85,16 +87,16 @@ _KINDS = (
         r"\bwhy\b|\bhow come\b|\breasons?\b|\brationale\b|\bwhat (?:caused|made|led)\b|"
         r"\b(?:root )?cause of\b|\bwarum\b|\bwieso\b|\bweshalb\b|\bgrund für\b|\bpourquoi\b|"
         r"\bpor ?qu[eéê]\b|\bpor que\b|为什么|原因|なぜ|どうして|理由",
-        r"\bbecause\b|\bwhy\b|\bwarum\b|\bpourquoi\b|\bsince (?!\d|v\d|mid|last|the (?:start|end)|"
-        r"[A-Z]\w+day)|\bso (?:that|the|we|it|an?|no|they|you|nothing|one)\b|\bdue to\b|\bas (?!a\b|an\b|"
-        r"of\b|if\b|well\b|soon\b|long\b|it is\b)\w+ (?:\w+ )?(?:is|are|was|were|has|had|have|does|do|did|"
-        r"would|can|could|needs?|\w+s)\b|\breason(?:s|ing)?\b|\bcause[ds]?\b|\brejected\b|\bworse\b|"
-        r"\bnot (?:\w+ ){0,2}(?:better|worth|possible|needed|allowed|enough)\b|\b(?:to|would|"
-        r"could) (?:avoid|prevent|keep|save|reduce|stop|protect|lose|survive)\b|\botherwise\b|"
-        r"\bcould(?: not|n't)\b|\bcannot\b|\btoo \w+\b|\bfailed\b|\bbroke\b|\binstead of\b|\bwhich would\b|"
-        r"\bafter\b|\bonce\b|\bweil\b|\bdamit\b|\bdenn\b|\bda (?:der|die|das|sie|er|es|wir)\b|\bwegen\b|"
-        r"\bsonst\b|\bum\b.{1,60}\bzu\b|\bdeshalb\b|\bparce que\b|\bcar\b|\bafin\b|\bsinon\b|\bpuisque\b|"
-        r"\bporque\b|\bya que\b|\bpois\b|\bpara que\b|\bdebido\b|因为|由于|以便|避免|ため|ので|から",
+        r"\b(?:because\b|why\b|warum\b|pourquoi\b|since (?!\d|v\d|mid|last|the (?:start|end)|[a-z]\w+day)|"
+        r"so (?:that|the|we|it|an?|no|they|you|nothing|one)\b|due to\b|as (?!a\b|an\b|of\b|if\b|well\b|"
+        r"soon\b|long\b|it is\b)\w+ (?:\w+ )?(?:is|are|was|were|has|had|have|does|do|did|would|can|could|"
+        r"needs?|\w+s)\b|reason(?:s|ing)?\b|cause[ds]?\b|rejected\b|worse\b|"
+        r"not (?:\w+ ){0,2}(?:better|worth|possible|needed|allowed|enough)\b|"
+        r"(?:to|would|could) (?:avoid|prevent|keep|save|reduce|stop|protect|lose|survive)\b|otherwise\b|"
+        r"could(?: not|n't)\b|cannot\b|too \w+\b|failed\b|broke\b|instead of\b|which would\b|after\b|once\b|"
+        r"weil\b|damit\b|denn\b|da (?:der|die|das|sie|er|es|wir)\b|wegen\b|sonst\b|um\b.{1,60}\bzu\b|"
+        r"deshalb\b|parce que\b|car\b|afin\b|sinon\b|puisque\b|porque\b|ya que\b|pois\b|para que\b|"
+        r"debido\b)|因为|由于|以便|避免|ため|ので|から",
     ),
     _kind(
         "duration",
@@ -107,12 +109,12 @@ _KINDS = (
         r"何時間",
         rf"(?:{_COUNT}\s?-?\s?(?:working |business )?|(?<![\w.,])\d++(?:[.,]\d++)*+){_TIME}\b|(?:ms|secs|"
         rf"seconds|minutes|hours|days|ttl|timeout|interval|retention)\w{{0,9}}\W{{0,2}}[:=]\s?\d|"
-        r"\b(?:half an|an?|one) (?:second|minute|hour|day|week|month|quarter|year)\b|\b(?:hourly|nightly|"
+        r"\b(?:(?:half an|an?|one) (?:second|minute|hour|day|week|month|quarter|year)\b|(?:hourly|nightly|"
         r"daily|weekly|monthly|quarterly|yearly|annually|forever|for ever)\b|"
-        rf"\b(?:every|each) (?:\w+ )?(?:{_TIME}|{_DAY}|morning|evening|commit|release|push|merge)\b|"
-        r"\b(?:täglich|wöchentlich|monatlich|jährlich|stündlich|nächtlich)\b|\bjede[nrs]? (?:\w+ )?(?:nacht|"
-        r"tag|woche|stunde|minute|sekunde|monat|jahr)\b|"
-        rf"\bcada (?:\w+ )?{_TIME}\b|\bchaque {_TIME}\b|\btous les\b|\btoutes les\b|\bm?\d+ ?h \d+|"
+        rf"(?:every|each) (?:\w+ )?(?:{_TIME}|{_DAY}|morning|evening|commit|release|push|merge)\b|"
+        r"(?:täglich|wöchentlich|monatlich|jährlich|stündlich|nächtlich)\b|jede[nrs]? (?:\w+ )?(?:nacht|tag|"
+        r"woche|stunde|minute|sekunde|monat|jahr)\b|"
+        rf"cada (?:\w+ )?{_TIME}\b|chaque {_TIME}\b|tous les\b|toutes les\b|m?\d+ ?h \d+)|"
         r"(?<!\d)\d++\s?(?:秒|分|時間|小时|天|日|周|週間|个月|か月|ヶ月|年)|毎",
     ),
     _kind(
@@ -123,7 +125,7 @@ _KINDS = (
         r"cloud) (?:\w+ )?(?:price|cost|fee|bill|budget|salary)\b|\bhow many (?:euros|dollars)\b|"
         r"\bin (?:euros|dollars)\b|\bkoste[tn]?\b|\bkosten\b|\bco[uû]te?(?:nt)?\b|\bcuestan?\b|\bcosto\b|"
         r"\bcusta\b|\bpreis\b|\bprix\b|\bprecio\b|\bpreço\b|成本|价格|费用|多少钱|料金|価格|費用|いくら",
-        r"[$€£¥]\s?\d|(?<![\d.,])\d[\d.,]*+\s?[kM]?\s?(?:[$€£¥]|(?:USD|EUR|GBP|CHF|BRL|euros?|dollars?|cents?|yen|"
+        r"[$€£¥]\s?\d|(?<![\d.,])\d[\d.,]*+\s?[km]?\s?(?:[$€£¥]|(?:usd|eur|gbp|chf|brl|euros?|dollars?|cents?|yen|"
         r"yuan)\b|元|円)|\bfree\b|\bgratis\b|\bkostenlos\b",
     ),
     _kind(
@@ -134,7 +136,7 @@ _KINDS = (
         r"payload|upload|body|batch|message|chunk) size\b|\bsize (?:limit|of)\b|\bwie (?:groß|schnell|"
         r"schwer|breit)\b|\bqué tamaño\b|\bquelle taille\b|\bqual (?:o )?tamanho\b|多大|大小|サイズ",
         rf"(?:{_COUNT}\s?-?\s?(?:million |thousand )?|(?<![\w.,])\d++(?:[.,]\d++)*+){_SIZE}\b|"
-        r"\b\d+ ?[x\xd7] ?\d+\b|\b(?:x-?small|small|medium|large|x-?large)\b|\b\d+(?:[kKmMgGtT]i?)\b",
+        r"\b(?:\d+ ?[x\xd7] ?\d+|x-?small|small|medium|large|x-?large|\d+[kmgt]i?)\b",
     ),
     _kind(
         "date",
@@ -143,13 +145,13 @@ _KINDS = (
         r"week(?:day)?)\b|\bdeadline\b|\b(?:due|release|start|end|expiry) date\b|\bwann\b|"
         r"\bum wie ?viel uhr\b|\bquand\b|\bquel jour\b|\bcu[aá]ndo\b|\bqu[eé] d[ií]a\b|\bquando\b|"
         r"\bque dia\b|什么时候|何时|哪天|いつ|何曜日",
-        rf"\b\d{{4}}-\d\d|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|\b(?:19|20)\d\d\b|\b\d{{1,2}}(?:st|nd|rd|"
-        rf"th)?\.?(?: de| of)? {_MONTH}\b|\b{_MONTH}\.? \d{{1,4}}\b|"
-        r"\b(?:in|by|since|until|of|last|next|early|late|mid|mid-|im|seit|ende|anfang|mitte|en|depuis|"
-        rf"desde|em) {_MONTH}\b|\b{_DAY}\b|\b\d{{1,2}}:\d\d\b|"
-        rf"\b(?:\d{{1,2}}|one|{_NUMERAL}) ?(?:am|pm|uhr|utc|o['\u2019]clock)\b|"
-        r"\b(?:today|yesterday|tomorrow|tonight|midnight|noon|weekends?|nightly|daily|weekly|monthly|"
-        rf"quarterly|Q[1-4]|easter|christmas|new year)\b|{_COUNT} (?:working |business )?{_TIME}\b|"
+        rf"\b(?:\d{{4}}-\d\d|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}|(?:19|20)\d\d\b|\d{{1,2}}(?:st|nd|rd|th)?\.?"
+        rf"(?: de| of)? {_MONTH}\b|{_MONTH}\.? \d{{1,4}}\b|"
+        r"(?:in|by|since|until|of|last|next|early|late|mid|mid-|im|seit|ende|anfang|mitte|en|depuis|"
+        rf"desde|em) {_MONTH}\b|{_DAY}\b|\d{{1,2}}:\d\d\b|"
+        rf"(?:\d{{1,2}}|one|{_NUMERAL}) ?(?:am|pm|uhr|utc|o['\u2019]clock)\b|"
+        r"(?:today|yesterday|tomorrow|tonight|midnight|noon|weekends?|nightly|daily|weekly|monthly|"
+        rf"quarterly|q[1-4]|easter|christmas|new year)\b)|{_COUNT} (?:working |business )?{_TIME}\b|"
         r"\b(?:last|next) (?:week|month|quarter|year|spring|summer|autumn|fall|winter|sprint|release)\b|"
         r"(?<!\d)\d++\s?[月日点時]|[一二三四五六日月火水木金土]曜|周[一二三四五六日]|星期|毎",
     ),
@@ -157,9 +159,10 @@ _KINDS = (
         "number",
         r"\bhow many\b|\bnumber of\b|\bcount of\b|\bwie ?viele?[nr]?\b|\bcombien\b|\bcu[aá]nt[oa]s?\b|"
         r"\bquant[oa]s?\b|(?<!是)多少|几个|いくつ|何人|何個|何件",
-        rf"(?:(?<![\w.,:/#-])\d++(?:,\d{{3}})*+(?![.,]?\w|/)|(?:only|just|exactly|is|are) one\b|"
+        rf"(?i)(?:(?<![\w.,:/#-])\d++(?:,\d{{3}})*+(?![.,]?\w|/)|(?:only|just|exactly|is|are) one\b|"
         rf"\b{_NUMERAL}\b)(?!\s?-?\s?(?:%|percent\b|prozent\b|{_TIME}\b|{_SIZE}\b|[$€£]|{_MONTH}\b|uhr\b)|"
         r"\.\s|[:=])|\b(?-i:no|none|unlimited|single|both|zero|dozens?|hundreds?|thousands?|a pair)\b",
+        cased=True,
     ),
     _kind(
         "amount",
@@ -173,15 +176,16 @@ _KINDS = (
         "version",
         r"\bversions?\b|\bversi[oó]n\b|\bvers[aã]o\b|版本|バージョン|\b(?:which|what) release\b|\brelease$|"
         r"\bruns? which\b",
-        r"(?<![\w.])v?\d++\.\d++(?:\.\d++)*+(?:-\w++)?+(?![\w.]*[%€$])(?!\s?-?(?:%|s\b|ms\b|[kMGT]i?B|GB|MB|"
+        r"(?i)(?<![\w.])v?\d++\.\d++(?:\.\d++)*+(?:-\w++)?+(?![\w.]*[%€$])(?!\s?-?(?:%|s\b|ms\b|[kMGT]i?B|GB|MB|"
         r"GHz|MHz|V\b|A\b|W\b|mm\b|percent|million|seconds?|minutes?|hours?|days?|points?))|\bv\d+\b|"
         r"\bversion \d|\b(?-i:[A-Z][\w.+#]*|iOS|macOS|postgres|redis|node|python|kafka) \d{1,4}(?:\.\d+|"
         r"\.x)?\b(?!\s*[%:/]|[.,]\d)|[\u3040-\u9fff]\s?\d{1,3}\b|\b\d+\.x\b",
+        cased=True,
     ),
     _kind(
         "port",
         r"\bports?\b(?!\w*folio)|\bpuertos?\b|\bporta\b|端口|ポート",
-        r"(?<![\d.,/-]):?\b\d{2,5}\b(?![.,]?\d|\s?(?:%|percent|frames?|[kMGT]i?B|bytes?|minutes?|seconds?|"
+        r"(?<![\d.,/-]):?\b\d{2,5}\b(?![.,]?\d|\s?(?:%|percent|frames?|[kmgt]i?b|bytes?|minutes?|seconds?|"
         r"hours?|days?|ms|s|p)\b)",
     ),
     _kind(
@@ -203,11 +207,12 @@ _KINDS = (
         r"région|ciudad|país|regi[oó]n|região|cidade)\b|\bwhere (?=(?:is|are) .{1,60}\b(?:based|hosted)\b)|"
         r"\bregion of\b|\bwo (?:sitzt|sitzen)\b|哪个(?:城市|地区|区域|国家)|どの(?:都市|リージョン|国)|"
         r"リージョン",
-        r"\b(?:us|eu|ap|sa|ca|me|af|il|mx|cn)-(?:gov-)?(?:north|south|east|west|central)+-?\d[a-f]?\b|"
+        r"(?i)\b(?:us|eu|ap|sa|ca|me|af|il|mx|cn)-(?:gov-)?(?:north|south|east|west|central)+-?\d[a-f]?\b|"
         r"\b(?:europe|asia|us|australia|northamerica|southamerica)-(?:north|south|east|west|"
         r"central)+\d(?:-[a-f])?\b|\b(?:west|north|east|south|central)(?:europe|us\d?)\b|\b(?:fsn1|nbg1|"
         r"hel1|fra\d?|ams\d?|cdg|lhr|iad|sjc)\b|(?:\b(?:in|at|from|near|bei|aus|à|em) |"
         r"\()(?-i:[A-Z][a-zà-ÿ]{2,}(?: [A-Z][a-zà-ÿ]+)?)\b",
+        cased=True,
     ),
     _kind(
         "path",
@@ -219,10 +224,11 @@ _KINDS = (
         r"\boù (?:est|sont|se trouve)\b|\bquel (?:fichier|dossier)\b|\bdónde (?:está|se guarda)\b|"
         r"\bonde (?:está|fica)\b|\bqu[eé] (?:archivo|carpeta|fichero)\b|\bqual (?:arquivo|pasta|ficheiro)\b|"
         r"哪个文件|どのファイル|どこに",
-        r"(?<![\w.~:/-])[\w.~:-]*+/[\w.~/-]*\w|\\[\w\\]+|\b(?:in|at|on|under|to|auf|unter) (?:the |our |"
+        r"(?i)(?<![\w.~:/-])[\w.~:-]*+/[\w.~/-]*\w|\\[\w\\]+|\b(?:in|at|on|under|to|auf|unter) (?:the |our |"
         r"dem |der )?(?-i:[A-Z]\w+)|(?<![\w.-])[\w-]++\.[a-z][a-z0-9]{0,4}\b|`[^`\n]{1,80}`|"
         r"\b[a-z0-9]+_[a-z0-9_]+\b|\b(?:buckets?|folder|directory|vault|table|branch|repo|namespace|disk|s3|"
         r"schema)\b",
+        cased=True,
     ),
     _kind(
         "address",
@@ -239,8 +245,8 @@ _KINDS = (
         r"\b(?:which|what|under) (?=.{0,40}\blicen[cs]es?\b)|\blicen[cs]e (?:of|for)\b|\blizenz\b(?! )|"
         r"\b(?:welche|welcher) lizenz\b|\bquelle licence\b|\bqu[eé] licencia\b|\bqual licença\b|许可证|"
         r"ライセンス",
-        r"\b(?:MIT|Apache|[AL]?GPL|BSD|MPL|ISC|EUPL|CC[- ]BY|CC0|Unlicense|BUSL|proprietary|public domain|"
-        r"commercial licen[cs]e|kommerzielle\w* lizenz)\b|\b[AL]?GPL",
+        r"\b(?:(?:mit|apache|[al]?gpl|bsd|mpl|isc|eupl|cc[- ]by|cc0|unlicense|busl|proprietary|public domain|"
+        r"commercial licen[cs]e|kommerzielle\w* lizenz)\b|[al]?gpl)",
     ),
     _kind(
         "name",
@@ -278,7 +284,8 @@ def wanted(question: str) -> AnswerKind | None:
     >>> wanted("Which Redis version do we use?"), wanted("who owns billing?"), wanted("what is our CI?")
     ('version', 'person', None)
     """
-    return next((kind.name for kind in _KINDS if kind.asked.search(question)), None)
+    plain = question.lower()
+    return next((kind.name for kind in _KINDS if kind.asked.search(plain)), None)
 
 
 def topic(question: str) -> str:
@@ -287,8 +294,11 @@ def topic(question: str) -> str:
     >>> topic("how many brokers are there?"), topic("Redis version"), topic("what is our CI?")
     ('  brokers are there?', 'Redis  ', 'what is our CI?')
     """
-    kind = wanted(question)
-    return _NEGATION.sub(" ", question if kind is None else _BY_NAME[kind].asked.sub(" ", question))
+    kind, rest, at = wanted(question), [], 0
+    for match in () if kind is None else _BY_NAME[kind].asked.finditer(question.lower()):
+        rest.append(question[at : match.start()])
+        at = match.end()
+    return _NEGATION.sub(" ", " ".join([*rest, question[at:]]))
 
 
 @lru_cache(maxsize=4096)  # the same passages are among the first of many questions
@@ -298,7 +308,7 @@ def holds(kind: AnswerKind, text: str) -> bool:
     >>> holds("version", "Redis 7.2 is the cache."), holds("version", "Redis is the cache.")
     (True, False)
     """
-    return any(True for _ in _held(kind, text))
+    return next(_held(kind, text), None) is not None
 
 
 def fit(
@@ -319,6 +329,8 @@ def fit(
     if not total or (kind is not None and not answers):
         return 0.0
     places = [(at, word) for at, word in _words(text, stem) if word in weights]
+    if kind is None and not places:
+        return 0.0
 
     def share(start: int, end: int) -> float:
         return sum(weights[word] for word in {word for at, word in places if start <= at < end}) / total
@@ -340,15 +352,16 @@ def fit(
     return best
 
 
-def _words(text: str, stem: Callable[[str], str]) -> Iterator[tuple[int, str]]:
-    """Yield where each word stands, and its stem; of Chinese and Japanese each pair of characters."""
-    for match in _WORD.finditer(text):
-        yield match.start(), stem((match[1] or match[0]).casefold())
+@lru_cache(maxsize=256)
+def _words(text: str, stem: Callable[[str], str]) -> tuple[tuple[int, str], ...]:
+    """Return where each word stands, and its stem; of Chinese and Japanese each pair of characters."""
+    return tuple((match.start(), stem((match[1] or match[0]).casefold())) for match in _WORD.finditer(text))
 
 
 def _held(kind: AnswerKind, text: str) -> Iterator[tuple[int, int]]:
     """Yield where answers of this kind stand in a text; the name of a tool is no person's."""
-    for match in _BY_NAME[kind].held.finditer(text):
+    form = _BY_NAME[kind]
+    for match in form.held.finditer(text if form.cased else text.lower()):
         name = kind == "person" and match[0][:1].isupper() and not match[0].startswith(("I ", "We "))
         if not (name and (_NO_PERSON.match(match[0]) or gloss(match[0]))):
             yield match.span()

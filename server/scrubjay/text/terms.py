@@ -38,7 +38,7 @@ _MARK = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     r"\u0900-\u0963\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
 )
-_RUN = re.compile(rf"[^\W_](?:[^\W_]|[{_MARK}])*")
+_RUN = re.compile(rf"[^\W_]+(?:[{_MARK}]+[^\W_]*)*")
 # Scripts written without spaces, or whose words carry particles: kana, Han, Hangul, half-width katakana.
 _CJK = (
     r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -52,7 +52,10 @@ _CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[
 # Up to ten parts: test names are long. Dashes before a flag and underscores around a private name are passed
 # over.
 _COMPOUND = tuple(
-    re.compile(rf"(?<![\w{mark}]){lead}[^\W_]+(?:{mark}[^\W_]+){{1,9}}{tail}(?![\w]|{mark}[^\W_])")
+    (
+        mark[-1],
+        re.compile(rf"(?<![\w{mark}]){lead}[^\W_]+(?:{mark}[^\W_]+){{1,9}}{tail}(?![\w]|{mark}[^\W_])"),
+    )
     for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
@@ -115,6 +118,8 @@ def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
     if text.isascii() and "" not in prefixes:
         return list(_beginning(text.lower(), prefixes))
     found = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
+    if text.isascii():
+        return found
     return [word for word in found if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
 
 
@@ -146,7 +151,11 @@ def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
     """
     # Every word, joined name and part of a name is in here.
     letters = _normal(text).replace("_", "").replace("-", "").replace(".", "")
-    return {begin for begin in beginnings if begin in letters or _JOINED_VERSION.fullmatch(begin)}
+    return {
+        begin
+        for begin in beginnings
+        if begin in letters or (begin[0] == "v" and _JOINED_VERSION.fullmatch(begin))
+    }
 
 
 def expand(text: str) -> str:
@@ -229,11 +238,11 @@ def _additions(text: str) -> list[str]:
     hidden = list(_hidden_words(" ".join(_ODD.findall(normal))))
     if not (respelled or hidden):
         return []
-    present = {run.casefold() for run in _RUN.findall(text)} | STOP
+    present = {run.casefold() for run in _RUN.findall(text)}
     added = []
     for word in (*respelled, *hidden):
         folded = word.casefold()
-        if folded not in present and (len(word) > 1 or _CJK_RUN.match(word)):
+        if folded not in present and folded not in STOP and (len(word) > 1 or _CJK_RUN.match(word)):
             present.add(folded)
             added.append(word)
     return added
@@ -243,14 +252,16 @@ def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
         if not run.isascii():
             yield from _cjk_parts(run)
+        elif run.isalpha() and run.islower():  # most are words with a mark beside them
+            continue
         elif _HASH.fullmatch(run.lower()):
             yield run[:_SHORT_HASH]
         elif code := _ERROR_CODE.fullmatch(run):
             yield from code.groups()
         else:
             yield from _camel_parts(run)
-    for compound in _COMPOUND:
-        for name in compound.findall(text):
+    for mark, compound in _COMPOUND:
+        for name in compound.findall(text) if mark in text else ():
             pieces = _RUN.findall(name)
             if _is_name(pieces, dotted="." in name):
                 yield "".join(pieces).lower()

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -114,7 +115,7 @@ def lay_out(
     roles += [passage.role for passage in others]
     dates += [passage.dated_at for passage in others]
     keys += [(passage.scope, passage.session_id) for passage in others]
-    passages = [pools.best.get(record_id) for record_id in ids]
+    passages = [*map(pools.best.get, ids)]
     alone = [-1] * len(others)
     return Candidates(
         ids,
@@ -169,7 +170,7 @@ def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:
 
 
 def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> Floats:
-    return np.array([values.get(record_id, absent) for record_id in ids], dtype=float)
+    return np.array([*map(values.get, ids, repeat(absent))], dtype=float)
 
 
 def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
@@ -192,10 +193,12 @@ def labels(passage: PassageRow | None) -> str:
 
 def _labelled(passages: Sequence[PassageRow | None], query: str) -> Floats:
     """Compute which share of the query's content words each fact has as tags or as its partition."""
+    facts = [at for at, passage in enumerate(passages) if passage is not None and passage.src == "memory"]
+    texts = [labels(passages[at]) for at in facts]
+    known = [*dict.fromkeys(filter(None, texts))]  # many facts have the same labels
+    share = {"": 0.0} | dict(zip(known, coverage(query, known).tolist(), strict=True))
     shares = np.zeros(len(passages))
-    words = {at: text for at, passage in enumerate(passages) if (text := labels(passage))}
-    if words:
-        shares[list(words)] = coverage(query, words.values())
+    shares[facts] = [share[text] for text in texts]
     return shares
 
 

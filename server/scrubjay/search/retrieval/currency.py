@@ -9,14 +9,14 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.retrieval.weights import AMENDS
-from scrubjay.search.retrieval.words import rarity, stem
+from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
 from scrubjay.text.likeness import same_matter
 from scrubjay.text.terms import compared_words
@@ -50,8 +50,7 @@ _CHANGES = """
 """.split()
 _UNSPACED_CHANGES = "现在 改为 改成 不再 已经 换成 変更 現在 今は やめ 移行".split()
 _CHANGE = re.compile(
-    rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}",
-    re.IGNORECASE,
+    rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}"
 )
 
 Vectors = Mapping[str, np.ndarray]  # of the best passages, by record id
@@ -74,8 +73,8 @@ class Said:
 
 @lru_cache(maxsize=1024)  # the same records answer many questions
 def _said(text: str) -> Said:
-    weights = {stem(word): rarity(word) for word in compared_words(text)}
-    return Said(text, weights, sum(weights.values()), _CHANGE.search(text) is not None)
+    weights = dict(map(weighed, compared_words(text)))
+    return Said(text, weights, sum(weights.values()), _CHANGE.search(text.lower()) is not None)
 
 
 def amend(
@@ -91,25 +90,26 @@ def amend(
     `texts` gives what a candidate says; `numbers` are those that the question names: who asks for build 41
     does not mean the later build 42.
     """
-
-    def read(at: int) -> Said:
-        return Said.of(texts(at))
-
+    read = cache(lambda at: Said.of(texts(at)))
     shift, amended = np.zeros(len(total)), dict(candidates.amended)
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     for older, newer, cosine in _pairs(candidates, top, vectors):
-        values = _features(candidates, total, older, newer, cosine, read)
         src = candidates.src(older)
-        odds = sum(AMENDS[src][name] * value for name, value in values.items())
-        if odds < SURE or _is_another(src, values):
+        weights, values = AMENDS[src], _features(candidates, total, older, newer, cosine, read)
+        odds = sum(weights[name] * value for name, value in values.items())
+        if odds + max(weights["matter"], 0.0) < SURE or _is_another(src, values):
             continue
         if any(each in read(older).weights and each not in read(newer).weights for each in numbers):
+            continue
+        matter = src == "memory" and same_matter(read(older).text, read(newer).text, cosine)
+        odds += weights["matter"] * matter
+        if odds < SURE:
             continue
         ahead = max(total[older] + shift[older] + AHEAD, total[newer] + shift[newer])
         shift[newer] = ahead - total[newer]
         later = candidates.ids[newer], moment(int(candidates.dated_at[newer]))
         known = amended.get(candidates.ids[older])
-        is_told = odds >= TOLD[src] or values["matter"] > 0
+        is_told = odds >= TOLD[src] or matter
         if is_told and (known is None or later[1] > known[1]):
             amended[candidates.ids[older]] = later
     if not shift.any() and not amended:
@@ -130,18 +130,15 @@ def compared(candidates: Candidates, ranked: Ints) -> list[int]:
 def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, float]]:
     """Yield (earlier, later, cosine) of candidates of one kind, earlier ones in the order of time."""
     dates, ids = candidates.dated_at, candidates.ids
-    facts = [at for at in range(len(ids)) if ids[at] in vectors and candidates.src(at) == "memory"]
+    srcs = {at: candidates.src(at) for at, each in enumerate(ids) if each in vectors}
     some = [at for at in top if candidates.src(at) == "memory"][:FACTS]
     chosen = set(top)
+    every = [*top, *(at for at, src in srcs.items() if src == "memory" and at not in chosen)]
     for older in sorted(top, key=lambda at: int(dates[at])):
-        if (
-            ids[older] not in vectors or candidates.src(older) not in AMENDS
-        ):  # no passage of a document amends
+        if srcs.get(older) not in AMENDS:  # no passage of a document amends
             continue
-        others = [*top, *(at for at in facts if at not in chosen)] if older in some else top
-        for newer in others:
-            same = candidates.src(newer) == candidates.src(older) and ids[newer] in vectors
-            if not same or dates[newer] <= dates[older]:
+        for newer in every if older in some else top:
+            if srcs.get(newer) != srcs[older] or dates[newer] <= dates[older]:
                 continue
             cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
             near = cosine >= (FAR if newer in chosen else NEAR)
@@ -167,13 +164,15 @@ def _features(
     candidates: Candidates, total: Floats, older: int, newer: int, cosine: float, read: Callable[[int], Said]
 ) -> dict[str, float]:
     """Say what speaks for the later record amending the earlier one."""
-    covered = np.nan_to_num(candidates.signals.coverage[[older, newer]], nan=0.0)
+    before, now = (
+        0.0 if math.isnan(each) else each for each in candidates.signals.coverage[[older, newer]].tolist()
+    )
     is_fact = candidates.src(older) == "memory"
-    return compare(read(older), read(newer), cosine, is_fact=is_fact) | {
-        "distance": float(np.clip(total[older] - total[newer], -8.0, 8.0)),
+    return compare(read(older), read(newer), cosine) | {
+        "distance": min(max(float(total[older] - total[newer]), -8.0), 8.0),
         "answer": float(candidates.signals.answer[newer]),
-        "coverage": float(covered[1]),
-        "coverage_gain": float(covered[1] - covered[0]),
+        "coverage": now,
+        "coverage_gain": now - before,
         # Two facts of one hour may be the correction of the other; turns of one session rarely are.
         "days": 1.0 if is_fact else since(int(candidates.dated_at[newer] - candidates.dated_at[older])),
     }
@@ -184,7 +183,7 @@ def since(microseconds: int) -> float:
     return min(math.log1p(microseconds / _DAY) / math.log1p(_WEEK), 1.0)
 
 
-def compare(older: Said, newer: Said, cosine: float, *, is_fact: bool) -> dict[str, float]:
+def compare(older: Said, newer: Said, cosine: float) -> dict[str, float]:
     """Say what two texts by themselves tell of the later one amending the earlier."""
     shared = sum(weight for word, weight in older.weights.items() if word in newer.weights)
     changes = float(newer.changes)
@@ -194,5 +193,4 @@ def compare(older: Said, newer: Said, cosine: float, *, is_fact: bool) -> dict[s
         "overlap": shared / max(min(older.total, newer.total), 1e-9),
         "change": changes,
         "change_cosine": changes * cosine,
-        "matter": float(is_fact and same_matter(older.text, newer.text, cosine)),
     }

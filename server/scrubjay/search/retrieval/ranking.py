@@ -120,19 +120,40 @@ def scale(
     return np.clip((filled - low) / span, 0.0, 1.0) if span > 0 else np.zeros_like(values)
 
 
-def features(signals: Signals) -> dict[str, Floats]:
-    """Compute what speaks for each candidate, by name: one array each, most of them in [0, 1]."""
+def features(signals: Signals, known: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
+    """Compute what speaks for each candidate, by name: one array each, most of them in [0, 1].
+
+    `known` holds the `first_features` of these candidates, where they are at hand.
+    """
+    known = first_features(signals) if known is None else known
+    examined = (~np.isnan(signals.coverage)).astype(float)
+    covered = known_or(signals.coverage, 0.0)
+    matched = signals.tokens[~np.isnan(signals.tokens)]
+    usual = float(matched.mean()) if len(matched) else 0.0
+    return {
+        **known,
+        "late": signals.late,
+        "tokens": examined * known_or(signals.tokens, usual),
+        "coverage": covered,
+        # Who looks up a name holds all of its words; a question in other words than the answer is not hurt.
+        "complete": covered**3,
+        "words_coverage": known["words"] * covered,
+        "near_coverage": _near(signals)(covered),
+        "answer": signals.answer,
+        "length": examined * np.log1p(signals.length) / LONG,
+        "examined": examined,
+    }
+
+
+def first_features(signals: Signals) -> dict[str, Floats]:
+    """Compute the features that need no close look at a candidate."""
     wording = scale(signals.bm25, floor=0.0)
     # While some have no vector yet, the best cosine so far may belong to a candidate that answers nothing.
     top = RELATED if signals.unembedded.any() else -np.inf
     scaled = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
     meaning = np.where(signals.unembedded, wording, scaled)
-    cosine = np.clip(np.nan_to_num(signals.cosine, nan=0.0), 0.0, 1.0)
+    cosine = np.clip(known_or(signals.cosine, 0.0), 0.0, 1.0)
     alone = (signals.session < 0).astype(float)
-    examined = (~np.isnan(signals.coverage)).astype(float)
-    covered = np.nan_to_num(signals.coverage, nan=0.0)
-    known = ~np.isnan(signals.tokens)
-    usual = float(signals.tokens[known].mean()) if known.any() else 0.0
     near, best = _near(signals), _best_of_session(signals)
     return {
         "meaning": meaning,
@@ -150,26 +171,28 @@ def features(signals: Signals) -> dict[str, Floats]:
         "speaker": signals.speaker.astype(float),
         "named": signals.named,
         "user": signals.user.astype(float),
-        "late": signals.late,
-        "tokens": examined * np.where(known, np.nan_to_num(signals.tokens, nan=0.0), usual),
-        "coverage": covered,
-        # Who looks up a name holds all of its words; a question in other words than the answer is not hurt.
-        "complete": covered**3,
-        "words_coverage": wording * covered,
-        "near_coverage": near(covered),
-        "answer": signals.answer,
-        "length": examined * np.log1p(signals.length) / LONG,
-        "examined": examined,
     }
 
 
-def parts(signals: Signals, weights: Mapping[str, float]) -> dict[str, Floats]:
-    """Compute the weighted parts of the ranking sum, by name: one array each."""
+def known_or(values: Floats, unknown: float) -> Floats:
+    """Put a value where none is known."""
+    return np.where(np.isnan(values), unknown, values)
+
+
+def parts(
+    signals: Signals, weights: Mapping[str, float], known: Mapping[str, Floats] | None = None
+) -> dict[str, Floats]:
+    """Compute the weighted parts of the ranking sum, by name: one array each, of the features `known`."""
     found = {name: np.zeros(len(signals)) for name in dict.fromkeys(PARTS.values())}
-    for name, values in features(signals).items():
+    for name, values in (features(signals) if known is None else known).items():
         if weight := weights.get(name):
             found[PARTS[name]] += weight * values
-    return found | {"quoted": QUOTED * signals.quoted.astype(float), "current": signals.current}
+    return corrected(found, signals)
+
+
+def corrected(columns: Mapping[str, Floats], signals: Signals) -> dict[str, Floats]:
+    """Return parts of the ranking sum with those that may change after the features were computed."""
+    return {**columns, "quoted": QUOTED * signals.quoted.astype(float), "current": signals.current}
 
 
 def _near(signals: Signals) -> Callable[[Floats], Floats]:
@@ -250,7 +273,12 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
 
 def ranking_sum(signals: Signals, weights: Mapping[str, float]) -> Floats:
     """Add up all `parts`: the sum that orders candidates."""
-    return sum(parts(signals, weights).values(), np.zeros(len(signals)))
+    return added(parts(signals, weights))
+
+
+def added(columns: Mapping[str, Floats]) -> Floats:
+    """Add up parts of the ranking sum, in their order."""
+    return sum(columns.values(), np.zeros_like(columns["current"]))
 
 
 def recency(age_days: Floats, *, half_life_days: float) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.asked import Asked
-from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals
+from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals, known_or
 from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import held, stem
 from scrubjay.text.answer_kinds import fit
@@ -41,7 +41,7 @@ def evidence(cosine: Floats, coverage: Floats) -> Floats:
     `cosine` is that of query and text, NaN if unknown; `coverage` the share of the query's content words in
     the text.
     """
-    by_meaning = np.clip((np.nan_to_num(cosine, nan=0.0) - UNRELATED) / (PARAPHRASE - UNRELATED), 0.0, 1.0)
+    by_meaning = np.clip((known_or(cosine, 0.0) - UNRELATED) / (PARAPHRASE - UNRELATED), 0.0, 1.0)
     return 1.0 - (1.0 - by_meaning) * (1.0 - BY_WORDS * np.clip(coverage, 0.0, 1.0))
 
 
@@ -61,10 +61,10 @@ def grounds_of(
     """
     if not len(first):
         return {}
-    covered = np.nan_to_num(signals.coverage[first], nan=0.0)
+    covered = known_or(signals.coverage[first], 0.0)
     by_words = bool(np.isnan(signals.cosine).all()) or bool(signals.unembedded[first].any())
     unknown = np.isnan(signals.cosine[first]) & by_words
-    cosine = np.where(unknown, PARAPHRASE * covered, np.nan_to_num(signals.cosine[first], nan=0.0))
+    cosine = np.where(unknown, PARAPHRASE * covered, known_or(signals.cosine[first], 0.0))
     proof = float(evidence(cosine, covered).max())
     ranked = np.sort(total[~np.isnan(signals.coverage)])[::-1]
     ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > FEW else ALONE_AHEAD
@@ -94,7 +94,7 @@ def chances_right(signals: Signals, distance: Floats) -> Floats:
     values = own_evidence(signals) | {
         "distance": distance,
         "late": signals.late,
-        "tokens": np.nan_to_num(signals.tokens, nan=0.0),
+        "tokens": known_or(signals.tokens, 0.0),
     }
     return _share(logit(RIGHT, values, len(signals)))
 
@@ -110,8 +110,8 @@ def similarities(signals: Signals) -> Floats:
 
 def own_evidence(signals: Signals) -> dict[str, Floats]:
     """Say what speaks for each record by itself, whatever else is stored."""
-    covered = np.nan_to_num(signals.coverage, nan=0.0)
-    known = np.nan_to_num(signals.cosine, nan=0.0)
+    covered = known_or(signals.coverage, 0.0)
+    known = known_or(signals.cosine, 0.0)
     # Records with all words of a question have cosines of 0.3 to 0.55 on the dev projects.
     cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known), 0.0, 1.0)
     return {

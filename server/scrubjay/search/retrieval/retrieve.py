@@ -20,10 +20,13 @@ from scrubjay.search.retrieval.ranking import (
     Floats,
     Ints,
     Signals,
+    added,
+    corrected,
+    features,
+    first_features,
     late_interaction,
     order,
     parts,
-    ranking_sum,
     with_neighbours,
 )
 from scrubjay.search.retrieval.relevance import (
@@ -115,19 +118,21 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
     if thorough:
         gathered = await _with_cosines(store, gathered)
     candidates = gathered.candidates
-    first = order(ranking_sum(candidates.signals, FIRST))[:EXAMINED]
+    known = first_features(candidates.signals)
+    first = order(added(parts(candidates.signals, FIRST, known)))[:EXAMINED]
     matched = None
     if gathered.tokens is not None:
         near = np.flatnonzero(with_neighbours(first, candidates.signals.session, candidates.signals.place))
         matched = await token_matches(store, candidates, near, gathered.tokens)
     read_closely = np.arange(len(candidates.ids)) if thorough else first
     candidates = examine(gathered, first, matched, read_closely)
-    total = ranking_sum(candidates.signals, ORDER)
+    columns = parts(candidates.signals, ORDER, features(candidates.signals, known))
+    total = added(columns)
     current = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
     if current is not candidates:
-        candidates, total = current, ranking_sum(current.signals, ORDER)
+        candidates, total = current, added(corrected(columns, current.signals))
     candidates = await with_amended(store, gathered, candidates, total)
-    return _rank(replace(gathered, candidates=candidates))
+    return _rank(replace(gathered, candidates=candidates), corrected(columns, candidates.signals))
 
 
 async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
@@ -251,10 +256,9 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
     return best
 
 
-def _rank(gathered: Gathered) -> Ranking:
+def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     candidates, signals = gathered.candidates, gathered.candidates.signals
-    columns = parts(signals, ORDER)
-    total = sum(columns.values(), np.zeros(len(signals)))
+    total = added(columns)
     positions = order(total)
     distance = behind(total, quoted=signals.quoted)
     own = [at for at in positions[:EXAMINED].tolist() if candidates.passages[at] is not None]

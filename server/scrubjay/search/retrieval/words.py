@@ -61,6 +61,12 @@ def stem(word: str) -> str:
     return word
 
 
+@lru_cache(maxsize=16_384)
+def weighed(word: str) -> tuple[str, float]:
+    """Return the stem of a word and how rare the word is."""
+    return stem(word), rarity(word)
+
+
 def _cut(word: str, endings: Iterable[tuple[str, int]]) -> str:
     for ending, least in endings:
         if word.endswith(ending) and len(word) - len(ending) >= least:
