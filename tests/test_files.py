@@ -71,7 +71,9 @@ def test_the_last_whole_lines_are_read(
     tail = content[-limit:]
     *whole, rest = (tail if len(content) <= limit else tail.partition(b"\n")[2]).split(b"\n")
     wanted = [line + b"\n" for line in whole] + [rest] * bool(rest)
-    assert list(last_lines(str(path), limit, longest)) == [line[:longest] for line in wanted]
+    assert list(last_lines(str(path), limit, longest)) == [
+        line if len(line) <= longest else line[:longest] + b"\n" for line in wanted
+    ]
 
 
 def test_a_file_without_lines_costs_no_memory(tmp_path: Path) -> None:

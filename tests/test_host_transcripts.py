@@ -391,3 +391,160 @@ def test_geminis_thoughts_and_its_word_after_a_compression_are_no_answers() -> N
         gemini("gemini", 4, "Got it. Thanks for the additional context!"),
     ]
     assert pairs("gemini-cli", *lines) == PRICES
+
+
+PICTURES: dict[str, list[dict[str, Any]]] = {
+    "codex": [
+        codex("event_msg", type="user_message", message="Cache the price list."),
+        codex("event_msg", type="agent_message", message="It is cached."),
+        codex("event_msg", type="user_message", message="", images=["data:image/png;base64,AAAA"]),
+        codex("event_msg", type="agent_message", message="A chart."),
+    ],
+    "codex 0.30": [
+        codex_response("user", "Cache the price list.", "t1"),
+        codex_response("assistant", "It is cached.", "t1"),
+        codex(
+            "response_item",
+            type="message",
+            role="user",
+            content=[
+                {"type": "input_text", "text": "<image name=[Image #1]>"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AAAA"},
+                {"type": "input_text", "text": "</image>"},
+            ],
+        ),
+        codex_response("assistant", "A chart.", "t2"),
+    ],
+    "copilot-cli": [
+        copilot("user.message", content="Cache the price list."),
+        copilot("assistant.message", content="It is cached."),
+        copilot("user.message", content="", attachments=[{"type": "file", "path": "a.png"}]),
+        copilot("assistant.message", content="A chart."),
+    ],
+    "gemini-cli": [
+        gemini("user", 1, "Cache the price list."),
+        gemini("gemini", 2, "It is cached."),
+        gemini("user", 3, [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]),
+        gemini("gemini", 4, "A chart."),
+    ],
+    "cursor": [
+        {"role": "user", "content": "Cache the price list."},
+        {"role": "assistant", "content": "It is cached."},
+        {"role": "user", "content": [{"type": "image", "data": "AAAA"}]},
+        {"role": "assistant", "content": "A chart."},
+    ],
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_picture_alone_opens_a_turn_in_any_host(name: str) -> None:
+    assert pairs(name.split()[0], *PICTURES[name]) == [*PRICES, ("[image]", "A chart.")]
+
+
+def test_of_a_line_too_long_to_be_read_the_words_before_the_picture_are_a_prompt() -> None:
+    image = "data:image/png;base64," + "A" * 90_000
+    line = json.dumps(codex("event_msg", type="user_message", message="Read the chart.", images=[image]))
+    answer = json.dumps(codex("event_msg", type="agent_message", message="A spike."))
+    (turn,) = turns([line[:65_536] + "\n", answer], "codex")
+    assert (turn["prompts"], turn["assistant"]) == (["Read the chart."], "A spike.")
+    assert turns([line[:65_536], answer], "codex") == []
+
+
+QUESTION = {"questions": [{"id": "db", "question": "Which store?", "options": []}]}
+QUESTIONS: dict[str, tuple[list[dict[str, Any]], str]] = {
+    "codex": (
+        [
+            codex_response("user", "Set up the store.", "t1"),
+            codex(
+                "response_item",
+                type="function_call",
+                name="request_user_input",
+                call_id="c1",
+                arguments=json.dumps(QUESTION),
+            ),
+            codex(
+                "response_item",
+                type="function_call_output",
+                call_id="c1",
+                output=json.dumps({"answers": {"db": {"answers": ["Postgres"]}}}),
+            ),
+        ],
+        "Which store? Postgres",
+    ),
+    "copilot-cli": (
+        [
+            copilot("user.message", content="Set up the store."),
+            copilot(
+                "tool.execution_start",
+                toolCallId="c1",
+                toolName="ask_user",
+                arguments={"question": "Which store?"},
+            ),
+            copilot(
+                "tool.execution_complete",
+                toolCallId="c1",
+                result={"content": "User selected: Postgres", "detailedContent": "x"},
+            ),
+        ],
+        "Which store? Postgres",
+    ),
+    "gemini-cli": (
+        [
+            gemini("user", 1, "Set up the store."),
+            gemini(
+                "gemini",
+                2,
+                "",
+                toolCalls=[
+                    {
+                        "id": "c1",
+                        "name": "ask_user",
+                        "args": QUESTION,
+                        "result": [
+                            {"functionResponse": {"response": {"output": '{"answers":{"0":"Postgres"}}'}}}
+                        ],
+                    }
+                ],
+            ),
+        ],
+        "Which store? Postgres",
+    ),
+    "cursor": (
+        [
+            {"role": "user", "content": "Set up the store."},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "c1", "name": "Shell", "input": {}}],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "c1",
+                        "content": "The user rejected this with the following feedback: Use Postgres.",
+                    }
+                ],
+            },
+        ],
+        "Use Postgres.",
+    ),
+}
+
+
+@pytest.mark.parametrize("host", QUESTIONS)
+def test_what_the_user_answers_to_a_tool_are_their_words_in_any_host(host: str) -> None:
+    entries, words = QUESTIONS[host]
+    (pair,) = pairs(host, *entries)
+    assert pair == (f"Set up the store.\n\n{words}", "")
+
+
+def test_what_other_tools_return_and_a_question_without_an_answer_are_not_the_users_words() -> None:
+    asked = copilot(
+        "tool.execution_start", toolCallId="c1", toolName="ask_user", arguments={"question": "Q?"}
+    )
+    declined = copilot("tool.execution_complete", toolCallId="c1", result={"content": "User declined."})
+    ran = copilot("tool.execution_start", toolCallId="c2", toolName="bash", arguments={"command": "ls"})
+    listed = copilot("tool.execution_complete", toolCallId="c2", result={"content": "User selected: a"})
+    said = copilot("user.message", content="Set up the store.")
+    assert pairs("copilot-cli", said, asked, declined, ran, listed) == [("Set up the store.", "")]

@@ -87,6 +87,7 @@ def test_a_turn_is_a_prompt_and_everything_answered_to_it() -> None:
         "interrupted": False,
         "failed": False,
         "folders": {},
+        "until": "2026-03-05T12:00:09.000Z",
     }
     assert (second["prompts"], second["assistant"], second["tools"]) == (["And the tests?"], "They pass.", [])
 
@@ -481,9 +482,18 @@ def pairs(*lines: str | bytes) -> list[tuple[str, str]]:
             user("Rename the Z\u00fcrich entry.").replace("\\u00fc", "\u00fc").encode("latin-1"),
             "Rename the Z\ufffdrich entry.",
         ),
-        (user([{"type": "image", "source": {"data": "A" * 90_000}}])[:65_536], "[image]"),
+        (user([{"type": "image", "source": {"data": "A" * 90_000}}])[:65_536] + "\n", "[image]"),
+        (
+            user([{"type": "text", "text": "Why?"}, {"type": "image", "data": "A" * 90_000}])[:65_536] + "\n",
+            "Why?",
+        ),
     ],
-    ids=["a picture alone", "a byte that is not of UTF-8", "the beginning of a line that is too long"],
+    ids=[
+        "a picture alone",
+        "a byte that is not of UTF-8",
+        "the beginning of a picture's line",
+        "words and a picture",
+    ],
 )
 def test_what_opens_a_turn_keeps_its_answer_from_the_turn_before(prompt: str | bytes, expected: str) -> None:
     assert pairs(*TYPO, prompt, says("Done.")) == [("Fix the typo.", "Fixed."), (expected, "Done.")]
@@ -496,6 +506,14 @@ def test_what_opens_a_turn_keeps_its_answer_from_the_turn_before(prompt: str | b
         user(
             [{"type": "tool_result", "content": "User has answered your questions."}],
             toolUseResult={"answers": {"Which broker?": ["Redis streams"]}},
+        ),
+        result('Your questions have been answered: "Which broker?"="Redis streams". You can now continue.'),
+        user(
+            [{"type": "tool_result", "content": "User has answered your questions."}],
+            toolUseResult={
+                "answers": {"Which broker?": "Redis"},
+                "annotations": {"Which broker?": {"notes": "streams"}},
+            },
         ),
     ],
 )
@@ -541,3 +559,10 @@ def test_a_lead_of_a_team_is_the_user_and_a_summary_without_a_mark_is_not() -> N
     lead = (user("Fix the typo.", teamName="birds"), says("Fixed.", teamName="birds"))
     summary = user("This session is being continued from a previous conversation that ran out of context.")
     assert pairs(*lead, summary) == [("Fix the typo.", "Fixed.")]
+
+
+def test_an_answer_to_a_line_that_cannot_be_read_is_no_answer_to_an_earlier_prompt() -> None:
+    lost = '{"type": "user", "uuid": "lost", "message": {"content": "Whi'
+    first = [user("Fix the typo.", uuid="u1"), says("Fixed.", uuid="a1", parentUuid="u1")]
+    assert pairs(*first, lost, says("By tree.", parentUuid="lost")) == [("Fix the typo.", "Fixed.")]
+    assert pairs(*first, says("Done.", parentUuid="a1")) == [("Fix the typo.", "Fixed.\n\nDone.")]

@@ -13,6 +13,7 @@ from scrubjay.histories.disk import Disk, columns, embedded, files_below
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, seconds, string
 from scrubjay.text.host_transcripts import Book
+from scrubjay.text.transcripts import IMAGE
 
 HOST = "cursor"
 STORE = "state.vscdb"
@@ -102,7 +103,7 @@ def _composer(
 def _say(book: Book, bubble: Fields, key: object, at: object) -> None:
     text = string(bubble.get("text")) or string(bubble.get("rawText"))
     if bubble.get("type") in (_USER, "user"):
-        book.said(text, key, None, instant(at))
+        book.said(text or (IMAGE if bubble.get("images") else ""), key, None, instant(at))
         return
     tool = mapping(bubble.get("toolFormerData"))
     if tool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from scrubjay.home.files import LONGEST_LINE, last_lines, open_regular, read_regular
+from scrubjay.home.files import BEGINNING, LONGEST_LINE, last_lines, open_regular, read_regular
 
 MAX_FILE = 2**31  # bytes of a file that is read whole
 MAX_BODY = 2**28  # bytes of what a compressed text holds
@@ -47,7 +47,7 @@ class Disk:
                     os.unlink(copy + suffix)
 
     def lines(self, path: str) -> Iterator[bytes]:
-        """The whole lines of a file, of at most 8 MiB each; a name that ends in .zst is decompressed."""
+        """The whole lines of a file, the beginning of one of more than 8 MiB; .zst files are decompressed."""
         if not path.endswith(".zst"):
             yield from last_lines(path, _EVERYTHING)
             return
@@ -59,9 +59,11 @@ class Disk:
                 *whole, rest = (rest + chunk).split(b"\n")
                 if dropping and whole:
                     whole, dropping = whole[1:], False
+                yield from whole
+                if not dropping and len(rest) > LONGEST_LINE:
+                    yield rest[:BEGINNING] + b"\n"
                 if dropping or len(rest) > LONGEST_LINE:
                     rest, dropping = b"", True
-                yield from whole
             if rest:
                 yield rest
 
@@ -118,9 +120,10 @@ def columns(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 def parsed(raw: str | bytes | None) -> Any:
-    """Parse JSON. Raises ValueError if it is none."""
+    """Parse JSON, in which a byte may not be of UTF-8. Raises ValueError if it is none."""
     try:
-        return json.loads(raw or b"")
+        text = raw.decode(json.detect_encoding(raw), "replace") if isinstance(raw, bytes) else raw
+        return json.loads(text or "")
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 

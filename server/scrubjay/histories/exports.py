@@ -22,8 +22,10 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book
+from scrubjay.text.host_transcripts import Book, words
+from scrubjay.text.transcripts import IMAGE
 
+ON_THE_WEB = ("claude-ai", "chatgpt")  # where nothing is said in a folder
 _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones come in several files
 
 
@@ -70,7 +72,13 @@ def claude_ai(host: str, conversation: Fields) -> Session:
     for message in objects(conversation.get("chat_messages")):
         text = texts(message.get("content")) or string(message.get("text"))
         if message.get("sender") == "human":
-            book.said(text, message.get("uuid"), None, instant(message.get("created_at")))
+            has_files = message.get("files") or message.get("attachments")
+            book.said(
+                text or (IMAGE if has_files else ""),
+                message.get("uuid"),
+                None,
+                instant(message.get("created_at")),
+            )
         else:
             book.answered(text)
     return Session(host, string(conversation.get("uuid")), None, book.close())
@@ -91,8 +99,9 @@ def chatgpt(host: str, conversation: Fields) -> Session:
         if hidden or message.get("recipient", "all") != "all":
             continue
         if role == "user":
+            pictures = [{"type": each.get("content_type")} for each in objects(parts)]
             book.said(
-                said,
+                said or words(pictures),
                 message.get("id"),
                 None,
                 instant(message.get("create_time") or conversation.get("create_time")),

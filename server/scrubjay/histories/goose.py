@@ -20,7 +20,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book
+from scrubjay.text.host_transcripts import Book, words
 
 HOST = "goose"
 _HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
@@ -75,10 +75,12 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
 
 def _say(book: Book, role: object, content: object, key: object, at: object) -> None:
     if role == "user":
-        book.said(texts(content), key, None, instant(at))
+        for block in objects(content):
+            book.returned(block.get("id"), mapping(block.get("toolResult")).get("value"))
+        book.said(words(content), key, None, instant(at))
     elif role == "assistant":
+        book.answered(texts(content))
         for block in objects(content):
             if block.get("type") == "toolRequest":
                 call = mapping(mapping(block.get("toolCall")).get("value"))
-                book.used(call.get("name"), call.get("arguments"))
-        book.answered(texts(content))
+                book.used(call.get("name"), call.get("arguments"), block.get("id"))

@@ -22,7 +22,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book
+from scrubjay.text.host_transcripts import Book, words
 
 
 def history(host: str) -> History:
@@ -89,11 +89,13 @@ def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None
     parts = [each for each in objects(parts) if not (each.get("synthetic") or each.get("ignored"))]
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
-        book.said(texts(parts), message_id, None, instant(at))
+        book.said(words(parts), message_id, None, instant(at))
     elif message.get("role") == "assistant":
         for part in parts:
             if part.get("type") == "tool":
-                book.used(part.get("tool") or part.get("name"), mapping(part.get("state")).get("input"))
+                state, call_id = mapping(part.get("state")), part.get("callID") or part.get("id")
+                book.used(part.get("tool") or part.get("name"), state.get("input"), call_id)
+                book.returned(call_id, state.get("output") or state.get("error"))
         book.answered(texts(parts))
         if mapping(message.get("error")).get("name") == "MessageAbortedError":
             book.interrupted()

@@ -22,7 +22,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book
+from scrubjay.text.host_transcripts import Book, words
 
 _EDITORS = (*CODES, "Cursor", "Windsurf")
 _LEGACY = "api_conversation_history.json"
@@ -111,6 +111,8 @@ def _asked(book: Book, content: object, key: object, at: object) -> None:
         book.said("\n\n".join(said), key, None, instant(at))
     elif text and not tools and not text.startswith("["):  # as in "[read_file for 'a.py'] Result:"
         book.said(text, key, None, instant(at))
+    elif not text and not tools:
+        book.said(words(content), key, None, instant(at))
 
 
 class _Element(NamedTuple):

@@ -21,7 +21,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book
+from scrubjay.text.host_transcripts import Book, words
 
 HOST = "zed"
 _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
@@ -71,7 +71,9 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
 def _say(book: Book, message: Fields, at: object) -> None:
     user, agent = mapping(message.get("User")), mapping(message.get("Agent"))
     if user:
-        book.said(_texts(user.get("content")), user.get("id"), None, instant(at))
+        book.said(
+            _texts(user.get("content")) or words(user.get("content")), user.get("id"), None, instant(at)
+        )
     elif agent:
         for block in objects(agent.get("content")):
             use = mapping(block.get("ToolUse"))

@@ -110,7 +110,7 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
             if is_whole and (line.endswith(b"\n") or left <= 0):
                 yield line
             elif is_whole:
-                yield line[:BEGINNING]
+                yield line[:BEGINNING] + b"\n"
             is_whole = line.endswith(b"\n")
 
 

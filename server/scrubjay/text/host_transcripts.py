@@ -14,12 +14,15 @@ from collections.abc import Iterable, Iterator
 
 from scrubjay.text import transcripts
 from scrubjay.text.transcripts import (
+    IMAGE,
     add_command,
+    follows_at_once,
     is_of_others,
     is_said,
     new_turn,
     once,
     parsed,
+    said_in_result,
     strip_injected,
 )
 
@@ -41,6 +44,27 @@ _BESIDE = frozenset(
 _INSTRUCTIONS = "# AGENTS.md instructions"  # what Codex says in the user's name
 _COPILOTS_OWN = ("skill-", "autopilot")  # sources of messages in the user's name
 _GEMINIS_OWN = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
+# Blocks of pictures and files by their type, and by a key.
+_PICTURES = frozenset(
+    "image input_image local_image localImage image_url document file resource image_asset_pointer".split()
+)
+_PICTURE_KEYS = ("inlineData", "fileData", "Image")
+_PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # what Codex puts around one
+# Tools that ask the user, and results of them that are no answer.
+_ASKING = frozenset(
+    "AskUserQuestion AskQuestion ask_user ask_user_question ask_followup_question ask_question "
+    "request_user_input question".split()
+)
+_UNANSWERED = re.compile(
+    r"(?:the )?user (?:is not|isn't|declined|cancel|dismissed|did not|didn't|skipped|rejected)"
+    r"|\[operation cancel|error|aborted|cancel",
+    re.IGNORECASE,
+)
+_ANSWERED = re.compile(
+    r"(?:the )?user (?:has |have )?"
+    r"(?:selected|responded|answered|replied|said|chose|provided the following answers)[^:\n]{0,40}:\s*",
+    re.IGNORECASE,
+)
 _OPENING = re.compile(r"\s*<([\w:-]{1,60})>")
 
 
@@ -70,6 +94,7 @@ class Book:
         self._said: set[str] = set()  # the prompts of the open turn
         self._session_id: Any = None
         self._folder: str | None = None
+        self._questions: dict[str, list[str]] = {}  # calls of tools that ask the user
         self._is_answering = True  # the assistant speaks to the user, and not to a notice of the host
         self.is_main = True  # False: the whole file is a subagent's
 
@@ -78,13 +103,14 @@ class Book:
         self._session_id = self._session_id or session_id
         self.is_main = self.is_main and is_main
 
+    def belongs_to(self, session_id: Any) -> None:
+        """What follows is of this session."""
+        self._session_id = session_id
+
     def moved(self, folder: Any) -> None:
-        """What follows happens in this folder; the open turn goes on there unless it is complete."""
-        if isinstance(folder, str):
+        """What follows happens in this folder."""
+        if isinstance(folder, str) and folder:
             self._folder = folder
-            turn = self._open()
-            if turn and not turn["complete"]:
-                turn["folders"][folder] = None
 
     def noticed(self) -> None:
         """The host said something in the user's name; what follows a complete turn answers that."""
@@ -92,14 +118,15 @@ class Book:
         self._is_answering = turn is None or not turn["complete"]
 
     def said(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
-        """The user said something; the same again under the same id is the same."""
-        if not isinstance(text, str):
-            return
-        text = _without_beside(text)
+        """The user said something; the same again under the same id is the same.
+
+        What follows a line without a word of theirs is no answer to a turn that is complete.
+        """
+        text = _without_beside(text) if isinstance(text, str) else ""
         for tag in self._around:
             text = _between(text, tag)
         text = strip_injected(text)
-        if is_of_others(text):
+        if not text or is_of_others(text):
             self.noticed()
         if not text or not is_said(text) or text.startswith(_INSTRUCTIONS):
             return
@@ -116,8 +143,7 @@ class Book:
             return
         self._said, self._is_answering = {text}, True
         self._turns.append(new_turn(text, prompt_id, self._session_id, uuid, _instant(at)))
-        if self._folder:
-            self._turns[-1]["folders"][self._folder] = None
+        self._goes_on(self._turns[-1])
 
     def answered(self, text: Any) -> None:
         """The assistant said something; formats say one thing on several lines."""
@@ -127,13 +153,16 @@ class Book:
             if text not in turn["assistant"][-1:]:
                 turn["assistant"].append(text)
             turn["complete"], turn["failed"] = True, False
+            self._goes_on(turn)
 
-    def used(self, tool: Any, inputs: Any = None) -> None:
+    def used(self, tool: Any, inputs: Any = None, call_id: Any = None) -> None:
         """The assistant used a tool, so it is not done."""
         turn = self._open()
         if not turn:
             return
         inputs = inputs if isinstance(inputs, dict) else {}
+        if str(tool) in _ASKING and isinstance(call_id, str):
+            self._questions[call_id] = _questions(inputs)
         turn["tools"] = once([*turn["tools"], tool])
         turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
         for given in map(inputs.get, _SHELL_INPUTS):
@@ -141,6 +170,18 @@ class Book:
             if isinstance(command, str):
                 add_command(turn, command)
         turn["complete"] = False
+        self._goes_on(turn)
+
+    def returned(self, call_id: Any, result: Any) -> None:
+        """A tool gave something, in which may be the user's words: answers, or why they rejected it."""
+        turn, text = self._open(), _result(result)
+        if not turn or not text:
+            return
+        said = said_in_result(text)
+        questions = self._questions.pop(call_id, None) if isinstance(call_id, str) else None
+        if not said and questions is not None and not _UNANSWERED.match(text):
+            said = _paired(questions, _answers(text))
+        turn["prompts"] += [each for each in said if each not in turn["prompts"]]
 
     def interrupted(self) -> None:
         """The user stopped the turn."""
@@ -154,6 +195,10 @@ class Book:
             turn["assistant"] = "\n\n".join(turn["assistant"])
         return self._turns if self.is_main else []
 
+    def _goes_on(self, turn: Fields) -> None:
+        if self._folder:
+            turn["folders"][self._folder] = None
+
     def _open(self) -> Fields | None:
         return self._turns[-1] if self._turns and self._is_answering else None
 
@@ -162,9 +207,11 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
     """Rollouts of all ages: prompts are messages, completed items, response items, or several of these.
 
     Where there are messages or items of the user, response items in their name may be the host's. Up to 0.32
-    lines were response items alone.
+    lines were response items alone. A fork begins with its parent's lines, all written at the moment of the
+    fork.
     """
     lines, turn_id = list(entries), None
+    own, copied_at = None, None
     has_prompts = any(
         _dict(each, "payload").get("type") == "user_message"
         or _dict(_dict(each, "payload"), "item").get("type") == "UserMessage"
@@ -173,9 +220,17 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
     for entry in lines:
         body, at = _dict(entry, "payload") or entry, entry.get("timestamp")
         kind = body.get("type")
+        if copied_at is not None:
+            copied_at = _instant(at) if follows_at_once(_instant(at), copied_at) else None
+            if copied_at is None:
+                book.belongs_to(own)
         if entry.get("type") == "session_meta":
-            book.begins(body.get("id") or body.get("session_id"), not isinstance(body.get("source"), dict))
+            session_id = body.get("id") or body.get("session_id")
+            book.begins(session_id, not isinstance(body.get("source"), dict))
             book.moved(body.get("cwd"))
+            if own is None and isinstance(body.get("forked_from_id"), str) and (copied_at := _instant(at)):
+                own = session_id
+                book.belongs_to(body["forked_from_id"])
         elif entry.get("type") == "turn_context":
             turn_id = body.get("turn_id") or turn_id
             book.moved(body.get("cwd"))
@@ -183,9 +238,10 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             item = _dict(body, "item")
             turn_id = body.get("turn_id") or turn_id
             if kind == "user_message":
-                book.said(body.get("message"), turn_id, None, at)
+                has_picture = body.get("images") or body.get("local_images")
+                book.said(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, at)
             elif item.get("type") == "UserMessage":
-                book.said(_joined(item.get("content")), turn_id, item.get("id"), at)
+                book.said(words(item.get("content")), turn_id, item.get("id"), at)
             elif item.get("type") == "AgentMessage":
                 book.answered(_joined(item.get("content")))
             elif kind == "agent_message":
@@ -198,14 +254,18 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             about = _dict(body, "internal_chat_message_metadata_passthrough")
             kinds = about.get("content_item_kinds")
             if kind in (None, "message") and body.get("role") == "user":
+                if "payload" not in entry:
+                    book.moved(_tagged(_joined(body.get("content")), "cwd"))
                 if has_prompts:
                     book.noticed()
                 elif not isinstance(kinds, list) or "user.text" in kinds:
-                    book.said(_joined(body.get("content")), about.get("turn_id"), body.get("id"), at)
+                    book.said(words(body.get("content")), about.get("turn_id"), body.get("id"), at)
             elif kind == "message" and body.get("role") == "assistant":
                 book.answered(_joined(body.get("content")))
             elif kind in ("function_call", "custom_tool_call"):
-                book.used(body.get("name"), _parsed(body.get("arguments")))
+                book.used(body.get("name"), _parsed(body.get("arguments")), body.get("call_id"))
+            elif kind in ("function_call_output", "custom_tool_call_output"):
+                book.returned(body.get("call_id"), body.get("output"))
             elif kind == "local_shell_call":
                 book.used("shell", _dict(body, "action"))
 
@@ -216,20 +276,23 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
         kind, data = entry.get("type"), _dict(entry, "data")
         if kind == "session.start":
             book.begins(data.get("sessionId"))
+        if isinstance(kind, str) and kind.startswith("session."):
+            book.moved(_dict(data, "context").get("cwd") or data.get("cwd"))
         elif data.get("parentToolCallId"):
             continue  # a subagent's
         elif kind == "user.message" and str(data.get("source")).startswith(_COPILOTS_OWN):
             book.noticed()
         elif kind == "user.message":
-            book.said(
-                data.get("content"), None, data.get("messageId") or entry.get("id"), entry.get("timestamp")
-            )
+            said = data.get("content") or (IMAGE if data.get("attachments") else "")
+            book.said(said, None, data.get("messageId") or entry.get("id"), entry.get("timestamp"))
         elif kind == "assistant.message":
             book.answered(data.get("content"))
             for request in _dicts(data.get("toolRequests")):
-                book.used(request.get("name"), _parsed(request.get("arguments")))
+                book.used(request.get("name"), _parsed(request.get("arguments")), request.get("toolCallId"))
         elif kind == "tool.execution_start":
-            book.used(data.get("toolName"), _parsed(data.get("arguments")))
+            book.used(data.get("toolName"), _parsed(data.get("arguments")), data.get("toolCallId"))
+        elif kind == "tool.execution_complete":
+            book.returned(data.get("toolCallId"), data.get("result") or data.get("error"))
         elif kind == "abort":
             book.interrupted()
 
@@ -251,27 +314,32 @@ def _gemini(book: Book, entries: Iterator[Fields]) -> None:
             messages[_key(entry)] = entry
     for message in messages.values():
         if message.get("type") == "user":
-            text = _joined(message.get("displayContent")) or _joined(message.get("content"))
+            text = _joined(message.get("displayContent")) or words(message.get("content"))
             book.said(text, None, message.get("id"), message.get("timestamp"))
         elif message.get("type") == "gemini":
             answer = _joined(_unthought(message.get("content")))
             book.answered("" if answer in _GEMINIS_OWN else answer)
             for call in _dicts(message.get("toolCalls")):
-                book.used(call.get("name"), call.get("args"))
+                book.used(call.get("name"), call.get("args"), call.get("id"))
+                book.returned(call.get("id"), call.get("result"))
 
 
 def _qwen(book: Book, entries: Iterator[Fields]) -> None:
     for entry in entries:
         about, parts = entry.get("provenance"), _dict(entry, "message").get("parts")
         book.begins(entry.get("sessionId"), not entry.get("isSidechain"))
+        book.moved(entry.get("cwd"))
         if entry.get("type") == "user" and about in (None, "real_user"):
-            text = _dict(entry, "systemPayload").get("displayText") or _joined(parts)
+            text = _dict(entry, "systemPayload").get("displayText") or words(parts)
             book.said(text, None, entry.get("uuid"), entry.get("timestamp"))
         elif entry.get("type") == "assistant" and about in (None, "assistant_output"):
             book.answered(_joined(_unthought(parts)))
             for call in (_dict(part, "functionCall") for part in _dicts(parts)):
                 if call:
-                    book.used(call.get("name"), call.get("args"))
+                    book.used(call.get("name"), call.get("args"), call.get("id"))
+        elif entry.get("type") == "tool_result":
+            for given in (_dict(part, "functionResponse") for part in _dicts(parts)):
+                book.returned(given.get("id"), given)
 
 
 def _antigravity(book: Book, entries: Iterator[Fields]) -> None:
@@ -329,12 +397,15 @@ def _roles(book: Book, entries: Iterator[Fields]) -> None:
     for entry in entries:
         content = _dict(entry, "message").get("content") or entry.get("content")
         if entry.get("role") == "user":
-            book.said(_joined(content), None, entry.get("id"), entry.get("timestamp") or entry.get("ts"))
+            for block in _dicts(content):
+                if block.get("type") == "tool_result":
+                    book.returned(block.get("tool_use_id"), block.get("content"))
+            book.said(words(content), None, entry.get("id"), entry.get("timestamp") or entry.get("ts"))
         elif entry.get("role") == "assistant":
             book.answered(_joined(content))
             for block in _dicts(content):
                 if block.get("type") == "tool_use":
-                    book.used(block.get("name"), block.get("input"))
+                    book.used(block.get("name"), block.get("input"), block.get("id"))
 
 
 READ = {
@@ -400,6 +471,66 @@ def _joined(content: Any) -> str:
     blocks = content if isinstance(content, list) else []
     texts = [each.get("text") if isinstance(each, dict) else each for each in blocks]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+
+
+def words(content: Any) -> str:
+    """The texts of what a user said, `IMAGE` for a picture or file alone; "" for results of tools alone."""
+    text = _joined(content)
+    text = "" if _PICTURE_MARK.fullmatch(text) else text
+    blocks = _dicts([content] if isinstance(content, dict) else content)
+    kept = [each for each in blocks if not _PICTURE_MARK.fullmatch(str(each.get("text")))]
+    if len(kept) < len(blocks):
+        text = _joined(kept)
+    is_picture = any(
+        str(each.get("type")) in _PICTURES or any(map(each.get, _PICTURE_KEYS)) for each in blocks
+    )
+    return text if text.strip() or not is_picture else IMAGE
+
+
+def _questions(inputs: Fields) -> list[str]:
+    """What a tool asks the user."""
+    asked = [each.get("question") for each in _dicts(inputs.get("questions"))]
+    asked = asked or [inputs.get("question") or inputs.get("prompt") or inputs.get("message")]
+    return [each for each in asked if isinstance(each, str)]
+
+
+def _answers(text: str) -> list[str]:
+    """What the user answered, as hosts hand it to the model: JSON of answers, or a sentence."""
+    whole = parsed(text)
+    if isinstance(whole, dict):
+        return _leaves(whole.get("answers", whole))
+    return list(filter(None, [text[found.end() :] if (found := _ANSWERED.match(text)) else text]))
+
+
+def _paired(questions: list[str], answers: list[str]) -> list[str]:
+    """Each question with its answer, if it is known which that is; nothing without an answer."""
+    if len(questions) != len(answers):
+        return [" ".join([*questions, *answers])] if answers else []
+    return [f"{question} {answers[place]}" for place, question in enumerate(questions)]
+
+
+def _leaves(value: Any) -> list[str]:
+    """An answer to each question: of several texts for one, all of them."""
+    each = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    flat = [one if isinstance(one, str) else ", ".join(_leaves(one)) for one in each if one]
+    return [one for one in flat if one.strip()]
+
+
+def _result(result: Any) -> str:
+    """The text of what a tool gave, in whatever a host wraps it."""
+    for key in ("functionResponse", "response", "output", "result", "content", "message"):
+        if isinstance(result, list) and len(result) == 1:
+            result = result[0]
+        if isinstance(result, dict) and key in result:
+            result = result[key]
+    return _joined(result).strip()
+
+
+def _tagged(text: str, tag: str) -> str:
+    """What stands in the first pair of a tag, "" without one."""
+    _, opening, rest = text.partition(f"<{tag}>")
+    inner, closing, _ = rest.partition(f"</{tag}>")
+    return inner.strip() if opening and closing else ""
 
 
 def _between(text: str, tag: str) -> str:

@@ -39,19 +39,35 @@ _COMPACTED = "This session is being continued from a previous conversation"
 _SYSTEM_TEXTS = (_CAVEAT, _COMPACTED, *(f"<{tag}>" for tag in _SYSTEM_TAGS.split()))
 # What hosts say in the user's name: messages of other agents, sessions and programs, and their own notes.
 _OTHERS = (
-    *(f"<{tag}" for tag in "teammate-message channel cross-session-message task-notification".split()),
+    *(
+        f"<{tag}"
+        for tag in "teammate-message channel-message cross-session-message task-notification".split()
+    ),
+    *(f"<{tag}" for tag in "remote-review fork-boilerplate hook_prompt".split()),
     *(f"<{tag}>" for tag in "turn_aborted skill user_shell_command subagent_notification".split()),
+    *(f"<{tag}>" for tag in "user_action model_switch goal_context collaboration_mode".split()),
     *(f"<{tag}" for tag in "recommended_plugins codex_internal_context skill-context".split()),
+    "<channel source=",
+    "<permissions instructions>",
     "Another language model started to solve this problem",
 )
-# An editor's description of itself, and what comes between it and the request.
-_PREAMBLE, _REQUEST = "# Context from my IDE setup:", "## My request for Codex:"
-_REJECTED = "The user doesn't want to proceed"  # of a tool; what the user typed follows the words below
-_TYPED = re.compile(r"the user said:\s*(.+?)\s*(?:\n\nNote: |\Z)", re.DOTALL)
-_ANSWERED = re.compile(r'"([^"\n]{1,500})"="([^"]{1,5000})"')  # a question of AskUserQuestion, and its answer
-_LONG = 60_000  # characters: of longer lines that a reader of files passes over their beginning comes
-_OF_USER = re.compile(r'"type":\s*"user"')
-_NAMED = re.compile(r'"(uuid|promptId|sessionId|timestamp|cwd)":\s*"([^"\\]{1,500})"')
+_REQUEST = "## My request for Codex:"  # what an editor puts between its own context and the user's words
+# How a tool's result begins that the user did not let run; what they typed follows one of the words below.
+_REJECTED = (
+    "The user doesn't want to",
+    "The user rejected",
+    "The user denied",
+    "The tool call required approval",
+)
+_TYPED = re.compile(
+    r"(?:the user said|following reason for the rejection|following feedback):\s*"
+    r"(?:<feedback>)?\s*(.+?)\s*(?:</feedback>|\n\nNote: |\Z)",
+    re.DOTALL,
+)
+_ANSWERED = re.compile(r'"([^"\n]{1,500})"="([^"]{1,5000})"')  # a question to the user, and the answer
+_QUESTIONS_ANSWERED = ("User has answered", "Your questions have been answered")
+_LONG = 60_000  # bytes: of longer lines a reader of files may give the beginning alone
+_MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
 IMAGE = "[image]"  # a prompt without a word
 _INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 # `agentName` is that of a teammate, whose transcript has its lead's words as prompts.
@@ -66,8 +82,8 @@ def strip_injected(text: str) -> str:
 
     An opening tag that nothing closes is part of the text.
     """
-    if text.lstrip().startswith(_PREAMBLE):
-        text = text.partition(_REQUEST)[2] or text
+    if _REQUEST in text and text.lstrip().startswith("# "):
+        text = text.partition(_REQUEST)[2]
     parts, end = [], 0
     unclosed = set()
     for opening in re.finditer(_INJECTED, text) if "<" in text else ():
@@ -111,17 +127,20 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
         blank line between), `tools`, `files` and `commands` (each once; first lines of shell commands, the
         user's before the prompt among them), `started_at` (as written, ISO 8601, or None), `complete` (the
         assistant had the last word), `interrupted` (by the user), `failed` (the service did), and `folders`
-        (where it was said, as keys, as far as the host tells). Texts are raw: the caller redacts them.
+        (where it was said, as keys, as far as the host tells); some have `until`, the time of the last line.
+        Texts are raw: the caller redacts them.
     """
     all_turns: list[Fields] = []
     open_turn: Fields | None = None
     typed: list[str] = []  # commands of the user since the last prompt
-    for entry in _entries(lines):
+    for entry, is_orphan in _entries(lines):
         kind = entry["type"]
         if kind == "assistant":
+            if is_orphan and open_turn and open_turn["complete"]:
+                open_turn = None  # it answers a line that could not be read
             if open_turn:
                 _add_answer(open_turn, entry)
-                _add_folder(open_turn, entry)
+                _goes_on(open_turn, entry)
             continue
         if _is_of_others(entry):
             if open_turn and open_turn["complete"]:  # what follows answers them
@@ -141,13 +160,13 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
                 open_turn["prompts"] += _said_to_tools(entry, results)
                 open_turn["complete"] = False
         elif prompt:
-            open_turn = new_turn(prompt, *map(entry.get, ("promptId", "sessionId", "uuid", "timestamp")))
+            open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
             for line in typed:
                 add_command(open_turn, line)
             typed = []
             all_turns.append(open_turn)
         if open_turn:
-            _add_folder(open_turn, entry)
+            _goes_on(open_turn, entry)
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     return [turn for turn in all_turns if turn["assistant"] or not _is_wordless(turn)]
@@ -318,36 +337,55 @@ def has_ended(turn: Fields) -> bool:
     return bool(turn["complete"] or turn["interrupted"] or turn["failed"])
 
 
-def _entries(lines: Iterable[str | bytes]) -> Iterator[Fields]:
-    """Read the conversation's lines, each once; leave out subagents, summaries and the host's own notes."""
+def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
+    """Read the conversation's lines, each once; leave out subagents, summaries and the host's own notes.
+
+    With each comes whether the line that it follows is not there.
+    """
     seen: set[str | bytes] = set()
     for line in lines:
-        entry = parsed(line) or _beginning_of_user(line)
-        if not isinstance(entry, dict) or any(map(entry.get, _NOT_CONVERSATION)):
+        entry = parsed(line)
+        if not isinstance(entry, dict):
             continue
-        if entry.get("type") not in ("user", "assistant") and not _is_queued(entry):
-            continue
-        uuid = entry.get("uuid")
+        uuid, parent = entry.get("uuid"), entry.get("parentUuid")
         key = uuid if isinstance(uuid, str) else line
-        if key not in seen:
-            seen.add(key)
-            yield entry
-
-
-def _beginning_of_user(line: str | bytes) -> Fields | None:
-    """Read the beginning of a line of a user that is too long to be read: pasted pictures."""
-    text = line if isinstance(line, str) else line.decode("utf-8", "replace")
-    if len(text) < _LONG or not _OF_USER.search(text) or '"tool_result"' in text:
-        return None
-    told = dict(_NAMED.findall(text))
-    return {**told, "type": "user", "message": {"content": [{"type": "image"}]}}
+        if key in seen:
+            continue
+        seen.add(key)
+        if any(map(entry.get, _NOT_CONVERSATION)):
+            continue
+        if entry.get("type") in ("user", "assistant") or _is_queued(entry):
+            yield entry, isinstance(parent, str) and parent not in seen
 
 
 def parsed(line: str | bytes) -> Any:
-    """Parse a line of JSON, in which a byte may not be of UTF-8; None for anything else."""
+    """Parse a line of JSON, in which a byte may not be of UTF-8; None for anything else.
+
+    Of a line that was too long to be read, which ends in a picture or in what a tool gave, the beginning is
+    parsed as if it ended there.
+    """
     try:
         text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
         return json.loads(text, parse_int=float)  # parsing a huge integer is quadratic
+    except RecursionError:
+        return None
+    except ValueError:
+        is_beginning = len(line) > _LONG and text.endswith("\n")  # what is being written now ends otherwise
+        return _mended(text.rstrip("\n")) if is_beginning else None
+
+
+def _mended(text: str) -> Any:
+    """Parse the beginning of a JSON text, with what is open in it closed."""
+    quote, closing = "", []
+    for mark in _MARKS.finditer(text):
+        if mark[0] in ("[", "{"):
+            closing.append("]" if mark[0] == "[" else "}")
+        elif mark[0] in ("]", "}"):
+            del closing[-1:]
+        elif not mark[1]:
+            quote = '"'
+    try:
+        return json.loads(text + quote + "".join(reversed(closing)), parse_int=float)
     except (ValueError, RecursionError):
         return None
 
@@ -376,16 +414,28 @@ def _is_of_others(entry: Fields) -> bool:
 def _said_to_tools(entry: Fields, results: list[str]) -> list[str]:
     """What the user answered to the assistant's questions, or typed when they rejected a tool."""
     given = entry.get("toolUseResult")
-    answers = given.get("answers") if isinstance(given, dict) else None
-    if isinstance(answers, dict) and answers:
-        return [f"{question} {_listed(answer)}" for question, answer in answers.items()]
+    answers, notes = (
+        (given.get("answers"), given.get("annotations")) if isinstance(given, dict) else (None, None)
+    )
+    if not isinstance(answers, dict) or not answers:
+        return [said for result in results for said in said_in_result(result)]
+    notes = notes if isinstance(notes, dict) else {}
     said = []
-    for result in results:
-        if result.startswith("User has answered"):
-            said += [f"{question} {answer}" for question, answer in _ANSWERED.findall(result)]
-        elif result.startswith(_REJECTED) and (typed := _TYPED.search(result)):
-            said.append(typed[1])
+    for question, answer in answers.items():
+        note = notes.get(question)
+        note = note.get("notes") if isinstance(note, dict) else None
+        said.append(
+            " ".join(filter(None, (question, _listed(answer), note if isinstance(note, str) else "")))
+        )
     return said
+
+
+def said_in_result(result: str) -> list[str]:
+    """Return the user's words in a tool's result: answers after their questions, or why they rejected it."""
+    if result.startswith(_QUESTIONS_ANSWERED):
+        return [f"{question} {answer}" for question, answer in _ANSWERED.findall(result)]
+    typed = _TYPED.search(result) if result.startswith(_REJECTED) else None
+    return [typed[1]] if typed else []
 
 
 def _listed(answer: Any) -> str:
@@ -449,6 +499,14 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
     return turn
 
 
+def _origin(entry: Fields) -> tuple[Any, Any]:
+    """The session and the id of a line; of one that a fork copied, those of the copied line."""
+    source = entry.get("forkedFrom")
+    if not isinstance(source, dict):
+        source = {}
+    return source.get("sessionId") or entry.get("sessionId"), source.get("messageUuid") or entry.get("uuid")
+
+
 def _add_answer(turn: Fields, entry: Fields) -> None:
     message = entry.get("message")
     if entry.get("isApiErrorMessage"):
@@ -472,8 +530,9 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
             turn["complete"] = False
 
 
-def _add_folder(turn: Fields, entry: Fields) -> None:
+def _goes_on(turn: Fields, entry: Fields) -> None:
     folder = entry.get("cwd")
+    turn["until"] = entry.get("timestamp")
     if isinstance(folder, str):
         turn["folders"][folder] = None
 
@@ -501,6 +560,12 @@ def began_since(turn: Fields, since: str | None) -> bool:
         return True
     began, changed = _seconds(turn["started_at"]), _seconds(since)
     return began is not None and changed is not None and began > changed
+
+
+def follows_at_once(at: str | None, other: str | None) -> bool:
+    """Tell whether an instant is no more than a second after another; False where one cannot be read."""
+    one, before = _seconds(at), _seconds(other)
+    return one is not None and before is not None and one <= before + 1
 
 
 def began_before(turns: list[Fields], at: str | None) -> list[Fields]:
