@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from scrubjay.home.capture import (
     cut,
     is_excluded,
     is_salient,
+    may_be_excluded,
     policy,
     should_embed,
     should_record,
@@ -72,6 +74,18 @@ def test_an_excluded_folder_excludes_what_lies_under_it_and_nothing_beside_it() 
     assert not is_excluded(chosen, "/home/jay")
     assert is_excluded(policy({"excluded": ["/"]}), "/anything")
     assert is_excluded(chosen, "/home/jay", "/home/jay/secret")
+
+
+def test_where_something_was_said_must_be_known_once_anything_is_excluded() -> None:
+    chosen = policy({"excluded": ["/home/jay/secret"]})
+    assert may_be_excluded(chosen, []) and not may_be_excluded(policy({}), [])
+    assert may_be_excluded(chosen, ["/home/jay", "/home/jay/secret"])
+    assert not may_be_excluded(chosen, ["/home/jay"])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there such a path is the folder itself")
+def test_an_excluded_folder_of_windows_is_known_under_both_its_paths() -> None:
+    assert is_excluded(policy({"excluded": ["/mnt/c/secret"]}), "C:\\secret\\deep")
 
 
 def test_an_excluded_folder_is_known_by_its_link_and_by_its_place(tmp_path: Path) -> None:

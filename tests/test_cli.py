@@ -395,7 +395,7 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
     (user.folder / "secret").mkdir()
     for words, says in {
         ("exclude", "../secrte"): "Did you mean secret?",
-        ("exclude", "/no/such/folder"): "There is no folder /no/such/folder.",
+        ("exclude", "no/such/folder"): "There is no folder ",
         ("exclude", ""): "The name of the folder is empty.",
         ("config", "roots", "/no/such/folder"): "There is no folder /no/such/folder.",
         ("search", "heron", "--scope", "usr"): "Did you mean user?",
@@ -407,6 +407,8 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
         assert says in user.refused(*words), words
     assert "secr" not in user.gets("config", "excluded")
     assert str(user.folder / "secret") in user.gets("exclude", "../secret")
+    assert user.gets("exclude", "/no/such/folder").startswith("There is no such folder now. Sessions in /no")
+    user.gets("include", "/no/such/folder")
     assert "Kept as" in user.gets("add", "A heron is grey.", "--scope", "birds")
     assert "Kept as" in user.gets("add", "The wren sings at five.")
     project = display_name(json.loads(user.gets("status", "--json"))["engine"]["scope"])

@@ -133,11 +133,51 @@ def test_since_secrets_excluded_folders_and_no_project(past: User, tmp_path: Pat
     past.gets("resume")
 
 
+def turn_lines(session: str, number: int, folder: Path | str, text: str) -> list[dict[str, object]]:
+    line = {"sessionId": session, "cwd": str(folder), "timestamp": f"2026-03-04T09:{number:02}:00Z"}
+    asked = {"role": "user", "content": text}
+    return [
+        {**line, "type": "user", "uuid": f"{session}-{number}", "message": asked},
+        {**line, "type": "assistant", "uuid": f"a-{session}-{number}", "message": {"content": "It is done."}},
+    ]
+
+
+def test_each_turn_is_kept_by_its_own_folder_and_time(past: User, tmp_path: Path):
+    other, secret = past.folder / "other", past.folder / "clients"
+    secret.mkdir()
+    past.gets("exclude", str(secret))
+    notes = [{"type": "summary", "leafUuid": f"l{number}"} for number in range(300)]
+    folders = (past.project, secret, other, past.project)
+    said = [turn_lines("moved", n, folder, f"Heron {n} was moved.") for n, folder in enumerate(folders)]
+    made.lines(tmp_path / "moved.jsonl", *notes, *(each for pair in said for each in pair))
+    nowhere = [{**line, "cwd": None} for line in turn_lines("nowhere", 0, "", "Heron 9 is nowhere.")]
+    made.lines(tmp_path / "nowhere.jsonl", *nowhere)
+    page = past.gets("import", "--from", "claude-code", str(tmp_path))
+    assert "~/sparrow: 2 turns of 1 session: 2 imported" in page and "~/other: 1 turn" in page
+    assert "left out: their folder is not known, and some folders are excluded" in page
+    kept = [json.loads(line) for line in past.gets("export").splitlines()]
+    herons = {turn["user"][6]: turn["scope"] for turn in kept if "Heron" in turn.get("user", "")}
+    assert sorted(herons) == ["0", "2", "3"] and herons["0"] == herons["3"] != herons["2"]
+
+
+def test_what_was_said_in_a_pause_is_not_imported(past: User, tmp_path: Path):
+    view = json.loads(Path(past.home.capture).read_text())
+    view["pauses"] = [["2026-03-04T09:01:30Z", "2026-03-04T09:02:30Z"]]
+    Path(past.home.capture).write_text(json.dumps(view))
+    said = [turn_lines("paused", n, past.project, f"Egret {n} has landed.") for n in range(4)]
+    made.lines(tmp_path / "paused.jsonl", *(each for pair in said for each in pair))
+    past.gets("import", "--from", "claude-code", str(tmp_path))
+    assert set(re.findall(r"Egret (\d)", past.gets("export"))) == {"0", "1", "3"}
+
+
 def test_one_session_that_the_engine_refuses_does_not_keep_the_others_away(past: User, tmp_path: Path):
-    messages = [{"sender": "human", "uuid": "m", "text": "Which queue does the ibis use?"}]
-    answered = [*messages, {"sender": "assistant", "text": "The ibis uses RabbitMQ."}]
+    question = {"sender": "human", "uuid": "m", "text": "Which queue does the ibis use?"}
+    answered = [question, {"sender": "assistant", "text": "The ibis uses RabbitMQ."}]
     odd = {"uuid": "odd", "chat_messages": [{**answered[0], "uuid": "\u0000"}, answered[1]]}
-    sessions = [{"uuid": f"ibis-{number}", "chat_messages": answered} for number in range(3)]
+    sessions = [
+        {"uuid": f"ibis-{number}", "chat_messages": [{**answered[0], "uuid": f"m{number}"}, answered[1]]}
+        for number in range(3)
+    ]
     made.document(tmp_path / "conversations.json", [odd, *sessions])
     page = past.gets("import", "--from", "claude-ai", str(tmp_path))
     assert "4 turns of 4 sessions: 3 imported" in page
@@ -151,10 +191,12 @@ def test_a_project_that_is_gone_keeps_its_scope(past: User, tmp_path: Path):
     path = made.claude_code(tmp_path)
     replace(path, made.FOLDER, str(gone))
     replace(path, made.SESSION, "gone-1")
+    replace(path, "2026-03-01", "2026-03-02")
     scope = imported(past, path)
     assert scope.startswith("repo_gone__")
     shutil.rmtree(gone)
     replace(path, "gone-1", "gone-2")
+    replace(path, "2026-03-02", "2026-03-03")
     replace(path, str(gone), str(gone / "cmd" / "heron"))
     assert imported(past, path) == scope
 

@@ -37,6 +37,11 @@ def read(stored) -> list[Session | Fact]:
     return []
 
 
+def sessions_in(host: str, folder: Path) -> list[Session]:
+    with Disk(str(folder)) as disk:
+        return [each for each in sessions(BY_NAME[host], disk, [str(folder)]) if isinstance(each, Session)]
+
+
 @pytest.mark.parametrize("version", made.MADE)
 def test_the_turns_of_a_session_are_read_with_their_times_and_project(version: str, tmp_path: Path):
     host, make = made.MADE[version]
@@ -75,6 +80,41 @@ def test_commands_are_kept_as_the_hooks_keep_them(tmp_path: Path):
         "roo": (["execute_command"], ["go test ./..."]),
         "goose": (["developer__shell"], ["go test"]),
     }
+
+
+def test_a_fork_of_codex_says_which_turns_are_its_parents_and_where_each_was_said(tmp_path: Path):
+    def line(at: str, kind: str, **payload: object) -> dict[str, object]:
+        return {"timestamp": f"2026-03-02T{at}Z", "type": kind, "payload": payload}
+
+    def turn(at: str, number: int, folder: str) -> list[dict[str, object]]:
+        return [
+            line(at, "turn_context", turn_id=f"t{number}", cwd=folder),
+            line(at, "event_msg", type="user_message", message=f"Move heron {number}."),
+            line(at, "event_msg", type="agent_message", message="Moved."),
+        ]
+
+    made.lines(
+        tmp_path / "rollout-2026-03-02T09-00-00-fork.jsonl",
+        line("09:00:00.100", "session_meta", id="fork", forked_from_id="parent", cwd="/w/api"),
+        line("09:00:00.100", "session_meta", id="parent", cwd="/w/api"),
+        *turn("09:00:00.900", 0, "/w/api"),
+        *turn("09:00:01.300", 1, "/w/secret"),
+        *turn("09:00:20.000", 2, "/w/api"),
+    )
+    found = {session.id: session.turns for session in sessions_in("codex", tmp_path)}
+    assert {name: [turn["prompt_id"] for turn in turns] for name, turns in found.items()} == {
+        "parent": ["t0", "t1"],
+        "fork": ["t2"],
+    }
+    assert [list(turn["folders"]) for turn in found["parent"]] == [["/w/api"], ["/w/secret"]]
+
+
+def test_a_fork_of_claude_code_names_what_it_copied(tmp_path: Path):
+    source = {"sessionId": "parent", "messageUuid": "u0"}
+    line = {"type": "user", "uuid": "u9", "sessionId": "fork", "forkedFrom": source, "cwd": "/w/api"}
+    made.lines(tmp_path / "fork.jsonl", {**line, "message": {"role": "user", "content": "Move the heron."}})
+    (session,) = sessions_in("claude-code", tmp_path)
+    assert (session.id, session.turns[0]["uuid"]) == ("parent", "u0")
 
 
 def test_sessions_of_subagents_are_left_out(tmp_path: Path):

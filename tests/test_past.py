@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
 from said import SCOPE, forget, search, texts, turn
 
 from scrubjay.engine.core import Core
@@ -123,7 +124,9 @@ async def test_a_long_session_comes_in_parts_that_know_each_other(core: Core):
     for begin in (0, 3, 0, 3):
         part = parts[begin : begin + 3]
         await take(core, *part, others=[key for key in keys if key not in keys[begin : begin + 3]])
+    parts = [said(number, "go on", f"Step {number} is done.") for number in range(10, 16)]
     parts = [part | {"session_id": "s2"} for part in parts]
+    keys = [part["prompt_id"] for part in parts]
     both = [
         {"session_id": "s2", "host": "codex", "scope": SCOPE, "turns": part, "others": others}
         for part, others in ((parts[:3], keys[3:]), (parts[3:], keys[:3]))
@@ -131,7 +134,60 @@ async def test_a_long_session_comes_in_parts_that_know_each_other(core: Core):
     await core.past.record(parse(KeptSessions, {"sessions": both}).sessions)
     assert [each.turn for each in await turns(core) if each.session_id == "s2"] == list(range(6))
     said_once = [each.assistant for each in await turns(core) if each.session_id == "s1"]
-    assert said_once == [part["assistant"] for part in parts]
+    assert said_once == [f"Step {number} is done." for number in range(6)]
+
+
+COPIED = {"prompt_id": "0f0e5c1a-7d55-4a0c-9a53-2f3d9a0b1c11"}
+
+
+@pytest.mark.parametrize("first", ["the session", "its fork"])
+async def test_a_fork_adds_only_what_is_its_own(core: Core, first: str):
+    own = said(2, "Open a pull request", "Opened it.", session_id="s2", prompt_id="h9")
+    parent, fork = [PORT | COPIED, POOL], [PORT | COPIED | {"session_id": "s2"}, own]
+    # Some hosts give the copies new ids, and all of them the words and times of what they copy.
+    fork.append(POOL | {"session_id": "s2", "prompt_id": "new"})
+    both = [(parent, "s1"), (fork, "s2")]
+    for told, session in both if first == "the session" else both[::-1]:
+        await take(core, *told, session_id=session)
+    assert [each.user for each in await turns(core)] == [PORT["user"], POOL["user"], own["user"]]
+    assert {each.turn for each in await turns(core)} <= {0, 1, 2}
+
+
+async def test_what_was_forgotten_or_deleted_for_good_does_not_come_back_with_a_fork(core: Core):
+    await take(core, PORT | COPIED, POOL)
+    first, second = await turns(core)
+    await forget(core, second.id)
+    await forget(core, first.id, purge=True)
+    late = PORT | COPIED | {"session_id": "s2", "ts": said(90, "")["ts"]}
+    assert counts(await take(core, late, POOL | {"session_id": "s2"}, session_id="s2")) == (0, 0, 2)
+    assert [each.user for each in await turns(core)] == [None, POOL["user"]]
+    renamed = PORT | {"session_id": "s3", "prompt_id": "new"}
+    assert counts(await take(core, renamed, session_id="s3")) == (0, 0, 1)
+
+
+async def test_the_same_words_or_the_same_short_id_in_another_session_are_no_copy(core: Core):
+    await take(core, PORT, POOL)
+    same_words = PORT | {"session_id": "s2", "prompt_id": "x", "ts": said(3, "")["ts"]}
+    same_id = said(40, "go on", "Done.", session_id="s2", prompt_id="h1")
+    same_moment = said(1, POOL["user"], "Another answer.", session_id="s2", prompt_id="y")
+    assert counts(await take(core, same_words, same_id, same_moment, session_id="s2")) == (3, 0, 0)
+
+
+async def test_a_copy_with_the_time_of_its_fork_gets_the_time_of_what_it_copied(core: Core):
+    await take(core, PORT | COPIED | {"ts": said(50, "")["ts"]})
+    assert counts(await take(core, PORT | COPIED)) == (0, 1, 0)
+    assert [each.started_at for each in await turns(core)] == [AT]
+
+
+async def test_a_session_that_went_elsewhere_is_in_several_scopes(core: Core):
+    other = "dir_other__0123456789abcdef"
+    for _ in range(2):
+        both = [
+            {"session_id": "s1", "host": "codex", "scope": scope, "turns": [told], "others": [beside]}
+            for scope, told, beside in ((SCOPE, PORT, "h1"), (other, POOL, "h0"))
+        ]
+        await core.past.record(parse(KeptSessions, {"sessions": both}).sessions)
+    assert [each.scope for each in await turns(core)] == [SCOPE, other]
 
 
 async def test_an_envelope_of_a_session_is_replayed_as_it_was(core: Core):

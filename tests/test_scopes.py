@@ -16,7 +16,18 @@ import pytest
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import scopes
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, list_scopes, merge, project_dir, scope_of
+from scrubjay.home.scopes import (
+    EVERY_SCOPE,
+    USER_SCOPE,
+    is_elsewhere,
+    is_scope,
+    list_scopes,
+    merge,
+    project_dir,
+    project_of,
+    scope_elsewhere,
+    scope_of,
+)
 
 NAME = re.compile(r"repo_[A-Za-z0-9_.-]{1,60}__[0-9a-f]{16}")
 ORIGIN = "https://github.com/corvid/jay.git"
@@ -280,6 +291,36 @@ def test_a_name_keeps_only_what_a_scope_may_hold(home: Home, tmp_path: Path) -> 
     assert scope_of(home, str(repository(tmp_path / "птица"))).startswith("repo_project__")
     assert scope_of(home, str(repository(tmp_path / ("jay * " * 20)))).startswith("repo_jayjay")
     assert all(NAME.fullmatch(entry["scope"]) for entry in list_scopes(home))
+
+
+def test_folders_of_other_systems_and_names_in_other_alphabets_never_share_a_scope(home: Home) -> None:
+    long = "C:\\Users\\someone.long\\OneDrive - Contoso International Holding\\Documents\\Projects\\"
+    folders = [
+        "D:\\a b",
+        "D:\\a-b",
+        f"{long}alpha",
+        f"{long}beta",
+        "\\\\srv\\share",
+        "проект",
+        "птица",
+        "a b",
+        "a-b",
+    ]
+    names = [scope_elsewhere(home, folder) for folder in folders]
+    assert len(set(names)) == len(folders) and all(map(is_scope, names))
+    assert names[2].startswith("dir_alpha__")
+    assert scope_elsewhere(home, "d:/A B/") == names[0]  # as Windows itself compares them
+    merge(home, names[0], names[1])
+    assert scope_elsewhere(home, folders[0]) == names[1]
+    assert [is_elsewhere(folder) for folder in folders] == [True] * 5 + [False] * 4
+
+
+def test_an_assistant_that_goes_into_a_folder_stays_in_its_project(home: Home, tmp_path: Path) -> None:
+    (tmp_path / "app" / "sub").mkdir(parents=True)
+    app, other, own = str(tmp_path / "app"), str(tmp_path / "other"), repository(tmp_path / "app" / "own")
+    assert project_of(home, f"{app}/sub", app) == (app, scope_of(home, app))
+    assert project_of(home, other, app) == (other, scope_of(home, other))
+    assert project_of(home, str(own), app) == (str(own), scope_of(home, str(own)))
 
 
 def test_the_project_is_what_the_host_says_it_is() -> None:

@@ -28,6 +28,7 @@ from scrubjay.home.settings import (
     describe,
     in_store,
     load,
+    pauses,
     write_capture,
 )
 
@@ -218,6 +219,16 @@ def test_files_are_for_their_owner_only_and_a_link_stays_a_link(tmp_path: Path) 
         change(str(tmp_path / "absent" / "config.toml"), "paused", "true")
 
 
+def test_pauses_are_remembered_for_imports(tmp_path: Path, now: datetime) -> None:
+    home = open_home(str(tmp_path / "home"))
+    times = [now + timedelta(hours=hour) for hour in range(5)]
+    off, paused = Settings(capture="off"), Settings(paused=True)
+    for settings, at in zip((Settings(), paused, off, Settings(), off), times, strict=True):
+        write_capture(home, settings, at)
+    stamps = [at.isoformat() for at in times]
+    assert pauses(home) == [(stamps[1], stamps[3]), (stamps[4], None)]
+
+
 def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
     home = open_home(str(tmp_path / "home"))
     settings = Settings(capture="off", excluded=("/a",), model="secret")
@@ -231,6 +242,7 @@ def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
         "excluded": ["/a"],
         "inject": "session",
         "since": now.isoformat(),
+        "pauses": [[now.isoformat(), None]],
     }
     assert capture_view(settings).items() <= view.items()
     assert policy(view).capture == "off"

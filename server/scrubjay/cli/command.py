@@ -156,8 +156,10 @@ def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
     return meant(said, names, may_be_new=may_be_new)
 
 
-def known_folder(place: Place, said: str) -> str:
+def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     """The absolute path of a folder that is there, named by its path or by its project as it is displayed.
+
+    One that `may_be_gone` is taken by its whole path, unless another one is nearly called so.
 
     Raises:
         InputError: there is none.
@@ -180,9 +182,10 @@ def known_folder(place: Place, said: str) -> str:
         return projects[0]
     above, name = os.path.split(folder)
     beside = next(os.walk(above), (above, [], []))[1]
-    raise InputError(
-        f"There is no folder {folder}.{nearest(name, beside)} Give the path of one that is there."
-    )
+    near = nearest(name, beside)
+    if may_be_gone and os.path.isabs(said) and not near:
+        return folder
+    raise InputError(f"There is no folder {folder}.{near} Give the path of one that is there.")
 
 
 def note(text: str) -> None:

@@ -74,11 +74,13 @@ FOLDER = value("folder", "FOLDER", "the folder, with all below it (this one)", n
 @command(FOLDER)
 def exclude(place: Place, options: argparse.Namespace) -> None:
     """Never capture sessions in a folder."""
-    folder, excluded = known_folder(place, options.folder), load(place.home.config).excluded
+    folder = known_folder(place, options.folder, may_be_gone=True)  # its sessions may still be imported
+    excluded = load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
     past = "What was captured before stays; `scrubjay forget` hides it."
-    print(f"Sessions in {folder} are not captured any more. {past}")
+    gone = "" if os.path.isdir(folder) else "There is no such folder now. "
+    print(f"{gone}Sessions in {folder} are not captured any more. {past}")
 
 
 @command(FOLDER)

@@ -12,17 +12,30 @@ from typing import Any
 
 from scrubjay.cli.command import Place, call_engine
 from scrubjay.cli.display import Progress, plural, print_answer
-from scrubjay.errors import InputError
+from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.histories.disk import Disk, files_below
+from scrubjay.histories.exports import ON_THE_WEB
 from scrubjay.histories.machine import this_machine
-from scrubjay.histories.stored import Fact, Fields, History, Session, Stored, instant, keyed, seconds
+from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import NOWHERE, USER_SCOPE, display_name, is_scope, list_scopes, nearest, scope_of
-from scrubjay.home.settings import capture_view, load
+from scrubjay.home.scopes import (
+    NOWHERE,
+    USER_SCOPE,
+    display_name,
+    is_elsewhere,
+    is_scope,
+    list_scopes,
+    nearest,
+    project_of,
+    scope_elsewhere,
+)
+from scrubjay.home.settings import capture_view, load, pauses
+from scrubjay.hooks import prompts
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
+from scrubjay.records.sessions import SAME_MOMENT
 from scrubjay.text.redaction import redact
 from scrubjay.text.transcripts import fields_of, has_ended
 
@@ -36,7 +49,7 @@ SHOWN = 5  # files that could not be read, which are named
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
 
 
-@dataclass
+@dataclass(eq=False)
 class Tally:
     """What came of the past of one project in one program."""
 
@@ -128,6 +141,8 @@ class _Importer:
         self.unreadable: dict[str, str] = {}
         self._place, self._policy, self._scope = place, policy, scope
         self._since = instant(since.timestamp()) if since else None
+        self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
+        self._pauses = [(seconds(off) or 0.0, seconds(on) or float("inf")) for off, on in pauses(place.home)]
         self._now = datetime.now().timestamp()
         self._sessions, self._facts = _Batch(), _Batch()
         self._redacted = 0
@@ -186,53 +201,74 @@ class _Importer:
         session_id = capture.storable(session.id).strip()
         if not session_id or len(session_id) > 200:
             raise ValueError("it names no session")
-        tally = self._tally(session.host, session.folder, nowhere=session.host)
         turns = session.turns
         if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
             turns = turns[:-1]
-        kept = list(self._turns(session_id, turns, stored.at, tally))
-        asked = sum(self._since is None or turn["ts"] >= self._since for turn in kept)
-        if not asked:
-            return
-        tally.sessions += 1
-        tally.turns += asked
-        if tally.scope is None:
-            tally.left_out += asked
-            return
-        keys = [turn["prompt_id"] for turn in kept]
-        for part in _parts(kept):
-            mine = {turn["prompt_id"] for turn in part}
-            item = {
-                "session_id": session_id,
-                "turns": part,
-                "others": [key for key in keys if key not in mine],
-                "host": session.host,
-                "scope": tally.scope,
-                "since": self._since,
-                "redacted": self._redacted,
-            }
-            self._redacted = 0
-            self._sessions.pairs.append((tally, item))
-            self._sessions.turns += len(part)
-            self._sessions.size += sum(map(_size, part))
+        kept: dict[Tally, list[dict[str, Any]]] = {}
+        untimed: list[str] = []
+        for tally, turn, is_timed in self._turns(session_id, session._replace(turns=turns), stored.at):
+            kept.setdefault(tally, []).append(turn)
+            untimed += [] if is_timed else [turn["prompt_id"]]
+        keys = [turn["prompt_id"] for told in kept.values() for turn in told]
+        for tally, told in kept.items():
+            asked = sum(self._since is None or turn["ts"] >= self._since for turn in told)
+            if not asked:
+                continue
+            tally.sessions += 1
+            tally.turns += asked
+            if tally.scope is None:
+                tally.left_out += asked
+                continue
+            for part in _parts(told):
+                mine = {turn["prompt_id"] for turn in part}
+                item = {
+                    "session_id": session_id,
+                    "turns": part,
+                    "others": [key for key in keys if key not in mine],
+                    "untimed": [key for key in untimed if key in mine],
+                    "host": session.host,
+                    "scope": tally.scope,
+                    "since": self._since,
+                    "redacted": self._redacted,
+                }
+                self._redacted = 0
+                self._sessions.pairs.append((tally, item))
+                self._sessions.turns += len(part)
+                self._sessions.size += sum(map(_size, part))
 
     def _turns(
-        self, session_id: str, turns: list[Fields], at: float, tally: Tally
-    ) -> Iterator[dict[str, Any]]:
-        """The turns of a session as they are recorded, those that are to be."""
+        self, session_id: str, session: Session, at: float
+    ) -> Iterator[tuple[Tally, dict[str, Any], bool]]:
+        """Each turn to be recorded with its tally, and whether its time is known."""
         last: float | None = None
-        for key, turn in keyed(session_id, turns):
+        hidden = _hidden_prompts(self._place.home, session_id)
+        folders = () if session.folder is None else (session.folder,)
+        begun = next((folder for turn in session.turns for folder in turn["folders"]), None)
+        for key, turn in keyed(session_id, session.turns):
             said = seconds(turn["started_at"])
-            if said is None or not 0 < said < self._now + 86_400:
+            is_timed = said is not None and 0 < said < self._now + 86_400
+            if said is None or not is_timed:
                 said = last or at  # its place in the session is known, if not its time
             last = said
-            fields = fields_of(turn, self._clean)
-            prompts = turn["prompts"] if "user" in fields else ()
-            if capture.should_record((*prompts, fields.get("assistant")), self._policy):
-                prompt_id = capture.storable(key)
-                yield {"session_id": session_id, "prompt_id": prompt_id, "ts": instant(said), **fields}
-            else:
+            folders = tuple(turn["folders"]) or folders[-1:]
+            folder = folders[0] if folders else None
+            tally = self._tally(session.host, folder, session.host, session.folder or begun)
+            is_hidden = self._was_off(said, seconds(turn.get("until")) or said)
+            is_hidden |= any(abs(said - each) <= SAME_MOMENT for each in hidden)
+            if is_hidden or (tally.scope and folders and capture.is_excluded(self._policy, *folders)):
                 tally.left_out += 1
+                continue
+            fields = fields_of(turn, self._clean)
+            texts = (*(turn["prompts"] if "user" in fields else ()), fields.get("assistant"))
+            if not capture.should_record(texts, self._policy):
+                tally.left_out += 1
+                continue
+            told = {"session_id": session_id, "prompt_id": capture.storable(key), "ts": instant(said)}
+            yield tally, told | fields, is_timed
+
+    def _was_off(self, since: float, until: float) -> bool:
+        """Whether nothing was to be captured at some moment from `since` to `until`."""
+        return any(off <= until and since < on for off, on in self._pauses)
 
     def _clean(self, text: str) -> str:
         text, count = redact(capture.storable(text))
@@ -265,29 +301,43 @@ class _Importer:
         self._facts.turns += 1
         self._facts.size += len(fact.content)
 
-    def _tally(self, host: str, folder: str | None, nowhere: str) -> Tally:
-        key = (host, folder)
-        if key not in self.tallies:
-            scope, why = self._scope_of(folder, nowhere)
-            self.tallies[key] = Tally(host, folder, scope, why=why)
-        return self.tallies[key]
+    def _tally(self, host: str, folder: str | None, nowhere: str, session_folder: str | None = None) -> Tally:
+        """The tally of a folder's project; `nowhere` is the scope of what belongs to no known one."""
+        scope, why = self._scope, None
+        if folder is None and self._policy.excluded and nowhere == host and host not in ON_THE_WEB:
+            scope, why = None, "their folder is not known, and some folders are excluded"
+        elif folder and self._is_excluded(folder):
+            scope, why = None, "the folder is excluded"
+        elif scope is None and folder and (os.path.isabs(folder) or is_elsewhere(folder)):
+            place = (folder, session_folder)
+            if place not in self._projects:
+                self._projects[place] = project_of(self._place.home, *place)
+            folder, scope = self._projects[place]
+            why = None if scope else NOWHERE
+        elif scope is None:
+            scope = self._scope_named(folder) if folder else nowhere
+        return self.tallies.setdefault((host, folder), Tally(host, folder, scope, why=why))
 
-    def _scope_of(self, folder: str | None, nowhere: str) -> tuple[str | None, str | None]:
-        """The scope of a project, else why it has none; `nowhere` is that of what belongs to no known one."""
-        if folder and os.path.isabs(folder):
-            if capture.is_excluded(self._policy, folder):
-                return None, "the folder is excluded"
-            if self._scope is None:
-                scope = scope_of(self._place.home, folder)
-                return scope, None if scope else NOWHERE
-        if self._scope is not None:
-            return self._scope, None
-        if not folder:
-            return nowhere, None
-        known = [each["scope"] for each in list_scopes(self._place.home)]
-        shown = [scope for scope in known if display_name(scope) == folder]
-        plain = "".join(letter if is_scope(letter) else "-" for letter in folder)[:80].strip("-")
-        return (shown[0] if len(shown) == 1 else plain or nowhere), None
+    def _is_excluded(self, folder: str) -> bool:
+        """Whether a folder is excluded, or a project of which only the name is known may be."""
+        names = map(os.path.basename, self._policy.excluded)
+        return capture.is_excluded(self._policy, folder) or folder in names
+
+    def _scope_named(self, project: str) -> str:
+        """The scope of a project of which only the name is known."""
+        known: list[str] = [each["scope"] for each in list_scopes(self._place.home)]
+        shown = [scope for scope in known if display_name(scope) == project]
+        if len(shown) == 1:
+            return shown[0]
+        return project if is_scope(project) else scope_elsewhere(self._place.home, project)
+
+
+def _hidden_prompts(home: Home, session_id: str) -> list[float]:
+    """When hooks kept prompts of a session from being recorded, in seconds since 1970."""
+    try:
+        return [seconds(each) or 0.0 for each in prompts.hidden(home, session_id)]
+    except (ScrubjayError, OSError, ValueError):  # of which one is damaged, or goes while we look
+        return []
 
 
 def _named(names: str, path: str | None) -> list[History]:

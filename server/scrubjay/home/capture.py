@@ -15,7 +15,7 @@ from scrubjay.home.kept import copy_of
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
     from scrubjay.home.paths import Home
@@ -191,6 +191,14 @@ def is_excluded(policy: Policy, *folders: str) -> bool:
     return False
 
 
+def may_be_excluded(policy: Policy, folders: Collection[str]) -> bool:
+    """Tell whether something that was said in these folders may have been said in an excluded one.
+
+    Where it was said is unknown if there is no folder.
+    """
+    return bool(policy.excluded) and (not folders or is_excluded(policy, *folders))
+
+
 def is_salient(text: str) -> bool:
     """Tell whether a text has words of content, and is not only courtesy, small talk or progress.
 
@@ -270,10 +278,12 @@ def unanswered(turns: int) -> str:
 
 
 def _spellings(folders: Iterable[str]) -> Iterator[str]:
-    """Each folder as it is written and with its links followed."""
+    """Each folder as it is written and with its links followed; one of a Windows drive as WSL has it."""
     for folder in folders:
-        yield folder
-        yield os.path.realpath(folder)
+        on_drive = os.sep == "/" and re.match(r"[A-Za-z]:[\\/]", folder)
+        mounted = f"/mnt/{folder[0].lower()}/" + folder[3:].replace("\\", "/") if on_drive else folder
+        yield mounted
+        yield os.path.realpath(mounted)
 
 
 def _values(path: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import hold, parsed, read_whole
@@ -140,6 +141,41 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | Non
         except OSError:  # full, read-only or busy: the same name is computed again next time
             scope = scope or _new_name(repo)
     return _resolve(book, scope)
+
+
+def is_elsewhere(folder: str) -> bool:
+    """Tell whether this is the whole path of a folder of another system, as its programs write it.
+
+    >>> is_elsewhere(r"D:\\work\\jay"), is_elsewhere("work/jay")
+    (True, False)
+    """
+    return not os.path.isabs(folder) and (_is_windows(folder) or posixpath.isabs(folder))
+
+
+def scope_elsewhere(home: Home, name: str) -> str:
+    """Return the scope of a folder of another system, or of a project of which only the name is known."""
+    if _is_windows(name):
+        import ntpath  # which hooks need not load
+
+        path = ntpath.normcase(ntpath.normpath(name))
+        last = ntpath.basename(path)
+    else:
+        path = posixpath.normpath(name)
+        last = posixpath.basename(path)
+    return _resolve(_read(home) or _empty(), _named(_DIR, last, path))
+
+
+def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str, str | None]:
+    """Return the folder that stands for the project of something said in `folder`, and its scope.
+
+    An assistant that goes into a folder below that of its session stays in the project, unless that folder
+    lies in a repository of its own.
+    """
+    if session_folder and folder != session_folder and _lies_in(folder, session_folder):
+        repo = repository(folder, os.path.expanduser("~"))
+        if (repo is None or not repo.is_git) and (scope := scope_of(home, session_folder)):
+            return session_folder, scope
+    return folder, scope_elsewhere(home, folder) if is_elsewhere(folder) else scope_of(home, folder)
 
 
 def list_scopes(home: Home) -> list[dict[str, Any]]:
@@ -271,19 +307,30 @@ def _enter(book: dict[str, Any], repo: Repository) -> str:
 
 def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
     """Name a scope at first sight. Where another one has moved away, its name is `taken`."""
-    from hashlib import sha256  # 2.5 ms, which only the first sight of a project pays
-
     source = repo.origin or repo.path
     holder, last = os.path.split(source)
     name = os.path.basename(holder) if repo.is_git and last.startswith(".") else last
-    name = "".join(char for char in name if char in _SAFE)[:60] or "project"
     for life in range(1, len(taken) + 2):
-        key = source if life == 1 else f"{source}#{life}"
-        digest = sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        scope = f"{_REPO if repo.is_git else _DIR}{name}__{digest}"
+        scope = _named(_REPO if repo.is_git else _DIR, name, source if life == 1 else f"{source}#{life}")
         if scope not in taken:
             break
     return scope
+
+
+def _named(kind: str, name: str, key: str) -> str:
+    from hashlib import sha256  # 2.5 ms, which only the first sight of a project pays
+
+    name = "".join(char for char in name if char in _SAFE)[:60] or "project"
+    return f"{kind}{name}__{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+
+
+def _is_windows(path: str) -> bool:
+    """Whether a path begins as only Windows has it, with a drive or a server."""
+    return path[:2] == "\\\\" or (path[:1].isalpha() and path[1:2] == ":" and path[2:3] in ("\\", "/"))
+
+
+def _lies_in(folder: str, other: str) -> bool:
+    return folder.startswith(other.rstrip("/\\") + ("\\" if _is_windows(other) else "/"))
 
 
 def _resolve(book: dict[str, Any], scope: str) -> str:

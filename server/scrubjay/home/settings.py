@@ -274,7 +274,8 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     """Derive `<home>/capture.json` and its copy from the settings.
 
     `since` in it is when the policy of what is captured last changed. Turns from before, under another
-    policy, are not fetched from transcripts afterwards (`captured_since`).
+    policy, are not fetched from transcripts afterwards (`captured_since`). `pauses` are the times in which
+    nothing was captured, for imports.
     """
     view = capture_view(settings)
     before = _read_capture(home) or capture_view(Settings())  # by which the hooks of a new home go
@@ -282,7 +283,14 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     changed = any(before.get(key) != value for key, value in view.items() if key != "inject")
     if changed or not isinstance(since, str | None):
         since = now.isoformat()
-    text = json.dumps({**view, "since": since}, indent=1) + "\n"
+    off = pauses(home)
+    if _is_off(view) != _is_off(before):
+        if _is_off(view):
+            off = [*off, (now.isoformat(), None)]
+        else:
+            began = off.pop()[0] if off and off[-1][1] is None else before.get("since")
+            off = [*off, (str(began or ""), now.isoformat())]
+    text = json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n"
     with suppress(OSError, ValueError):
         if read_whole(home.capture, own=True) == text.encode():
             return  # a full disk then stops no engine whose settings are the same
@@ -308,6 +316,17 @@ def captured_since(home: Home) -> datetime | None:
     except (TypeError, ValueError):  # somebody else wrote it
         return datetime.max.replace(tzinfo=UTC)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def pauses(home: Home) -> list[tuple[str, str | None]]:
+    """Return the times in which nothing was captured, each from when and until when; None is until now."""
+    kept = _read_capture(home).get("pauses")
+    pairs = kept if isinstance(kept, list) else []
+    return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
+
+
+def _is_off(view: dict[str, Any]) -> bool:
+    return bool(view.get("paused")) or view.get("capture") == "off"
 
 
 def _read_capture(home: Home) -> dict[str, Any]:

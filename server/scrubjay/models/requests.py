@@ -236,7 +236,8 @@ class RecordTurn(Request):
 class KeptSession(Request):
     """Turns of one session, in order, as its host kept them; each has a prompt_id.
 
-    `others` are the prompt_ids of the session's turns that are not among these. What was said before `since`
+    `others` are the prompt_ids of the session's turns that are not among these, `untimed` those of turns
+    whose time is that of something before them. What was said before `since`
     only tells which turns the others are. `redacted` counts the secrets that were replaced.
     """
 
@@ -245,6 +246,7 @@ class KeptSession(Request):
     session_id: Name
     turns: Annotated[list[RecordTurn], Field(min_length=1)]
     others: list[Name] = []
+    untimed: list[Name] = []
     since: Instant | None = None
     redacted: Annotated[Count, Field(ge=0)] = 0
 

@@ -1,7 +1,8 @@
 """Sessions that a host kept: which of their turns are new here, and what they add to those that are known."""
 
 import asyncio
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from scrubjay.models.envelopes import Envelope
@@ -10,7 +11,9 @@ from scrubjay.models.requests import KeptSession, KeptSessions, RecordTurn, pars
 from scrubjay.models.results import SessionRecorded, SessionsRecorded
 from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import new_turn, summary_of, turn_id
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
+from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.text.transcripts import placed
 
@@ -19,81 +22,191 @@ from scrubjay.text.transcripts import placed
 SAME_MOMENT = 10.0
 
 
-Key = tuple[str, str]  # scope and id of a session
+_GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID
+_TOGETHER = 3_600_000_000  # microseconds between two turns that are looked up as of one period
+_MOMENT = int(SAME_MOMENT * 1_000_000)
+# What tells whether a recorded turn may be one of those that are told.
+_PLACE = ["id", "session_id", "prompt_id", "started_at"]
 
 
 async def plan_sessions(store: Store, envelope: Envelope, now: datetime) -> Plan[SessionsRecorded]:
     """Plan the recording of sessions that hooks may have recorded in part, by other keys.
 
     A turn is known by its prompt_id, else by its words: those of a recorded turn, or a part of them, near in
-    time. It completes a known turn that lacks its answer, or has the end of it alone; nothing known is
-    changed otherwise, and nothing that was forgotten comes back.
+    time. It may be recorded in another session, of which this one is a fork. It completes a known turn that
+    lacks its answer, or has the end of it alone; nothing known is changed otherwise, and nothing that was
+    forgotten comes back.
     """
     request = parse(KeptSessions, envelope.args)
-    sessions = await store.sessions.of((kept.scope, kept.session_id) for kept in request.sessions)
-    rows = await store.get(Turn, [turn_id for session in sessions.values() for turn_id in session.positions])
-    recorded = {
-        key: [rows[turn_id] for turn_id in session.positions if turn_id in rows]
-        for key, session in sessions.items()
-    }
+    recorded = await _recorded(store, request.sessions)
     # In a thread, because many turns take a while, in which others want their answers.
     return await asyncio.to_thread(_compared, envelope, request, recorded, now)
 
 
+async def _recorded(store: Store, sessions: Iterable[KeptSession]) -> dict[str, Turn]:
+    """The recorded turns that these may be: of their sessions, by their names, or of the same moments."""
+    ids = {kept.session_id for kept in sessions}
+    names = {turn.prompt_id for kept in sessions for turn in kept.turns if turn.prompt_id}
+    moments = sorted({micros(turn.ts) for kept in sessions for turn in kept.turns if turn.ts})
+
+    def may_be(turn: Turn) -> bool:
+        at = micros(turn.started_at)
+        place = bisect_left(moments, at - _MOMENT)
+        is_near = place < len(moments) and moments[place] <= at + _MOMENT
+        return turn.session_id in ids or turn.prompt_id in names or is_near
+
+    where = conditions.either(
+        conditions.one_of("session_id", ids),
+        conditions.one_of("prompt_id", names),
+        *(
+            conditions.both(
+                conditions.number("started_at", ">=", first - _MOMENT),
+                conditions.number("started_at", "<=", last + _MOMENT),
+            )
+            for first, last in _periods(moments)
+        ),
+    )
+    places = await store.select_newest(Turn, where, may_be, columns=_PLACE)
+    return await store.get(Turn, [place.id for place in places])
+
+
+def _periods(moments: list[int]) -> list[tuple[int, int]]:
+    """The first and the last of each run of moments that are near each other."""
+    periods: list[tuple[int, int]] = []
+    for at in moments:
+        if periods and at - periods[-1][1] <= _TOGETHER:
+            periods[-1] = periods[-1][0], at
+        else:
+            periods.append((at, at))
+    return periods
+
+
+class _Recorded:
+    """The recorded turns by what tells that they are known, with those that are new."""
+
+    def __init__(self, turns: Iterable[Turn]) -> None:
+        self.by_id: dict[str, Turn] = {}
+        self._sessions: dict[str, list[str]] = {}
+        self._names: dict[str, list[str]] = {}
+        self._moments: dict[int, list[str]] = {}  # by the number of the moment since 1970
+        for turn in turns:
+            self.put(turn)
+
+    def put(self, turn: Turn) -> None:
+        """Take a turn that is new, or says more now."""
+        if turn.id not in self.by_id:
+            self._sessions.setdefault(turn.session_id, []).append(turn.id)
+            self._names.setdefault(turn.prompt_id or "", []).append(turn.id)
+            self._moments.setdefault(micros(turn.started_at) // _MOMENT, []).append(turn.id)
+        self.by_id[turn.id] = turn
+
+    def of(self, session_id: str) -> list[Turn]:
+        """The turns of a session, in order of time."""
+        turns = (self.by_id[each] for each in self._sessions.get(session_id, ()))
+        return sorted(turns, key=lambda turn: (turn.started_at, turn.turn))
+
+    def copied(self, told: RecordTurn, host: str, own: Collection[str], is_timed: bool) -> Turn | None:
+        """The turn that this one is a copy of, among those that are not of its `own` session."""
+        ids = list(self._names.get(told.prompt_id or "-", ()))
+        if told.ts is not None and is_timed:
+            moment = micros(told.ts) // _MOMENT
+            ids += [each for near in range(moment - 1, moment + 2) for each in self._moments.get(near, ())]
+        turns = (self.by_id[each] for each in ids)
+        return next(
+            (turn for turn in turns if turn.id not in own and _is_copy(turn, told, host)),
+            None,
+        )
+
+
+def has_name(turn: Turn, prompt_id: str | None, at: datetime | None) -> bool:
+    """Tell whether a turn of another session has this name because one is a copy of the other.
+
+    Of hosts that count their turns, each session has the same names.
+    """
+    if prompt_id is None or turn.prompt_id != prompt_id:
+        return False
+    return len(prompt_id) >= _GLOBAL or said_at(at, [turn]) is not None
+
+
+def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
+    """Whether what another session says is a recorded turn: a fork copies the ids, or the words and times.
+
+    The time of a turn that a hook recorded is the hook's. Of a turn that was deleted for good the words and
+    the host are gone.
+    """
+    if has_name(turn, told.prompt_id, told.ts):
+        return True
+    if told.ts is None or turn.host not in (None, host):
+        return False
+    apart = abs((turn.started_at - told.ts).total_seconds())
+    if turn.purged_at is not None:
+        return apart == 0
+    words, answer, whole = map(_letters, (told.user, turn.assistant, told.assistant))
+    limit = SAME_MOMENT if turn.source == "hook:stop" else 0.001  # hosts count milliseconds
+    return apart <= limit and words == _letters(turn.user) and (answer in whole or whole in answer)
+
+
+def _letters(text: str | None) -> str:
+    return "".join((text or "").split())
+
+
 def _compared(
-    envelope: Envelope, request: KeptSessions, recorded: dict[Key, list[Turn]], now: datetime
+    envelope: Envelope, request: KeptSessions, recorded: dict[str, Turn], now: datetime
 ) -> Plan[SessionsRecorded]:
-    known = {turn.id for turns in recorded.values() for turn in turns}
-    changed: dict[str, Turn] = {}
-    answers = []
+    turns, answers = _Recorded(recorded.values()), []
     for kept in request.sessions:
-        turns = recorded[kept.scope, kept.session_id]  # with what another part of the session brought
         its = envelope.model_copy(update={"scope": kept.scope, "host": kept.host})
-        new, answer = _of_one(its, kept, turns, now)
-        changed |= new
-        turns[:] = [new.pop(turn.id, turn) for turn in turns] + list(new.values())
-        answers.append(answer)
-    changes = [Change(turn, passages_of(turn), rewritten=turn.id in known) for turn in changed.values()]
+        answers.append(_of_one(its, kept, turns, now))
+    changes = [
+        Change(turn, passages_of(turn), rewritten=turn.id in recorded)
+        for turn in turns.by_id.values()
+        if turn is not recorded.get(turn.id)
+    ]
     whole = SessionsRecorded(sessions=tuple(answers))
     return Plan(changes[0] if changes else None, whole, tuple(changes[1:]))
 
 
-def _of_one(
-    envelope: Envelope, kept: KeptSession, recorded: list[Turn], now: datetime
-) -> tuple[dict[str, Turn], SessionRecorded]:
-    """The turns of a session that are new or say more than the recorded ones, by id; and how many."""
-    known = {turn.id for turn in recorded}
-    number = max((turn.turn for turn in recorded), default=-1) + 1
-    turns: dict[str, Turn] = {}
-    asked = added = completed = 0
-    for told, here in zip(kept.turns, _known(kept, recorded), strict=True):
+def _of_one(envelope: Envelope, kept: KeptSession, recorded: _Recorded, now: datetime) -> SessionRecorded:
+    """Add the turns of a session that are new or say more than the recorded ones; return how many."""
+    here = [
+        turn
+        for turn in recorded.of(kept.session_id)
+        if turn.scope == kept.scope or turn.host in (None, kept.host)
+    ]
+    own = {turn.id for turn in here}
+    number = max((turn.turn for turn in here if turn.scope == kept.scope), default=-1) + 1
+    untimed = set(kept.untimed)
+    completed: set[str] = set()
+    added: set[str] = set()
+    asked = 0
+    for told, known in zip(kept.turns, _known(kept, here), strict=True):
         if kept.since is not None and told.ts is not None and told.ts < kept.since:
             continue
         asked += 1
-        same = here or turns.get(turn_id(envelope, told))
+        same = recorded.by_id.get(known.id if known else turn_id(envelope, told))
+        same = same or recorded.copied(told, kept.host, own, told.prompt_id not in untimed)
         if same is None:
             turn = new_turn(envelope, told, number, now)
-            turns[turn.id] = turn
-            number, added = number + 1, added + 1
-        else:
-            latest = turns.get(same.id, same)
-            fuller = _completed(latest, told, now)
-            if fuller is not latest:
-                turns[same.id] = fuller
-                completed += same.id in known and latest is same
-    answer = SessionRecorded(
+            number += 1
+            added.add(turn.id)
+            own.add(turn.id)
+            recorded.put(turn)
+        elif (fuller := _completed(same, told, envelope.source, now)) is not same:
+            recorded.put(fuller)
+            if same.id not in added:
+                completed.add(same.id)
+    return SessionRecorded(
         scope=kept.scope,
         session_id=kept.session_id,
-        added=added,
-        completed=completed,
-        known=asked - added - completed,
+        added=len(added),
+        completed=len(completed),
+        known=asked - len(added) - len(completed),
         redacted=kept.redacted if added or completed else 0,
     )
-    return turns, answer
 
 
 def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
-    """Find for each turn the recorded one that it is, None for a new one."""
+    """Find for each turn the recorded one of its session that it is, None for a new one."""
     others = set(kept.others)
     mine = [turn for turn in recorded if turn.prompt_id not in others]  # what another part of the session is
     told = [
@@ -122,12 +235,16 @@ def said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
     return nearest[2] if nearest and nearest[0] <= SAME_MOMENT else None
 
 
-def _completed(turn: Turn, told: RecordTurn, now: datetime) -> Turn:
-    """Return the known turn with what it lacks; the very same object if it lacks nothing."""
+def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn:
+    """Return the known turn with what it lacks; the very same object if it lacks nothing.
+
+    A copy may have the time of its fork: of two from the same source, the earlier time is right.
+    """
     if turn.purged_at is not None or turn.forgotten_at is not None:
         return turn
     known, whole = "".join((turn.assistant or "").split()), "".join((told.assistant or "").split())
     longer = len(known) < len(whole) and known in whole
+    is_copied = (turn.source, turn.prompt_id) == (source, told.prompt_id)
     completed = turn.model_copy(
         update={
             "user": turn.user or told.user,
@@ -135,6 +252,7 @@ def _completed(turn: Turn, told: RecordTurn, now: datetime) -> Turn:
             "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
             "files": tuple(dict.fromkeys((*turn.files, *told.files))),
             "metadata": {**told.metadata, **turn.metadata},
+            "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
         }
     )
     if completed == turn:

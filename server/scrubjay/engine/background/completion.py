@@ -19,13 +19,14 @@ from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
+from scrubjay.home.scopes import project_of
 from scrubjay.home.settings import captured_since
 from scrubjay.hooks import prompts
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
-from scrubjay.records.sessions import SAME_MOMENT, said_at
+from scrubjay.records.sessions import SAME_MOMENT, has_name, said_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
@@ -116,7 +117,8 @@ class Completion:
             await self._record({**key, **fields}, recorded.scope, recorded.host, recorded.id)
         # What a hook could not write down, on a full disk or because it was killed, is there as well.
         before = transcripts.began_before(turns, args.get("ts"))[-transcripts.RECENT :]
-        await self._record_missing(before, args["session_id"], recorded.scope, recorded.host)
+        folder = next(iter(turn["folders"]), None) if turn else None
+        await self._record_missing(before, args["session_id"], recorded.scope, recorded.host, folder)
 
     async def _reconcile(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
@@ -133,12 +135,17 @@ class Completion:
                 args = {"session_id": session, "prompt_id": lacking.prompt_id}
                 args |= await asyncio.to_thread(transcripts.fields_of, whole, _clean)
                 await self._record(args, scope, lacking.host, lacking.id)
-        await self._record_missing(turns, session, scope, request.get("host"))
+        folder = request.get("cwd")
+        folder = folder if isinstance(folder, str) and folder else None
+        await self._record_missing(turns, session, scope, request.get("host"), folder)
 
     async def _record_missing(
-        self, turns: list[dict[str, Any]], session: str, scope: str, host: object
+        self, turns: list[dict[str, Any]], session: str, scope: str, host: object, folder: str | None
     ) -> None:
-        """Record those turns of a transcript that no hook reported and nobody deleted."""
+        """Record those turns of a transcript that no hook reported and nobody deleted.
+
+        `folder` is where the hook ran whose `scope` this is. It stands for that of turns that tell none.
+        """
         policy, recorded = self._policy(), await self._recorded(turns, session, scope)
         if not (lacking := _missing(turns, recorded, [])):
             return  # as nearly always, so what is rarely needed is read below
@@ -152,7 +159,13 @@ class Completion:
         elsewhere = await self._store.select_newest(
             Turn, where, lambda turn: turn.session_id == session or turn.prompt_id in ids
         )
-        recorded += [turn for turn in elsewhere if (turn.scope, turn.session_id) != (scope, session)]
+        named = {turn["prompt_id"] or turn["uuid"]: _instant(turn["started_at"]) for turn in lacking}
+        recorded += [
+            turn
+            for turn in elsewhere
+            if (turn.session_id == session and turn.scope != scope)
+            or (turn.session_id != session and has_name(turn, turn.prompt_id, named.get(turn.prompt_id)))
+        ]
         for turn in _missing(turns, recorded, waiting):
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
             args = {
@@ -161,15 +174,26 @@ class Completion:
                 "ts": turn["started_at"],
                 **fields,
             }
+            folders = list(turn["folders"]) or ([folder] if folder else [])
+            own = await asyncio.to_thread(self._scope, folders, folder, scope)
             if (
-                turn["session_id"] in (None, session)
+                own is not None
+                and turn["session_id"] in (None, session)
+                and not capture.may_be_excluded(policy, folders)
                 and not self._is_hidden(turn)
                 and not _may_be_known(turn, recorded)
                 and not _is_near(turn, hidden)
                 and capture.should_record((*turn["prompts"], fields.get("assistant")), policy)
             ):
                 origin = derived_id("reconciled", session, args["prompt_id"] or "")
-                await self._record(args, scope, host, origin)
+                await self._record(args, own, host, origin)
+
+    def _scope(self, folders: list[str], folder: str | None, scope: str) -> str | None:
+        """The scope of what was said in some folders: that of its hook if it ran there, else their own."""
+        if folder is None or not folders or folders[0] == folder:
+            return scope
+        place, own = project_of(self._home, folders[0], folder)
+        return scope if place == folder else own
 
     async def _recorded(self, turns: list[dict[str, Any]], session: str, scope: str) -> list[Turn]:
         """The recorded turns of a session that these of its transcript may be; all of them, in doubt."""

@@ -39,7 +39,7 @@ class Past(Verb):
     async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
         """Record the turns that are not recorded yet; from the answer on, all of them survive a kill.
 
-        A session that is known in one scope stays there, wherever its folder is now.
+        A session of one scope that is known in one stays there, wherever its folder is now.
         """
         self._running += 1
         try:
@@ -47,7 +47,8 @@ class Past(Verb):
             scopes = await self._scopes(kept)
             request = KeptSessions(
                 sessions=[
-                    each.model_copy(update={"scope": scopes[each.host, each.session_id]}) for each in kept
+                    each.model_copy(update={"scope": scopes.get((each.host, each.session_id), each.scope)})
+                    for each in kept
                 ]
             )
             told = envelope("sessions", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
@@ -118,19 +119,18 @@ class Past(Verb):
             await self._writer.settle()
 
     async def _scopes(self, kept: Iterable[KeptSession]) -> dict[tuple[str, str], str]:
-        """The scope of each session, by host and id: the only one that knows it, else that of its folder."""
-        scopes = {(each.host, each.session_id): each.scope for each in kept}
+        """The scope of each session of one scope, by host and id, that one other scope knows."""
+        told: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for each in kept:
+            told[each.host, each.session_id].add(each.scope)
         known: dict[tuple[str, str], set[str]] = defaultdict(set)
-        ids = {session_id for _, session_id in scopes}
+        ids = {session_id for _, session_id in told}
         where, columns = conditions.one_of("session_id", ids), ["id", "host", "session_id", "scope"]
         for row in await self._store.select_newest(
             Turn, where, lambda row: row.session_id in ids, columns=columns
         ):
             known[row.host or "", row.session_id].add(row.scope)
-        for key, scope in scopes.items():
-            if len(known[key]) == 1 and scope not in known[key]:
-                scopes[key] = next(iter(known[key]))
-        return scopes
+        return {key: next(iter(known[key])) for key in told if len(told[key]) == len(known[key]) == 1}
 
 
 def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
