@@ -371,6 +371,8 @@ def test_a_rollout_before_envelopes_is_read() -> None:
     assert (
         pairs("codex", head, context, item("user", PRICES[0][0]), item("assistant", PRICES[0][1])) == PRICES
     )
+    (turn,) = turns(map(json.dumps, [head, context, item("user", PRICES[0][0])]), "codex")
+    assert (turn["started_at"], list(turn["folders"])) == (AT, ["/srv/app"])
 
 
 @pytest.mark.parametrize("source", ["skill-release", "autopilot"])

@@ -210,7 +210,7 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
     lines were response items alone. A fork begins with its parent's lines, all written at the moment of the
     fork.
     """
-    lines, turn_id = list(entries), None
+    lines, turn_id, at = list(entries), None, None
     own, copied_at = None, None
     has_prompts = any(
         _dict(each, "payload").get("type") == "user_message"
@@ -218,7 +218,7 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
         for each in lines
     )
     for entry in lines:
-        body, at = _dict(entry, "payload") or entry, entry.get("timestamp")
+        body, at = _dict(entry, "payload") or entry, entry.get("timestamp") or at
         kind = body.get("type")
         if copied_at is not None:
             copied_at = _instant(at) if follows_at_once(_instant(at), copied_at) else None
