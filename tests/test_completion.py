@@ -14,6 +14,7 @@ from said import SCOPE
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
+from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.hooks import prompts
 from scrubjay.models.envelopes import Envelope
@@ -411,6 +412,51 @@ async def test_what_was_said_in_an_excluded_folder_is_not_fetched_afterwards(cor
     core.settings = Settings(excluded=(str(tmp_path / "clients"),))
     core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
     assert [turn.prompt_id for turn in await settled(core)] == ["p2"]
+
+
+async def test_a_turn_of_an_unknown_folder_is_not_fetched_once_anything_is_excluded(
+    core: Core, tmp_path: Path
+):
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u0", "Look at what the client wrote", promptId="p0"),
+        line("assistant", "a0", [{"type": "text", "text": "They want to merge."}]),
+    )
+    core.settings = Settings(excluded=(str(tmp_path / "clients"),))
+    request = {"session_id": "s1", "transcript_path": path, "scope": SCOPE}
+    core.completion.reconcile(request)
+    assert await settled(core) == []
+    core.completion.reconcile(request | {"cwd": str(tmp_path)})
+    assert [turn.prompt_id for turn in await settled(core)] == ["p0"]
+
+
+async def test_a_turn_that_was_said_in_another_project_is_fetched_into_that(core: Core, tmp_path: Path):
+    here, other = str(tmp_path / "here"), str(tmp_path / "other")
+    path = transcript(
+        tmp_path / "t.jsonl",
+        line("user", "u0", "What does this project do?", promptId="p0", cwd=here),
+        line("assistant", "a0", [{"type": "text", "text": "It counts herons."}], cwd=here),
+        line("user", "u1", "And what does the other one do?", promptId="p1", cwd=other),
+        line("assistant", "a1", [{"type": "text", "text": "It counts egrets."}], cwd=other),
+    )
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE, "cwd": here})
+    scopes = {turn.prompt_id: turn.scope for turn in await settled(core)}
+    assert scopes == {"p0": SCOPE, "p1": scope_of(core.home, other)}
+
+
+async def test_hosts_that_count_their_prompts_give_the_same_ids_in_each_session(core: Core, tmp_path: Path):
+    def session(name: str, words: str, at: str) -> str:
+        return transcript(
+            tmp_path / f"{name}.jsonl",
+            line("user", "step-0", words, sessionId=name, timestamp=at),
+            line("assistant", f"a-{name}", "Done as you said.", sessionId=name),
+        )
+
+    for name, words, at in (("s1", "Count the herons", "09:00"), ("s2", "Count the egrets", "11:00")):
+        path = session(name, words, f"2026-03-05T{at}:00Z")
+        core.completion.reconcile({"session_id": name, "transcript_path": path, "scope": SCOPE})
+        turns = await settled(core)
+    assert {turn.user for turn in turns} == {"Count the herons", "Count the egrets"}
 
 
 async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(

@@ -168,7 +168,7 @@ async def test_what_was_forgotten_or_deleted_for_good_does_not_come_back_with_a_
 async def test_the_same_words_or_the_same_short_id_in_another_session_are_no_copy(core: Core):
     await take(core, PORT, POOL)
     same_words = PORT | {"session_id": "s2", "prompt_id": "x", "ts": said(3, "")["ts"]}
-    same_id = said(40, "go on", "Done.", session_id="s2", prompt_id="h1")
+    same_id = said(40, POOL["user"], "Done.", session_id="s2", prompt_id="h1")
     same_moment = said(1, POOL["user"], "Another answer.", session_id="s2", prompt_id="y")
     assert counts(await take(core, same_words, same_id, same_moment, session_id="s2")) == (3, 0, 0)
 

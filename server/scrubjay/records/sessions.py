@@ -118,14 +118,14 @@ class _Recorded:
         )
 
 
-def has_name(turn: Turn, prompt_id: str | None, at: datetime | None) -> bool:
-    """Tell whether a turn of another session has this name because one is a copy of the other.
+def has_name(turn: Turn, told: RecordTurn) -> bool:
+    """Tell whether a turn of another session has the name of this one because one is a copy of the other.
 
     Of hosts that count their turns, each session has the same names.
     """
-    if prompt_id is None or turn.prompt_id != prompt_id:
+    if told.prompt_id is None or turn.prompt_id != told.prompt_id:
         return False
-    return len(prompt_id) >= _GLOBAL or said_at(at, [turn]) is not None
+    return len(told.prompt_id) >= _GLOBAL or said_at(told.ts, [turn]) is not None or _same_words(turn, told)
 
 
 def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
@@ -134,16 +134,20 @@ def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
     The time of a turn that a hook recorded is the hook's. Of a turn that was deleted for good the words and
     the host are gone.
     """
-    if has_name(turn, told.prompt_id, told.ts):
+    if has_name(turn, told):
         return True
     if told.ts is None or turn.host not in (None, host):
         return False
     apart = abs((turn.started_at - told.ts).total_seconds())
     if turn.purged_at is not None:
         return apart == 0
-    words, answer, whole = map(_letters, (told.user, turn.assistant, told.assistant))
     limit = SAME_MOMENT if turn.source == "hook:stop" else 0.001  # hosts count milliseconds
-    return apart <= limit and words == _letters(turn.user) and (answer in whole or whole in answer)
+    return apart <= limit and _same_words(turn, told)
+
+
+def _same_words(turn: Turn, told: RecordTurn) -> bool:
+    words, answer, whole = map(_letters, (told.user, turn.assistant, told.assistant))
+    return words == _letters(turn.user) and (answer in whole or whole in answer)
 
 
 def _letters(text: str | None) -> str:

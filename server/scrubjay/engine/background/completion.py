@@ -159,12 +159,12 @@ class Completion:
         elsewhere = await self._store.select_newest(
             Turn, where, lambda turn: turn.session_id == session or turn.prompt_id in ids
         )
-        named = {turn["prompt_id"] or turn["uuid"]: _instant(turn["started_at"]) for turn in lacking}
+        named = {turn["prompt_id"] or turn["uuid"]: _told(turn) for turn in lacking}
         recorded += [
             turn
             for turn in elsewhere
             if (turn.session_id == session and turn.scope != scope)
-            or (turn.session_id != session and has_name(turn, turn.prompt_id, named.get(turn.prompt_id)))
+            or (turn.session_id != session and (told := named.get(turn.prompt_id)) and has_name(turn, told))
         ]
         for turn in _missing(turns, recorded, waiting):
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
@@ -236,6 +236,16 @@ class Completion:
         """
         name = host if isinstance(host, str) else None
         return await asyncio.to_thread(_read, path, name) if path else []
+
+
+def _told(turn: dict[str, Any]) -> RecordTurn:
+    """A turn of a transcript, for what tells that it is a copy."""
+    return RecordTurn.model_construct(
+        prompt_id=turn["prompt_id"] or turn["uuid"],
+        ts=_instant(turn["started_at"]),
+        user="\n\n".join(turn["prompts"]),
+        assistant=turn["assistant"],
+    )
 
 
 def _missing(turns: list[dict[str, Any]], recorded: list[Turn], waiting: list[str]) -> list[dict[str, Any]]:
