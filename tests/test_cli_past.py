@@ -192,12 +192,13 @@ def test_a_project_that_is_gone_keeps_its_scope(past: User, tmp_path: Path):
     replace(path, made.FOLDER, str(gone))
     replace(path, made.SESSION, "gone-1")
     replace(path, '"promptId": "p', '"promptId": "q')
+    replace(path, "2026-03-01", "2026-03-02")
     scope = imported(past, path)
     assert scope.startswith("repo_gone__")
     shutil.rmtree(gone)
     replace(path, "gone-1", "gone-2")
     replace(path, '"promptId": "q', '"promptId": "r')
-    replace(path, "2026-03-01", "2026-03-02")
+    replace(path, "2026-03-02", "2026-03-03")
     replace(path, str(gone), str(gone / "cmd" / "heron"))
     assert imported(past, path) == scope
 
