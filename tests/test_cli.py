@@ -87,6 +87,16 @@ def test_a_command_imports_only_what_it_needs(newcomer):
     assert not heavy & modules
 
 
+def test_no_command_opens_a_store_which_is_the_engines():
+    code = (
+        "import importlib, pkgutil, sys, scrubjay.cli as rooms\n"
+        "for each in pkgutil.iter_modules(rooms.__path__): importlib.import_module(f'scrubjay.cli.{each.name}')\n"
+        "print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"lancedb", "pyarrow"} & set(done.stdout.split())
+
+
 def test_an_output_that_cannot_be_written_is_told_and_one_that_is_closed_is_not_missed(newcomer):
     command = [*console_command(), "config"]
     if os.path.exists("/dev/full"):

@@ -35,9 +35,8 @@ from scrubjay.home.settings import capture_view, load, pauses
 from scrubjay.hooks import prompts
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
-from scrubjay.records.sessions import SAME_MOMENT
 from scrubjay.text.redaction import redact
-from scrubjay.text.transcripts import fields_of, has_ended
+from scrubjay.text.transcripts import SAME_MOMENT, fields_of, has_ended
 
 EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called

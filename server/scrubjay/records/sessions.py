@@ -15,12 +15,7 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
-from scrubjay.text.transcripts import placed
-
-# Seconds between the prompt of a turn and the same prompt in the host's file, where no words or ids tell: one
-# that was deleted for good must not come back. A hook runs while the host writes.
-SAME_MOMENT = 10.0
-
+from scrubjay.text.transcripts import SAME_MOMENT, placed
 
 _GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID
 _TOGETHER = 3_600_000_000  # microseconds between two turns that are looked up as of one period

@@ -25,6 +25,9 @@ MAX_COMMAND = 120  # characters of one of them
 PROMPT_KEY = "p-"  # begins a prompt_id that a hook made up, because the host gave none
 ANSWER_KEY = "a-"  # and that of a turn of which a hook knew the answer alone
 SLACK_S = 30  # by which a host's clock may be behind a hook's, the host's own work between the two included
+# Seconds between the prompt of a turn and the same prompt in the host's file, where no words or ids tell: one
+# that was deleted for good must not come back. A hook runs while the host writes.
+SAME_MOMENT = 10.0
 RECENT = 50  # turns among which a prompt is looked for that waits for its answer
 _LONGEST_LINE = 2_000  # characters of a command that are looked at
 

@@ -26,7 +26,7 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
-from scrubjay.records.sessions import SAME_MOMENT, has_name, said_at
+from scrubjay.records.sessions import has_name, said_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
@@ -270,7 +270,9 @@ def _kept_prompts(home: Home, session: str) -> tuple[list[str], list[datetime]]:
 
 def _is_near(turn: dict[str, Any], moments: list[datetime]) -> bool:
     at = _instant(turn["started_at"])
-    return at is not None and any(abs((at - each).total_seconds()) <= SAME_MOMENT for each in moments)
+    return at is not None and any(
+        abs((at - each).total_seconds()) <= transcripts.SAME_MOMENT for each in moments
+    )
 
 
 def _may_be_known(turn: dict[str, Any], recorded: list[Turn]) -> bool:
@@ -287,7 +289,7 @@ def _may_be_known(turn: dict[str, Any], recorded: list[Turn]) -> bool:
         for each in recorded
         if not turn["prompt_id"] or (each.prompt_id or own[0]).startswith(own) or each.purged_at
     ]
-    before = [each for each in recorded if (each.started_at - at).total_seconds() <= SAME_MOMENT]
+    before = [each for each in recorded if (each.started_at - at).total_seconds() <= transcripts.SAME_MOMENT]
     last = max(before, key=lambda each: each.started_at, default=None)
     return said_at(at, nameless) is not None or (last is not None and last.purged_at is not None)
 
