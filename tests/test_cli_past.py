@@ -198,6 +198,7 @@ def test_a_project_that_is_gone_keeps_its_scope(past: User, tmp_path: Path):
     shutil.rmtree(gone)
     replace(path, "gone-1", "gone-2")
     replace(path, '"promptId": "q', '"promptId": "r')
+    replace(path, '"uuid": "', '"uuid": "later-')
     replace(path, "2026-03-02", "2026-03-03")
     replace(path, str(gone), str(gone / "cmd" / "heron"))
     assert imported(past, path) == scope
