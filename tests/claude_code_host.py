@@ -13,6 +13,7 @@ import sys
 import threading
 from pathlib import Path
 
+from scrubjay.engine.background import pairing
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import scope_of
@@ -102,15 +103,21 @@ class Host:
         Path(self.home.root).mkdir(exist_ok=True)
         Path(self.home.capture).write_text(json.dumps(values))
 
+    def take(self) -> None:
+        """Take what hooks left, as an engine does."""
+        for path in spool.events(self.home):
+            pairing.take(self.home, path)
+
     def envelopes(self) -> list[Envelope]:
-        """What lies in the spool, each checked against the models."""
+        """What an engine makes of what hooks left, each checked against the models."""
+        self.take()
         found = [Envelope.model_validate(spool.read(path)) for path in spool.pending(self.home)]
         for envelope in found:
             parse(RecordTurn, envelope.args)
         return found
 
     def turns(self) -> list[tuple]:
-        """(prompt_id, user, assistant) of what lies in the spool."""
+        """(prompt_id, user, assistant) of what an engine makes of what hooks left."""
         return [
             tuple(envelope.args.get(name) for name in ("prompt_id", "user", "assistant"))
             for envelope in self.envelopes()

@@ -16,6 +16,7 @@ import pytest
 from hashing_encoder import HashingEncoder
 from said import SCOPE, document, embedded, fact, search, texts, turn
 
+from scrubjay.engine.background import prompts
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import backups
@@ -65,6 +66,7 @@ async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
 ):
     await filled(core)
     Path(core.home.config).write_text("min_length = 3\n")
+    prompts.save(core.home, "s1", "p1", "Is it answered yet?", 0, None, 1)
     folder, progress = tmp_path / "copy", []
     made = await core.backup.make(str(folder), lambda done, total: progress.append((done, total)))
     assert (made.turns, made.memories, made.documents) == (1, 1, 1) and progress[-1][0] == progress[-1][
@@ -82,6 +84,7 @@ async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
         assert not await opened.store.count_passages("space_id IS NULL")
         assert await opened.store.count_passages() == await core.store.count_passages() - 1
         assert Path(restored.config).read_text() == "min_length = 3\n"
+        assert prompts.pair(restored, "s1", "p1") == prompts.pair(core.home, "s1", "p1") is not None
     finally:
         await opened.close()
 
@@ -248,7 +251,8 @@ async def test_the_next_engine_removes_what_a_killed_restoring_left_beside_its_h
     assert os.listdir(Path(home.root).parent) == ["home"]
 
 
-def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home):
+@pytest.mark.parametrize("place", ["spool_new", "events"])
+def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home, place: str):
     assert not backups.holds_something(home)
-    Path(home.spool_new, "1-turn.json").write_text("{}")
+    Path(getattr(home, place), "1-turn.json").write_text("{}")
     assert backups.holds_something(home)

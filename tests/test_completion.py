@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from said import SCOPE
 
+from scrubjay.engine.background import prompts
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
 from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings, write_capture
-from scrubjay.hooks import prompts
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import Forget, SearchMemories
@@ -327,6 +327,25 @@ async def test_a_turn_whose_prompt_waits_is_left_to_its_stop_and_a_hidden_one_to
     prompts.save(core.home, "s1", None, "Do the thing with number 3", 0, said, at + 181_000_000_000)
     core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
     assert [turn.user for turn in await settled(core)] == ["Do the thing with number 5"]
+
+
+async def test_what_hooks_left_is_paired_completed_and_compared_with_the_transcript(
+    core: Core, now, tmp_path: Path
+):
+    lines = [each for number in (1, 3) for each in spoken(number, f"p{number}")]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    left = {"v": 1, "host": "claude-code", "session_id": "s1", "transcript_path": path, "records": True}
+    left |= {"scope": SCOPE, "folders": [str(tmp_path)], "capture": "all", "min_length": 10}
+    at = int(now.replace(hour=11).timestamp() * 1e9)
+    said = ({"prompt": "Do the thing with number 1"}, {"answer": "Done as you said, and tested."}, {})
+    for kind, words in zip(("prompt", "answer", "end"), said, strict=True):
+        event = {"id": f"an-event-{kind}", "kind": kind, "time_ns": at, "prompt_id": "p1"}
+        spool.write_event(core.home, left | event | words)
+        at += 240_000_000_000
+    assert await core.writer.drain() == 1
+    turns = await settled(core)
+    assert [turn.user for turn in turns] == ["Do the thing with number 1", "Do the thing with number 3"]
+    assert (spool.events(core.home), spool.requests(core.home)) == ([], [])
 
 
 @pytest.mark.parametrize("settings", [{"paused": True}, {"capture": "off"}])

@@ -17,11 +17,11 @@ from claude_code_host import Host
 from small_disk import BALLAST, fill, small_disk
 
 from scrubjay.cli.status import inbox
+from scrubjay.engine.background import prompts
 from scrubjay.home import openings, spool
 from scrubjay.home.kept import copy_of
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings, write_capture
-from scrubjay.hooks import prompts
 
 __all__ = ["small_disk"]  # a fixture
 
@@ -81,6 +81,45 @@ def test_queued_prompts_form_one_turn_in_order(host: Host, ids: tuple) -> None:
     host.prompt("Next question", prompt_id="p9")
     host.stop("Next answer", prompt_id="p9")
     assert host.turns()[-1] == ("p9", "Next question", "Next answer")
+
+
+@pytest.mark.parametrize("ids", [("p1", "p2", "p3"), (None, None, None)])
+def test_events_that_a_power_cut_brings_back_give_the_same_turns(host: Host, ids: tuple) -> None:
+    for text, prompt_id in zip(("Fix the bug", "in loop.py", "Next question"), ids, strict=True):
+        host.prompt(text, prompt_id=prompt_id)
+        if text != "Fix the bug":
+            host.stop(f"Done: {text}", prompt_id=prompt_id)
+    kept = {path: Path(path).read_bytes() for path in spool.events(host.home)}
+    once = host.turns()
+    for path in spool.pending(host.home):
+        os.unlink(path)
+    for path, content in kept.items():
+        Path(path).write_bytes(content)
+    assert host.turns() == once
+    assert [turn[1] for turn in once] == ["Fix the bug\n\nin loop.py", "Next question"]
+
+
+def test_events_that_waited_for_an_engine_are_paired_as_if_taken_at_once(host: Host) -> None:
+    """The transcript has gone on since: each of two equal prompts has its own answer."""
+    path = host.project / "transcript.jsonl"
+    began = time.time_ns() - 3_600 * 10**9
+    lines = []
+    for number, answer in enumerate(("Renamed to advance().", "And its tests.")):
+        at = began + number * 300 * 10**9
+        place = {"scope": host.scope, "folders": [str(host.project)], "capture": "all", "min_length": 10}
+        place |= {"v": 1, "host": "claude-code", "session_id": "s1", "transcript_path": str(path)}
+        for kind, after in (("prompt", 0), ("answer", 60 * 10**9)):
+            event = {**place, "id": f"event-{kind}-{number}", "kind": kind, "time_ns": at + after}
+            event |= {"records": True, "prompt": None if after else "Go on, please"}
+            spool.write_event(open_home(host.home.root), event)
+        times = [datetime.fromtimestamp((at + n * 10**9) / 1e9, UTC).isoformat() for n in (1, 50)]
+        lines.append(("user", "Go on, please", {"timestamp": times[0]}))
+        lines.append(("assistant", said(answer), {"timestamp": times[1]}))
+    transcript(host, *lines)
+    assert [turn[1:] for turn in host.turns()] == [
+        ("Go on, please", "Renamed to advance()."),
+        ("Go on, please", "And its tests."),
+    ]
 
 
 def transcript(host: Host, *lines: tuple[str, Any, dict]) -> str:
@@ -180,10 +219,10 @@ def test_a_session_that_ends_is_compared_with_its_transcript(host: Host) -> None
     host.prompt("Push it please", prompt_id="p1")
     host.stop("Pushed.", prompt_id="p1")
     host.fire("session_end", reason="other")
+    assert host.turns() == [("p1", "Push it please", "Pushed.")] and host.log() == ""
     (path,) = spool.requests(host.home)
     request = spool.read(path)
     assert (request["session_id"], request["transcript_path"]) == (host.session_id, "/t/s.jsonl")
-    assert host.turns() == [("p1", "Push it please", "Pushed.")] and host.log() == ""
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
@@ -215,6 +254,7 @@ def test_prompts_that_wait_when_a_session_ends_are_turns_as_the_transcript_has_t
 
 def an_hour_later(host: Host, root: Path) -> dict:
     """What another session is shown that begins an hour after the last event of the host's."""
+    host.take()
     (folder,) = Path(host.home.prompts).iterdir()
     os.utime(folder, (time.time() - prompts.QUIET_S - 60,) * 2)
     return Host(root, "another-session").fire("session_start", source="startup")
@@ -224,6 +264,7 @@ def test_a_session_has_its_opening_although_the_disk_takes_nothing_of_what_waits
     host = Host(small_disk)
     host.prompt("Push it to production", prompt_id="p1")
     openings.write(host.home, host.scope, "- Never push to main.", None)
+    host.take()
     fill(small_disk)
     assert "Never push to main." in str(an_hour_later(host, small_disk))
     os.unlink(small_disk / BALLAST)
@@ -336,6 +377,7 @@ def test_a_prompt_said_in_a_folder_that_was_excluded_since_is_not_recorded(host:
 
 def test_a_prompt_that_an_older_version_kept_belongs_to_the_next_turn(host: Host) -> None:
     host.prompt("Rename tick() please")
+    host.take()
     (file,) = Path(host.home.prompts).glob("*/*")
     kept = json.loads(file.read_text())
     del kept["said"]
@@ -520,6 +562,7 @@ def test_an_answer_to_a_prompt_that_was_not_to_be_recorded_is_not_recorded_eithe
     host.prompt("Look at what the client wrote", prompt_id=ids[0])
     host.policy()
     host.stop("They want to merge.", prompt_id=ids[0])
+    assert b"merge" not in b"".join(Path(path).read_bytes() for path in spool.events(host.home))
     host.prompt("Rename tick() please", prompt_id=ids[1])
     host.stop("Renamed to advance().", prompt_id=ids[1])
     assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", "Renamed to advance().")]
@@ -674,10 +717,12 @@ def test_old_prompts_are_not_kept(host: Host) -> None:
     for at in range(23):
         host.prompt(f"Question number {at}", prompt_id=f"p{at}")
         host.stop(f"Answer number {at}", prompt_id=f"p{at}")
+    host.take()
     (folder,) = Path(host.home.prompts).iterdir()
     assert len(list(folder.iterdir())) == 20
     os.utime(folder, (1, 1))
     host.fire("session_start", source="startup")
+    host.take()
     assert os.listdir(host.home.prompts) == []
 
 

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -297,7 +298,7 @@ def test_the_same_words_said_twice_are_two_turns(host: Host) -> None:
 
 def events_file(host: Host, *entries: tuple[str, dict[str, Any]]) -> str:
     path = host.project / "events.jsonl"
-    at = "2100-01-01T00:00:00Z"  # after the prompt was kept
+    at = datetime.now(UTC).isoformat()
     lines = [
         {"type": kind, "data": data, "id": f"e{n}", "timestamp": at} for n, (kind, data) in enumerate(entries)
     ]
@@ -359,7 +360,7 @@ def test_the_prompt_that_antigravity_never_says_is_in_its_transcript(host: Host)
         "step_index": 0,
         "source": "USER_EXPLICIT",
         "type": "USER_INPUT",
-        "created_at": "2100-01-01T00:00:00Z",
+        "created_at": datetime.now(UTC).isoformat(),
     }
     asked["content"] = (
         f"<USER_REQUEST>\n{ASKED}\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>"

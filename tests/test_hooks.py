@@ -80,17 +80,16 @@ def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
-def test_a_session_that_starts_without_an_engine_leaves_a_note(host: Host, source: str) -> None:
+def test_a_session_that_starts_is_to_be_compared_with_its_transcript(host: Host, source: str) -> None:
     assert (
         host.fire("session_start", source=source, model="m", seconds_since_last_response=9, context_tokens=5)
         == {}
     )
+    host.take()
     (path,) = spool.requests(host.home)
     assert spool.read(path) == {
-        "event": "session_start",
         "session_id": host.session_id,
         "transcript_path": "/t/s.jsonl",
-        "source": source,
         "cwd": str(host.project),
         "scope": host.scope,
         "host": "claude-code",
@@ -98,10 +97,12 @@ def test_a_session_that_starts_without_an_engine_leaves_a_note(host: Host, sourc
     assert host.log() == ""
 
 
-def test_an_engine_is_told_and_never_waited_for(host: Host) -> None:
+@pytest.mark.parametrize("hook", ["stop", "session_start", "session_end"])
+def test_an_engine_is_told_and_never_waited_for(host: Host, hook: str) -> None:
+    host.policy(inject="off")
     with Engine(host.home) as engine:
         host.prompt("Rename tick() please", prompt_id="p1")
-        host.stop("Renamed to advance().", prompt_id="p1")
+        host.fire(hook, last_assistant_message="Renamed to advance().", prompt_id="p1")
         assert engine.hung_up.wait(10)
     hello, event = engine.heard
     assert event == {"event": "drain"}
@@ -111,31 +112,6 @@ def test_an_engine_is_told_and_never_waited_for(host: Host) -> None:
         str(host.project),
         host.scope,
     )
-
-
-def test_an_engine_that_takes_the_note_of_a_session_gets_it(host: Host) -> None:
-    with Engine(host.home, HELLO) as engine:
-        host.fire("session_start", source="resume")
-        assert engine.hung_up.wait(10)
-    assert engine.heard[1]["event"] == "session_start"
-    assert spool.requests(host.home) == []
-
-
-def test_an_engine_is_told_that_a_session_ended(host: Host) -> None:
-    with Engine(host.home, HELLO) as engine:
-        assert host.fire("session_end", reason="clear") == {}
-        assert engine.hung_up.wait(10)
-    told = engine.heard[1]
-    assert (told["event"], told["session_id"]) == ("session_end", host.session_id)
-    assert told["transcript_path"] == "/t/s.jsonl"
-    assert (host.envelopes(), spool.requests(host.home), host.log()) == ([], [], "")
-
-
-@pytest.mark.parametrize("answer", [[], [{**HELLO, "error": "This engine is finishing."}]])
-def test_an_engine_that_does_not_take_the_note_finds_it_later(host: Host, answer: list) -> None:
-    with Engine(host.home, *answer):
-        host.fire("session_start", source="resume")
-    assert len(spool.requests(host.home)) == 1
 
 
 def test_what_is_recalled_stands_beside_a_prompt_only_when_the_user_wants_it(host: Host) -> None:
@@ -164,7 +140,7 @@ def test_a_session_gets_the_engines_opening_unless_the_user_does_not_want_it(hos
         "<scrubjay-memory>"
     )
     events = [line for line in engine.heard if "event" in line]
-    assert [line["event"] for line in events] == ["session_start", "opening", "session_start"]
+    assert [line["event"] for line in events] == ["drain", "opening", "drain"]
     assert (events[1]["session_id"], events[1]["source"]) == (host.session_id, "startup")
     assert host.log() == ""
 

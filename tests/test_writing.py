@@ -219,6 +219,16 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     assert aside_for.startswith("Set aside: 00000000000000000004-field.json: ")
 
 
+async def test_broken_events_of_hooks_are_set_aside_and_stop_nothing(core: Core, now):
+    events = Path(core.home.events)
+    (events / "00000000000000000001-answer-half0000.json").write_text("{half")
+    (events / "00000000000000000002-answer-version0.json").write_text('{"v": 2, "kind": "answer"}')
+    spool.write(core.home, an_envelope(now, 5))
+    assert texts(await search(core, "zebra")) == ["zebra 5"]
+    assert (spool.events(core.home), core.writer.set_aside) == ([], 2)
+    assert "wrong fields: " in spool.reasons(spool.set_aside_paths(core.home))[1]
+
+
 async def test_a_conflicting_envelope_of_a_hook_is_set_aside_and_the_known_turn_stays(core: Core, now):
     await turn(core, "a", prompt_id="p7", user="known")
     spool.write(core.home, an_envelope(now, 7))

@@ -25,9 +25,9 @@ def stop_hooks(times: int) -> Iterator[Row]:
                 took[name].append(host.run(place, (host.script("stop"),), stopped) * 1e3)
                 took["bare"].append(host.run(place, host.BARE, stopped) * 1e3)
         up.until("captured", lambda status: status["captured"] == times, 60)
-        waiting = len(list((down.home / "spool" / "new").iterdir()))
+        waiting = len(list((down.home / "spool" / "events").glob("*-answer-*")))
         if waiting != times:
-            raise RuntimeError(f"{times} hooks without an engine left {waiting} envelopes in the spool.")
+            raise RuntimeError(f"{times} hooks without an engine left {waiting} answers in the spool.")
     bare = percentile(took["bare"], 0.95)
     for name in ("up", "down"):
         above = percentile(took[name], 0.95) - bare

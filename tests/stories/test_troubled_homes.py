@@ -62,7 +62,7 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     first.leave()
     until(lambda: not engines(user.home.root), "the first engine ended")
     user.says("And the lion, what is it called?", "The lion is called Alex.", session="s", turn=1)
-    (left,) = spool.pending(user.home)
+    (left,) = spool.events(user.home, "answer")
     kept = shutil.copy(left, user.folder)
     assert len(opens().recall("what is it called?")) == 2
     until(lambda: not spool.pending(user.home), "the second turn is on disk")

@@ -46,7 +46,8 @@ def demo(place: Place, options: argparse.Namespace) -> int:
     keep = options.keep
     try:
         _record(env, project)
-        print(f"   No engine runs yet: {len(spool.pending(Home(home)))} turns wait on disk, in the spool.\n")
+        turns = len(spool.events(Home(home), "answer"))
+        print(f"   No engine runs yet: {turns} turns wait on disk, in the spool.\n")
         answered = asyncio.run(_recall(env, project))
     except ScrubjayError:
         keep = True  # its log is what explains the error

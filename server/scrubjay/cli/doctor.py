@@ -347,7 +347,8 @@ def spool(place: Place) -> Findings:
     for odd in strangers(place.home):
         yield problem("spool", f"{odd} is no file, so no write stands there.", "Look at it and move it away.")
     if left.set_aside:
-        again = f"move a file to {place.home.spool_new} to have it tried again, or delete it"
+        again = f"move a file to {place.home.spool_new} (what a hook left, such as -answer-, to "
+        again += f"{place.home.events}) to have it tried again, or delete it"
         says = f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}"
         yield problem("spool", says, f"Look at {place.home.spool_broken}: {again}.")
     if left.oldest_seconds > SLOW_SPOOL_S:

@@ -12,6 +12,7 @@ from typing import Any
 
 from scrubjay.cli.command import Place, call_engine
 from scrubjay.cli.display import Progress, plural, print_answer
+from scrubjay.engine.background import prompts
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
@@ -32,7 +33,6 @@ from scrubjay.home.scopes import (
     scope_elsewhere,
 )
 from scrubjay.home.settings import capture_view, load, pauses
-from scrubjay.hooks import prompts
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.redaction import redact

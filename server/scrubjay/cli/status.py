@@ -230,8 +230,8 @@ class Inbox(NamedTuple):
 
 def inbox(home: Home) -> Inbox:
     """Look at the spool of a home; nothing is changed."""
-    waiting, aside = spool.pending(home), spool.set_aside_paths(home)
-    sessions = [each.path for each in os.scandir(home.prompts) if each.is_dir(follow_symlinks=False)]
+    waiting = spool.pending(home) + spool.events(home, "answer")
+    aside = spool.set_aside_paths(home)
     return Inbox(
         waiting=len(waiting),
         turns_waiting=sum(map(_from_hook, waiting)),
@@ -239,17 +239,17 @@ def inbox(home: Home) -> Inbox:
         set_aside=len(aside),
         turns_set_aside=sum(map(_from_hook, aside)),
         reasons=spool.reasons(aside[-REASONS:]),
-        unanswered=sum(map(_unanswered, sessions)),
+        unanswered=_unanswered(home),
     )
 
 
 def _from_hook(path: str) -> bool:
-    """Whether an envelope is a turn that a hook captured.
+    """Whether an envelope is a turn that a hook captured, or an event is its end.
 
     One that cannot be read is taken for one: better a turn too many is missed.
     """
     try:
-        return str(spool.read(path).get("source", "hook:")).startswith("hook:")
+        return str(spool.read(path).get("source") or "hook:").startswith("hook:")
     except ScrubjayError:
         return os.path.exists(path)  # else the engine has just stored it
 
@@ -261,7 +261,22 @@ def _age(path: str) -> float:
         return 0.0
 
 
-def _unanswered(folder: str) -> int:
+def _unanswered(home: Home) -> int:
+    """How many prompts wait, by what was kept of each session and what hooks left since."""
+    sessions = [each.path for each in os.scandir(home.prompts) if each.is_dir(follow_symlinks=False)]
+    waiting = {folder: _waiting(folder) for folder in sessions}
+    for path in spool.events(home):
+        with suppress(ScrubjayError, LookupError, TypeError):  # an engine takes it, or sets it aside
+            event = spool.read(path)
+            folder = spool.session_folder(home, event["session_id"])
+            if event["kind"] in ("answer", "end"):
+                waiting[folder] = 0
+            elif event.get("prompt") is not None:  # None: no person wrote it
+                waiting[folder] = waiting.get(folder, 0) + 1
+    return sum(waiting.values())
+
+
+def _waiting(folder: str) -> int:
     """How many prompts of a session wait; the file of an answered one has three parts in its name."""
     count = 0
     for path in glob.glob(os.path.join(glob.escape(folder), "*.json")):

@@ -14,6 +14,7 @@ from functools import partial
 from typing import cast
 
 from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
+from scrubjay.engine.background import pairing
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.completion import Completion
 from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
@@ -83,7 +84,8 @@ class Core:
         self.upkeep = Upkeep(store, lambda: self.indexer.idle, failed=self.mending.wake)
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
         self.openings = Openings(home, self._opening)
-        self.writer = Writer(home, store, clock, self._recorded, self._staged, self.mending.wake)
+        told = (self._recorded, self._staged, self.mending.wake, self._take_event)
+        self.writer = Writer(home, store, clock, *told)
         self.consolidation = Consolidation(
             store, self.writer, clock, self.indexer, self._resting, lambda: self.settings.summary_every
         )
@@ -261,6 +263,16 @@ class Core:
 
     def _recorded(self, envelope: Envelope) -> None:
         self.completion.consider(envelope)
+
+    def _take_event(self, path: str) -> Callable[[], None]:
+        return partial(self._taken, pairing.take(self.home, path))
+
+    def _taken(self, taken: pairing.Taken) -> None:
+        event = taken.event
+        if taken.request is not None:
+            self.completion.reconcile_file(taken.request)
+        if event.kind == "end" and event.scope is not None:
+            self.consolidation.end(event.scope, event.session_id)
 
 
 async def open_core(

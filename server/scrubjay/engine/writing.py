@@ -11,8 +11,8 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -118,8 +118,9 @@ def _size(path: str) -> int:
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` is called with every envelope that a hook left, after it was taken; `staged` with every change
-    that an envelope made; `failed` when a commit failed.
+    `recorded` is called with every envelope of a hook's turn, after it was taken; `staged` with every change
+    that an envelope made; `failed` when a commit failed. `take_event` makes envelopes of an event that a hook
+    left, in a thread, and returns what is then to be done in the loop.
     """
 
     def __init__(
@@ -130,9 +131,11 @@ class Writer:
         recorded: Callable[[Envelope], None],
         staged: Callable[[Change], None] = lambda change: None,
         failed: Callable[[], None] = lambda: None,
+        take_event: Callable[[str], Callable[[], None]] = lambda path: lambda: None,
     ) -> None:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged, self._failed = recorded, staged, failed
+        self._take_event = take_event
         self._taken = 0  # envelopes, ever
         self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
         self._touched: list[set[str]] = []  # ids that were changed since a plan was begun, for each such plan
@@ -223,6 +226,11 @@ class Writer:
     async def drain(self) -> int:
         """Take what hooks and earlier engines left in the spool, in time order; how many envelopes."""
         async with self._draining:
+            events = spool.events(self._home)
+            for path in events:
+                with self._broken_set_aside(path):
+                    self._in_hand.take(path)
+                    (await asyncio.to_thread(self._take_event, path))()
             known = set(self._open)
             paths = [path for path in spool.pending(self._home) if path not in known]
             for path in paths:
@@ -231,7 +239,7 @@ class Writer:
                     # settled and removed.
                     if path not in self._open and os.path.exists(path):
                         await self._replay(path)
-            if paths:
+            if events or paths:
                 self._in_hand.put_down()
             return len(paths)
 
@@ -280,10 +288,20 @@ class Writer:
         await self._replay(path, json.loads(entry.body))
 
     async def _replay(self, path: str, content: object = None) -> None:
-        try:
+        with self._broken_set_aside(path):
             self._in_hand.take(path)
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await _PLANNERS[envelope.kind](self._store, envelope, self._clock())
+            self._stage(path, plan)
+            # A transcript lies on the machine of its hook.
+            if envelope.source.startswith("hook:") and path not in self._borrowed:
+                self._recorded(envelope)
+
+    @contextmanager
+    def _broken_set_aside(self, path: str) -> Iterator[None]:
+        """Set a file aside if it cannot be taken because of what it holds."""
+        try:
+            yield
         except (SpoolError, InputError) as error:
             self._put_aside(path, str(error))
         except HomeError as error:
@@ -293,11 +311,6 @@ class Writer:
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
             self._put_aside(path, f"The envelope is not of a known shape; wrong fields: {fields}.")
-        else:
-            self._stage(path, plan)
-            # A transcript lies on the machine of its hook.
-            if envelope.source.startswith("hook:") and path not in self._borrowed:
-                self._recorded(envelope)
 
     def _put_aside(self, path: str, reason: str) -> None:
         self.set_aside += 1

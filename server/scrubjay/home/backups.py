@@ -33,7 +33,8 @@ _FILES = (
     "hooks.json",
     "words.tsv",
 )
-_FOLDERS = ("spool/new", "spool/broken", "spool/prompts", "spool/reconcile")  # none of it is in a table yet
+# none of it is in a table yet
+_FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")
 _BLOCK = 1 << 20
 _DRAFT = ".part"  # how the name of a backup ends that is not finished
 _LONGEST_NOTE = 1 << 20  # bytes
@@ -242,7 +243,7 @@ def copy_backup(folder: str, target: str, report: Report) -> None:
 def holds_something(home: Home) -> bool:
     """Tell whether anybody would miss something in a home: records, settings, or writes that wait."""
     paths = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
-    waiting = _files_in(home, ("spool/new", "spool/broken"))
+    waiting = _files_in(home, ("spool/events", "spool/new", "spool/broken"))
     return any(os.path.exists(path) for path in paths) or next(waiting, None) is not None
 
 
@@ -284,9 +285,9 @@ def _sources(home: Home) -> Iterator[tuple[str, str]]:
 
 def _files_in(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for folder in folders:
-        for path in sorted(glob.glob(os.path.join(glob.escape(home.root), folder, "*"))):
+        for path in sorted(glob.glob(os.path.join(glob.escape(home.root), folder, "**"), recursive=True)):
             if os.path.isfile(path):
-                yield f"{folder}/{os.path.basename(path)}", path
+                yield os.path.relpath(path, home.root).replace(os.sep, "/"), path
 
 
 def _copy(source: str, target: str) -> tuple[int, str]:

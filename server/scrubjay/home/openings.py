@@ -22,7 +22,7 @@ def read(home: Home, scope: str, now: float) -> str | None:
     """Return the opening of a scope's next session, "" where nothing is remembered.
 
     None where nobody knows: none was written since the last change, it holds a fact that has expired by `now`
-    (seconds since 1970), or writes wait in the spool for an engine.
+    (seconds since 1970), or writes or answers wait in the spool for an engine.
     """
     try:
         opening = parsed(read_whole(_path(home, scope), own=True))
@@ -30,7 +30,7 @@ def read(home: Home, scope: str, now: float) -> str | None:
         sound = opening["scope"] == scope and (until is None or now < float(until))
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return text if sound and not spool.pending(home) else None
+    return text if sound and not (spool.pending(home) or spool.events(home, "answer")) else None
 
 
 def write(home: Home, scope: str, text: str, until: float | None) -> None:

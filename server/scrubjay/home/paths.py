@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1  # of the tables in data/; the store and every backup carry it
 SOCKET_PATH_LIMIT = 100  # bytes; sun_path holds 104 (macOS) or 108 (Linux) with its final NUL
-_FOLDERS = ("spool", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")  # that every home has
+# that every home has
+_FOLDERS = ("spool", "events", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")
 
 
 class Home:
@@ -39,6 +40,7 @@ class Home:
         self.socket = self._path("engine.sock")  # elsewhere when the path is too long
         self.data = self._path("data")  # LanceDB
         self.spool = self._path("spool")
+        self.events = self._path("spool", "events")  # what hooks saw, for the engine to pair
         self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log
         self.spool_tmp = self._path("spool", "tmp")  # envelopes being written
         self.spool_broken = self._path("spool", "broken")  # envelopes set aside, each with a .reason file

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 STALE_S = 3600.0  # a file this old in spool/tmp belongs to a writer that died
 LONGEST = 400 * 1024 * 1024  # bytes of an envelope: a text of 50 MB, every character of it escaped
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 LEAST = 20  # characters of a text that is erased where it is a part of another
 _TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # fields of envelopes and prompts
 
@@ -49,6 +50,41 @@ def time_ns_of(path: str) -> int:
 def write_request(home: Home, request: Mapping[str, Any], request_id: str, time_ns: int | None = None) -> str:
     """Leave a request to reconcile a session for the engine's next start. Raises as `write` does."""
     return _place(home, home.reconcile, request_id, request, time_ns)
+
+
+def write_event(home: Home, event: Mapping[str, Any]) -> str:
+    """Leave what a hook saw for the engine, in the order of its `time_ns`. Raises as `write` does."""
+    kind = event["kind"] if event["records"] else "hidden"
+    return _place(home, home.events, f"{kind}-{event['id']}", event, event["time_ns"])
+
+
+def events(home: Home, kind: str = "") -> list[str]:
+    """List the paths of the events that no engine has taken, all or of one kind, in their order.
+
+    What was not to be recorded is of the kind "hidden".
+    """
+    return [path for path in _json_files(home.events) if f"-{kind}" in os.path.basename(path)]
+
+
+def session_folder(home: Home, session_id: str) -> str:
+    """Return the folder of a session's prompts, which is there from its first prompt on."""
+    return os.path.join(home.prompts, file_name(session_id))
+
+
+def file_name(identifier: str) -> str:
+    """Return an identifier as a file name on any disk: itself if plain, as a UUID is, else its hash."""
+    if is_plain(identifier):
+        return identifier
+    from hashlib import sha256  # 2.5 ms, which no identifier of the host costs
+
+    return "h" + sha256(identifier.encode("utf-8")).hexdigest()[:40]
+
+
+def is_plain(identifier: str | None) -> bool:
+    """Tell whether an identifier is a file name as it is, and none of a hash."""
+    if identifier is None or len(identifier) > 80 or (len(identifier) == 41 and identifier[0] == "h"):
+        return False
+    return _PLAIN.issuperset(identifier)
 
 
 def pending(home: Home) -> list[str]:

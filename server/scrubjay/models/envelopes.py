@@ -48,6 +48,34 @@ class Envelope(BaseModel):
         return cleaned
 
 
+class HookEvent(BaseModel):
+    """What a hook saw, its texts redacted; without them and without folders where it was not to be recorded.
+
+    `records` says whether it was. `prompt` is None too if no person wrote it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    v: Literal[1]
+    id: str = Field(pattern=r"^[A-Za-z0-9_-]{8,80}$")
+    kind: Literal["prompt", "answer", "start", "end"]
+    time_ns: int = Field(ge=0)  # since 1970
+    host: str = Field(max_length=60)
+    session_id: str = Field(min_length=1, max_length=200)
+    prompt_id: str | None = Field(default=None, max_length=200)
+    transcript_path: str | None = None
+    source: str | None = None  # why a session starts
+    records: bool
+    scope: str | None = Field(default=None, pattern=f"^{SCOPE_NAME}$")
+    folders: list[str] = []
+    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy at that moment
+    min_length: int | None = None
+    prompt: str | None = None
+    answer: str | None = None
+    redacted_prompt: int = 0  # secrets taken out of it
+    redacted_answer: int = 0
+
+
 def _storable(value: Any) -> Any:
     if isinstance(value, str):
         return storable(value)

@@ -14,6 +14,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from scrubjay.engine.background import prompts
+from scrubjay.engine.background.pairing import is_hidden
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home import capture, spool
@@ -21,7 +23,6 @@ from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import project_of
 from scrubjay.home.settings import captured_since
-from scrubjay.hooks import prompts
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
@@ -72,6 +73,10 @@ class Completion:
         """A session began or went on: record the turns of its transcript that no hook reported."""
         self._later(lambda: self._reconcile(request), 0.0)
 
+    def reconcile_file(self, path: str) -> None:
+        """Do what a request in a file asks, and remove it."""
+        self._later(partial(self._reconcile_file, path), 0.0)
+
     def _later(self, run: Callable[[], Any], seconds: float) -> None:
         self.waiting += 1
         self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + seconds, run))
@@ -79,7 +84,7 @@ class Completion:
     async def run(self) -> None:
         """Do what is due, for ever; begins with the requests that hooks left while no engine was there."""
         for path in spool.requests(self._home):
-            self._later(partial(self._reconcile_file, path), 0.0)
+            self.reconcile_file(path)
         pending: list[_Job] = []
         while True:
             pending.sort(key=lambda job: job.due)
@@ -209,10 +214,7 @@ class Completion:
     def _is_hidden(self, turn: dict[str, Any]) -> bool:
         """Whether a part of a turn may have been said where or while the user did not want it captured."""
         since = captured_since(self._home)
-        policy = self._policy()
-        if policy.paused or policy.capture == "off" or capture.is_excluded(policy, *turn["folders"]):
-            return True
-        return not transcripts.began_since(turn, since.isoformat() if since else None)
+        return is_hidden(turn, self._policy(), since.isoformat() if since else None)
 
     async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
         request = parse(RecordTurn, {name: value for name, value in args.items() if value})

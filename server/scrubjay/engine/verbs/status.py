@@ -58,7 +58,7 @@ class Status(Verb):
         # a host that says no answer at its event has it in its transcript, which may be late or gone
         at_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
         lacking = conditions.both(at_stop, conditions.missing("assistant"))
-        set_aside = spool.set_aside_paths(home)
+        waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.set_aside_paths(home)
         return {
             "space_id": store.note.space_id,
             "trouble": self._indexer.trouble,
@@ -73,7 +73,7 @@ class Status(Verb):
             "captured": await store.count(Turn, from_hooks),
             "without_answer": await store.count(Turn, lacking),
             "hosts": await self._hosts(from_hooks, lacking, set_aside[-ERRORS_SHOWN:]),
-            "spool": {"waiting": len(spool.pending(home)), "set_aside": len(set_aside)},
+            "spool": {"waiting": len(waiting), "set_aside": len(set_aside)},
             "shared": _shared(store),
             "disk": {
                 "bytes": await asyncio.to_thread(_size, home.root),

@@ -7,76 +7,98 @@ Knows which prompts an answer belongs to, also when it is given twice; does not 
     <time_ns>.<prompt>.<answered>.json  answered: `answered` is the key of the turn that holds it
 
 An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer
-answer, and because two installed copies of a hook fire at the same time.
+answer, and because two installed copies of a hook fire at the same time. Hooks of versions before 2026-11-27
+write here themselves, so a file may be renamed by another process.
 """
-
-from __future__ import annotations
 
 import json
 import os
 import time
-from collections import namedtuple
+from contextlib import suppress
 from errno import ENOENT, ENOTEMPTY
+from typing import Any, NamedTuple
 
-from scrubjay.errors import SpoolError
+from scrubjay.errors import ScrubjayError, SpoolError
+from scrubjay.home import spool
 from scrubjay.home.files import read_regular
-from scrubjay.home.spool import durable_write
+from scrubjay.home.paths import Home
 from scrubjay.text.transcripts import PROMPT_KEY
 
 KEPT_ANSWERED = 20  # prompts per session
 KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder
 QUIET_S = 3_600.0  # a prompt in a session untouched for that long waits for no answer
 MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 
-_Name = namedtuple("_Name", "file at prompt answered")
-
-Pair = namedtuple("Pair", "key user started_at redacted said hidden files waiting")
-"""The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time.
-
-`user` is None if nobody typed them. `said` tells where the first was said, as `save` has it. `hidden` tells
-whether the last one waits and was not to be recorded. `waiting` are those that no turn holds yet, in order,
-each as a pair.
-"""
+_Saved = tuple[str, dict[str, Any]]  # a file and what it holds
 
 
-def save(home, session_id, prompt_id, text, redacted, said, now_ns):
+class _Name(NamedTuple):
+    file: str
+    at: str
+    prompt: str
+    answered: str | None
+
+
+class Pair(NamedTuple):
+    """The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time.
+
+    `user` is None if no person typed them. `said` tells where the first was said, as `save` has it. `hidden`
+    tells whether the last one waits and was not to be recorded. `waiting` are those that no turn holds yet,
+    in order, each as a pair.
+    """
+
+    key: str
+    user: str | None
+    started_at: str
+    redacted: int
+    said: dict[str, Any] | None
+    hidden: bool
+    files: list[str]
+    waiting: list["Pair"]
+
+
+def save(
+    home: Home,
+    session_id: str,
+    prompt_id: str | None,
+    text: str | None,
+    redacted: int,
+    said: dict[str, Any] | None,
+    now_ns: int,
+) -> None:
     """Keep a prompt until its answer comes.
 
     `text` None stands for one that no person wrote, and `said` None for one that is not to be recorded: its
     answer is not recorded either. `said` is else a dict of all that a record of the prompt alone needs:
     session_id, scope, host, capture, folders, transcript_path.
     """
-    folder = _folder(home, session_id)
+    folder = spool.session_folder(home, session_id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     prompt_id = prompt_id or PROMPT_KEY + os.urandom(8).hex()
-    content = {"prompt_id": prompt_id, "text": text, "saved_at": instant(now_ns), "redacted": redacted}
-    content["said"] = said
-    path = os.path.join(folder, f"{now_ns:020d}.{_file_name(prompt_id)}.json")
-    durable_write(home, path, json.dumps(content).encode("ascii"))
+    content = {"prompt_id": prompt_id, "text": text, "redacted": redacted, "said": said}
+    content["saved_at"] = instant(now_ns)
+    name = f"{now_ns:020d}.{spool.file_name(prompt_id)}."
+    if any(file.startswith(name) for file in os.listdir(folder)):
+        return  # an event that is taken again after a power cut
+    spool.durable_write(home, os.path.join(folder, name + "json"), json.dumps(content).encode("ascii"))
 
 
-def is_new(home, session_id):
-    """Whether no prompt of a session was kept yet."""
-    return not os.path.isdir(_folder(home, session_id))
-
-
-def pair(home, session_id, prompt_id):
-    """The prompts that an answer is to, or None when none was saved.
+def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | None = None) -> Pair | None:
+    """Find the prompts that an answer is to, among those said until then; None when none was saved.
 
     With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest
     that waits. Without: the session's latest. Whatever still waits before that prompt was queued and belongs
     to the same turn, unless the transcript shows how it ended: the caller looks, and marks it first.
     """
-    folder = _folder(home, session_id)
+    folder = spool.session_folder(home, session_id)
     for _ in range(5):  # a hook that runs beside us may rename a file between the listing and the reading
-        names = _names(folder)
+        names = [name for name in _names(folder) if until_ns is None or name.at <= f"{until_ns:020d}"]
         target = _target(names, prompt_id)
         if target is None:
             return None
-        key = _file_name(prompt_id) if prompt_id else target.answered or target.prompt
+        key = spool.file_name(prompt_id) if prompt_id else target.answered or target.prompt
         # A turn that the transcript named has that name, and no longer the one of its prompt.
-        named = prompt_id or (target.answered if _is_plain(target.answered) else None)
+        named = prompt_id or (target.answered if spool.is_plain(target.answered) else None)
         group = [
             name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)
         ]
@@ -89,15 +111,15 @@ def pair(home, session_id, prompt_id):
     )
 
 
-def mark_answered(home, session_id, pair):
+def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
     """Note which turn holds the prompts of a pair, and drop the oldest answered ones."""
-    folder = _folder(home, session_id)
+    folder = spool.session_folder(home, session_id)
     for file in pair.files:
         if file.count(".") == 2:
             try:
                 os.rename(
                     os.path.join(folder, file),
-                    os.path.join(folder, f"{file[:-5]}.{_file_name(pair.key)}.json"),
+                    os.path.join(folder, f"{file[:-5]}.{spool.file_name(pair.key)}.json"),
                 )
             except FileNotFoundError:  # the other copy of the hook was faster
                 continue
@@ -106,14 +128,25 @@ def mark_answered(home, session_id, pair):
         _unlink(os.path.join(folder, file))
 
 
-def hidden(home, session_id):
+def hidden(home: Home, session_id: str) -> list[str]:
     """When prompts of a session were said that are not to be recorded, as far as it is kept; ISO 8601."""
-    folder = _folder(home, session_id)
+    folder = spool.session_folder(home, session_id)
+    left = []
+    for path in spool.events(home, "hidden"):
+        with suppress(ScrubjayError):  # it is taken meanwhile, and read below
+            left.append(spool.read(path))
     kept = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
-    return [content["saved_at"] for content in kept if content["said"] is None]
+    return [
+        *(
+            instant(each["time_ns"])
+            for each in left
+            if each["kind"] == "prompt" and each["session_id"] == session_id
+        ),
+        *(content["saved_at"] for content in kept if content["said"] is None),
+    ]
 
 
-def left_behind(home, now):
+def left_behind(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
     Of each session its prompts in order, each a pair; none of a version that did not keep where it was said,
@@ -135,7 +168,7 @@ def left_behind(home, now):
     return found
 
 
-def sweep(home, now):
+def sweep(home: Home, now: float) -> None:
     """Delete the folders of sessions that were not touched for a week before `now` (seconds since 1970)."""
     for session in os.scandir(home.prompts):
         try:
@@ -151,33 +184,13 @@ def sweep(home, now):
                 raise
 
 
-def instant(time_ns):
+def instant(time_ns: int) -> str:
     """Nanoseconds since 1970 as ISO 8601 in UTC, to the microsecond."""
     seconds, rest = divmod(time_ns, 1_000_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06d}Z"
 
 
-def _folder(home, session_id):
-    return os.path.join(home.prompts, _file_name(session_id))
-
-
-def _file_name(identifier):
-    """An identifier as part of a file name on any disk: itself if plain, as a UUID is, else its hash."""
-    if _is_plain(identifier):
-        return identifier
-    from hashlib import sha256  # 2.5 ms, which no identifier of the host costs
-
-    return "h" + sha256(identifier.encode("utf-8")).hexdigest()[:40]
-
-
-def _is_plain(identifier):
-    """Whether an identifier is a file name as it is, and none of a hash."""
-    if identifier is None or len(identifier) > 80 or (len(identifier) == 41 and identifier[0] == "h"):
-        return False
-    return _PLAIN.issuperset(identifier)
-
-
-def _names(folder):
+def _names(folder: str) -> list[_Name]:
     """What lies in a session's folder, oldest first."""
     try:
         files = sorted(os.listdir(folder))
@@ -191,11 +204,11 @@ def _names(folder):
     ]
 
 
-def _target(names, prompt_id):
+def _target(names: list[_Name], prompt_id: str | None) -> _Name | None:
     """The last prompt that an answer is to."""
     if prompt_id is None:
         return names[-1] if names else None
-    key = _file_name(prompt_id)
+    key = spool.file_name(prompt_id)
     for fits in (
         lambda name: name.answered == key,
         lambda name: name.prompt == key,
@@ -207,7 +220,7 @@ def _target(names, prompt_id):
     return None
 
 
-def _read(path):
+def _read(path: str) -> dict[str, Any]:
     saved = json.loads(read_regular(path, MAX_SAVED))
     if not isinstance(saved, dict) or not {"prompt_id", "text", "saved_at", "redacted"} <= saved.keys():
         raise SpoolError(f"The saved prompt {os.path.basename(path)} is damaged; delete it.")
@@ -216,7 +229,7 @@ def _read(path):
     return saved
 
 
-def _joined(saved, prompt_id, is_one=False):
+def _joined(saved: list[_Saved], prompt_id: str | None, is_one: bool = False) -> Pair:
     spoken = [content for _, content in saved if content["text"] is not None]
     # two copies of the hook save a prompt twice
     texts = list(dict.fromkeys(content["text"] for content in spoken if content["text"]))
@@ -233,9 +246,9 @@ def _joined(saved, prompt_id, is_one=False):
     )
 
 
-def _one_by_one(saved):
+def _one_by_one(saved: list[_Saved]) -> list[list[_Saved]]:
     """The prompts that wait, each with all its files: two copies of the hook save one twice."""
-    prompts = []
+    prompts: list[list[_Saved]] = []
     for file, content in saved:
         if file.count(".") != 2:
             continue
@@ -248,7 +261,7 @@ def _one_by_one(saved):
     return prompts
 
 
-def _unlink(path):
+def _unlink(path: str) -> None:
     try:
         os.unlink(path)
     except FileNotFoundError:  # the other copy of the hook was faster
