@@ -173,6 +173,14 @@ async def test_the_same_words_or_the_same_short_id_in_another_session_are_no_cop
     assert counts(await take(core, same_words, same_id, same_moment, session_id="s2")) == (3, 0, 0)
 
 
+async def test_hosts_that_count_their_turns_say_the_same_in_two_sessions(core: Core):
+    later = PORT | {"session_id": "s2", "ts": said(90, "")["ts"]}
+    await take(core, PORT, said(2, "continue", "", prompt_id="h2"))
+    assert counts(await take(core, later, session_id="s2", host="opencode")) == (1, 0, 0)
+    unanswered = said(91, "continue", "", session_id="s3", prompt_id="h2")
+    assert counts(await take(core, unanswered, session_id="s3")) == (1, 0, 0)
+
+
 async def test_a_copy_with_the_time_of_its_fork_gets_the_time_of_what_it_copied(core: Core):
     await take(core, PORT | COPIED | {"ts": said(50, "")["ts"]})
     assert counts(await take(core, PORT | COPIED)) == (0, 1, 0)

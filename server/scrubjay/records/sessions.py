@@ -113,14 +113,17 @@ class _Recorded:
         )
 
 
-def has_name(turn: Turn, told: RecordTurn) -> bool:
-    """Tell whether a turn of another session has the name of this one because one is a copy of the other.
+def has_name(turn: Turn, told: RecordTurn, host: str | None) -> bool:
+    """Return True if a turn of another session has the name of this one because one is a copy of the other.
 
-    Of hosts that count their turns, each session has the same names.
+    Hosts that count their turns give the same names in each session. There a copy has the same time, or is of
+    the same host and answers the same prompt with the same words.
     """
     if told.prompt_id is None or turn.prompt_id != told.prompt_id:
         return False
-    return len(told.prompt_id) >= _GLOBAL or said_at(told.ts, [turn]) is not None or _same_words(turn, told)
+    if len(told.prompt_id) >= _GLOBAL or said_at(told.ts, [turn]) is not None:
+        return True
+    return turn.host in (None, host) and bool(turn.assistant) and _same_words(turn, told)
 
 
 def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
@@ -129,7 +132,7 @@ def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
     The time of a turn that a hook recorded is the hook's. Of a turn that was deleted for good the words and
     the host are gone.
     """
-    if has_name(turn, told):
+    if has_name(turn, told, host):
         return True
     if told.ts is None or turn.host not in (None, host):
         return False

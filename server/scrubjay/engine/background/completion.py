@@ -165,11 +165,16 @@ class Completion:
             Turn, where, lambda turn: turn.session_id == session or turn.prompt_id in ids
         )
         named = {turn["prompt_id"] or turn["uuid"]: _told(turn) for turn in lacking}
+        of_host = host if isinstance(host, str) else None
         recorded += [
             turn
             for turn in elsewhere
             if (turn.session_id == session and turn.scope != scope)
-            or (turn.session_id != session and (told := named.get(turn.prompt_id)) and has_name(turn, told))
+            or (
+                turn.session_id != session
+                and (told := named.get(turn.prompt_id))
+                and has_name(turn, told, of_host)
+            )
         ]
         for turn in _missing(turns, recorded, waiting):
             fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
