@@ -28,7 +28,7 @@ Call = namedtuple("Call", "home policy since event hello now_ns records inject")
 """
 
 
-def run(registered, event_name, stdin, stdout, env, read):
+def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
     """Answer the event on `stdin` (bytes): write what its host is to show to `stdout` (text), or nothing.
 
     `registered` and `event_name` are what the registration names, or None; `read(kind)` is called once the
@@ -47,7 +47,7 @@ def run(registered, event_name, stdin, stdout, env, read):
             raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
         if event.kind and not event.is_subagent:
             known = _load_patterns(home)
-            answer = hosts.answer(event, events.HANDLERS[event.kind](_call(home, event, env)))
+            answer = hosts.answer(event, events.HANDLERS[event.kind](_call(home, event, env, clock())))
             if patterns.count() > known:
                 _keep_patterns(home)
     except ScrubjayError as error:
@@ -60,7 +60,7 @@ def run(registered, event_name, stdin, stdout, env, read):
     return None
 
 
-def _call(home, event, env):
+def _call(home, event, env, now_ns):
     policy, since = _policy(home)
     hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
     named = env.get("SCRUBJAY_SCOPE", "")
@@ -79,7 +79,7 @@ def _call(home, event, env):
         since=since,
         event=event,
         hello=hello_from("hook", env, event.cwd, os.getpid(), scope=scope),
-        now_ns=time.time_ns(),
+        now_ns=now_ns,
         records=not (hidden or policy.paused or policy.capture == "off"),
         inject="off" if hidden or not hosts.takes_context(event) else policy.inject,
     )

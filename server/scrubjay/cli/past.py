@@ -13,11 +13,12 @@ from typing import Any
 from scrubjay.cli.command import Place, call_engine
 from scrubjay.cli.display import Progress, plural, print_answer
 from scrubjay.engine.background import prompts
-from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
+from scrubjay.histories.keeping import Kept, Wishes, in_parts, kept_turns, moments, pauses, size_of
 from scrubjay.histories.machine import this_machine
-from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
+from scrubjay.histories.stored import Fact, History, Session, Stored, instant, seconds
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
@@ -32,15 +33,15 @@ from scrubjay.home.scopes import (
     project_of,
     scope_elsewhere,
 )
-from scrubjay.home.settings import capture_view, load, pauses
+from scrubjay.home.settings import capture_view, load
+from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.redaction import redact
-from scrubjay.text.transcripts import SAME_MOMENT, fields_of, has_ended
+from scrubjay.text.transcripts import has_ended
 
 EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called
-PART_TURNS, PART_SIZE = 2_000, 8_000_000  # of one session in one call: what is new shows against all of it
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
 SHOWN = 5  # files that could not be read, which are named
 
@@ -141,7 +142,7 @@ class _Importer:
         self._place, self._policy, self._scope = place, policy, scope
         self._since = instant(since.timestamp()) if since else None
         self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
-        self._pauses = [(seconds(off) or 0.0, seconds(on) or float("inf")) for off, on in pauses(place.home)]
+        self._pauses = pauses(kept_pauses(place.home))
         self._now = datetime.now().timestamp()
         self._sessions, self._facts = _Batch(), _Batch()
         self._redacted = 0
@@ -203,14 +204,18 @@ class _Importer:
         turns = session.turns
         if turns and not has_ended(turns[-1]) and stored.at > self._now - GOES_ON.total_seconds():
             turns = turns[:-1]
-        kept: dict[Tally, list[dict[str, Any]]] = {}
-        untimed: list[str] = []
-        for tally, turn, is_timed in self._turns(session_id, session._replace(turns=turns), stored.at):
-            kept.setdefault(tally, []).append(turn)
-            untimed += [] if is_timed else [turn["prompt_id"]]
-        keys = [turn["prompt_id"] for told in kept.values() for turn in told]
-        for tally, told in kept.items():
-            asked = sum(self._since is None or turn["ts"] >= self._since for turn in told)
+        kept: dict[Tally, list[Kept]] = {}
+        for tally, each in self._turns(session_id, session._replace(turns=turns), stored.at):
+            if each.told is None and tally.scope is not None:
+                tally.left_out += 1
+            else:
+                kept.setdefault(tally, []).append(each)
+        untimed = [
+            each.told["prompt_id"] for its in kept.values() for each in its if each.told and not each.is_timed
+        ]
+        keys = [each.told["prompt_id"] for its in kept.values() for each in its if each.told]
+        for tally, its in kept.items():
+            asked = sum(self._since is None or each.at >= self._since for each in its)
             if not asked:
                 continue
             tally.sessions += 1
@@ -218,7 +223,8 @@ class _Importer:
             if tally.scope is None:
                 tally.left_out += asked
                 continue
-            for part in _parts(told):
+            told = [each.told for each in its if each.told]
+            for part in in_parts(told):
                 mine = {turn["prompt_id"] for turn in part}
                 item = {
                     "session_id": session_id,
@@ -233,41 +239,16 @@ class _Importer:
                 self._redacted = 0
                 self._sessions.pairs.append((tally, item))
                 self._sessions.turns += len(part)
-                self._sessions.size += sum(map(_size, part))
+                self._sessions.size += sum(map(size_of, part))
 
-    def _turns(
-        self, session_id: str, session: Session, at: float
-    ) -> Iterator[tuple[Tally, dict[str, Any], bool]]:
-        """Each turn to be recorded with its tally, and whether its time is known."""
-        last: float | None = None
-        hidden = _hidden_prompts(self._place.home, session_id)
-        folders = () if session.folder is None else (session.folder,)
+    def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, Kept]]:
+        """Each turn to be recorded with the tally of its project."""
+        hidden = moments(lambda: prompts.hidden(self._place.home, session_id))
+        wishes = Wishes(self._policy, self._pauses, hidden)
         begun = next((folder for turn in session.turns for folder in turn["folders"]), None)
-        for key, turn in keyed(session_id, session.turns):
-            said = seconds(turn["started_at"])
-            is_timed = said is not None and 0 < said < self._now + 86_400
-            if said is None or not is_timed:
-                said = last or at  # its place in the session is known, if not its time
-            last = said
-            folders = tuple(turn["folders"]) or folders[-1:]
-            folder = folders[0] if folders else None
-            tally = self._tally(session.host, folder, session.host, session.folder or begun)
-            is_hidden = self._was_off(said, seconds(turn.get("until")) or said)
-            is_hidden |= any(abs(said - each) <= SAME_MOMENT for each in hidden)
-            if is_hidden or (tally.scope and folders and capture.is_excluded(self._policy, *folders)):
-                tally.left_out += 1
-                continue
-            fields = fields_of(turn, self._clean)
-            texts = (*(turn["prompts"] if "user" in fields else ()), fields.get("assistant"))
-            if not capture.should_record(texts, self._policy):
-                tally.left_out += 1
-                continue
-            told = {"session_id": session_id, "prompt_id": capture.storable(key), "ts": instant(said)}
-            yield tally, told | fields, is_timed
-
-    def _was_off(self, since: float, until: float) -> bool:
-        """Whether nothing was to be captured at some moment from `since` to `until`."""
-        return any(off <= until and since < on for off, on in self._pauses)
+        place = session.folder
+        for kept in kept_turns(session_id, session.turns, place, wishes, at, self._now, self._clean):
+            yield self._tally(session.host, kept.folder, session.host, session.folder or begun), kept
 
     def _clean(self, text: str) -> str:
         text, count = redact(capture.storable(text))
@@ -331,14 +312,6 @@ class _Importer:
         return project if is_scope(project) else scope_elsewhere(self._place.home, project)
 
 
-def _hidden_prompts(home: Home, session_id: str) -> list[float]:
-    """When hooks kept prompts of a session from being recorded, in seconds since 1970."""
-    try:
-        return [seconds(each) or 0.0 for each in prompts.hidden(home, session_id)]
-    except (ScrubjayError, OSError, ValueError):  # of which one is damaged, or goes while we look
-        return []
-
-
 def _named(names: str, path: str | None) -> list[History]:
     by_name = {history.host: history for history in HISTORIES}
     if names == EVERY and not path:
@@ -379,23 +352,6 @@ def _projects(place: Place) -> tuple[str, ...]:
     paths = [path for entry in list_scopes(place.home) for path in entry["paths"]]
     folders = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
     return tuple(dict.fromkeys((place.cwd, *folders)))
-
-
-def _parts(turns: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The turns of a session in parts that one call can carry."""
-    part: list[dict[str, Any]] = []
-    size = 0
-    for turn in turns:
-        if part and (len(part) >= PART_TURNS or size + _size(turn) > PART_SIZE):
-            yield part
-            part, size = [], 0
-        part.append(turn)
-        size += _size(turn)
-    yield part
-
-
-def _size(turn: Mapping[str, Any]) -> int:
-    return len(turn.get("user", "")) + len(turn.get("assistant", ""))
 
 
 def _reason(error: Exception) -> str:

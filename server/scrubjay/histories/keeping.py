@@ -1,0 +1,140 @@
+"""Which turns of a session may be kept, each by its own folder and time, and what is recorded of them.
+
+The engine asks this of transcripts while a session goes on, and `scrubjay import` of everything that a host
+keeps, so both record the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from scrubjay.errors import ScrubjayError
+from scrubjay.histories.stored import Fields, instant, keyed, seconds
+from scrubjay.home import capture
+from scrubjay.text.transcripts import SAME_MOMENT, fields_of
+
+PART_TURNS, PART_SIZE = 2_000, 8_000_000  # turns and characters of a session that one request carries
+_DAY = 86_400.0
+
+
+class Wishes(NamedTuple):
+    """What the user wants captured now, and when they wanted something else; times in seconds since 1970.
+
+    Nothing was captured in the `pauses`, each from when until when. Prompts of the `hidden` moments were said
+    where or while nothing was to be recorded. Nothing is taken from before `since`.
+    """
+
+    policy: capture.Policy
+    pauses: tuple[tuple[float, float], ...] = ()
+    hidden: tuple[float, ...] = ()
+    since: float = 0.0
+
+
+class Kept(NamedTuple):
+    """A turn of a session: where and when it was said, and what a `RecordTurn` takes of it.
+
+    `at` is ISO 8601; `is_timed` is False if it is the time of the turn before, because the host tells none.
+    `told` is None if the turn is left out.
+    """
+
+    folder: str | None
+    at: str
+    is_timed: bool
+    told: dict[str, Any] | None
+
+
+def kept_turns(
+    session_id: str,
+    turns: Sequence[Fields],
+    folder: str | None,
+    wishes: Wishes,
+    written_at: float,
+    now: float,
+    clean: Callable[[str], str],
+) -> Iterator[Kept]:
+    """Tell of each turn of a session what may be kept of it.
+
+    Args:
+        session_id: as it is recorded.
+        turns: as `host_transcripts.turns` gives them.
+        folder: where turns were said that do not tell it, if it is known.
+        wishes: of the user.
+        written_at: when the session was written last, for turns without a time (seconds since 1970).
+        now: seconds since 1970; a time of tomorrow is none.
+        clean: what each text goes through before it is stored.
+    """
+    last: float | None = None
+    folders: tuple[str, ...] = () if folder is None else (folder,)
+    for key, turn in keyed(session_id, turns):
+        said = seconds(turn["started_at"])
+        is_timed = said is not None and 0 < said < now + _DAY
+        if said is None or not is_timed:
+            said = last or written_at
+        last, at = said, instant(said) or ""
+        folders = tuple(turn["folders"]) or folders[-1:]
+        place = folders[0] if folders else None
+        part = _allowed(turn, said, folders, wishes)
+        fields = fields_of(part, clean) if part else {}
+        texts = (*(part["prompts"] if part and "user" in fields else ()), fields.get("assistant"))
+        if part is None or not capture.should_record(texts, wishes.policy):
+            yield Kept(place, at, is_timed, None)
+            continue
+        about = {"session_id": session_id, "prompt_id": capture.storable(key), "ts": at}
+        yield Kept(place, at, is_timed, about | fields)
+
+
+def in_parts(turns: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Split what `kept_turns` tells into parts that one request can carry."""
+    part: list[dict[str, Any]] = []
+    size = 0
+    for turn in turns:
+        if part and (len(part) >= PART_TURNS or size + size_of(turn) > PART_SIZE):
+            yield part
+            part, size = [], 0
+        part.append(turn)
+        size += size_of(turn)
+    if part:
+        yield part
+
+
+def size_of(turn: dict[str, Any]) -> int:
+    """Return the number of characters that were said in a turn."""
+    return len(turn.get("user", "")) + len(turn.get("assistant", ""))
+
+
+def moments(times: Callable[[], Sequence[str]]) -> tuple[float, ...]:
+    """Return when prompts were hidden; none if the files that say so are damaged or go meanwhile."""
+    try:
+        return tuple(seconds(each) or 0.0 for each in times())
+    except (ScrubjayError, OSError, ValueError):
+        return ()
+
+
+def pauses(pairs: Sequence[tuple[str, str | None]]) -> tuple[tuple[float, float], ...]:
+    """Return the pauses of capture.json in seconds since 1970; one that goes on has no end."""
+    return tuple((seconds(off) or 0.0, seconds(on) or float("inf")) for off, on in pairs)
+
+
+def _allowed(turn: Fields, said: float, folders: tuple[str, ...], wishes: Wishes) -> Fields | None:
+    """Return the part of a turn that may be kept: all, the prompt alone, or None.
+
+    A prompt that was said while it was to be recorded is kept although a pause began, or the assistant went
+    to an excluded folder, before the turn was over.
+    """
+    policy, at_once = wishes.policy, [(off, on) for off, on in wishes.pauses if off <= said < on]
+    if at_once or said < wishes.since or any(abs(said - each) <= SAME_MOMENT for each in wishes.hidden):
+        return None
+    if capture.is_excluded(policy, *folders[:1]):
+        return None
+    until = seconds(turn.get("until")) or said
+    if any(off <= until and said < on for off, on in wishes.pauses) or capture.is_excluded(policy, *folders):
+        return {
+            **turn,
+            "prompts": turn["prompts"][:1],
+            "assistant": "",
+            "tools": [],
+            "files": [],
+            "commands": [],
+        }
+    return turn
