@@ -110,10 +110,10 @@ async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
     ts = "2026-03-05T11:00:00Z"
     spool.write(core.home, stop(now, path, assistant=None, ts=ts) | {"host": "copilot-cli"})
     await core.writer.drain()
-    (turn,) = await settled(core)
-    assert (turn.user, turn.assistant) == (asked, None)
+    turn, earlier = await settled(core)
+    assert (turn.user, turn.assistant, earlier.assistant) == (asked, None, "Not now.")
     report = await core.status.report()
-    assert (report["captured"], report["without_answer"]) == (1, 1)
+    assert (report["captured"], report["without_answer"]) == (2, 1)
     assert report["hosts"]["copilot-cli"]["trouble"] == [unanswered(1)]
     prompt = event("user.message", "2026-03-05T11:00:01Z", content=asked)
     tool = event("assistant.message", ts, content="", toolRequests=[{"name": "edit"}])
@@ -129,8 +129,9 @@ async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
         core.home, stop(now, path, assistant=None, ts=ts) | {"id": "envelope_0002", "host": "copilot-cli"}
     )
     await core.writer.drain()
-    (turn,) = await settled(core)
+    turn, earlier = await settled(core)
     assert (turn.assistant, turn.tools, turn.prompt_id) == (ANSWER, ("edit",), "p1")
+    assert earlier.assistant == "Not now."
     report = await core.status.report()
     assert (report["without_answer"], report["hosts"]["copilot-cli"]["trouble"]) == (0, [])
 
@@ -430,7 +431,8 @@ async def test_what_was_said_in_an_excluded_folder_is_not_fetched_afterwards(cor
     )
     core.settings = Settings(excluded=(str(tmp_path / "clients"),))
     core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    assert [turn.prompt_id for turn in await settled(core)] == ["p2"]
+    turns = [(turn.prompt_id, turn.assistant) for turn in await settled(core)]
+    assert turns == [("p1", None), ("p2", "Here we are again.")]
 
 
 async def test_a_turn_of_an_unknown_folder_is_not_fetched_once_anything_is_excluded(

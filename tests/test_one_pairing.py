@@ -47,6 +47,7 @@ class User:
         self.home: Home = open_home(str(root / "jay"))
         self.env = {"SCRUBJAY_HOME": self.home.root, "HOME": str(made.root)}
         self.settings = Settings(excluded=(str(made.root / "secret"),))
+        Path(self.home.config).write_text(f"excluded = {json.dumps(self.settings.excluded)}\n")
         self.core: Core
 
     async def opens(self) -> None:

@@ -15,7 +15,7 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
-from scrubjay.text.transcripts import SAME_MOMENT, placed
+from scrubjay.text.transcripts import ANSWER_KEY, PROMPT_KEY, SAME_MOMENT, placed
 
 _GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID
 _TOGETHER = 3_600_000_000  # microseconds between two turns that are looked up as of one period
@@ -168,6 +168,12 @@ def _compared(
     return Plan(changes[0] if changes else None, whole, tuple(changes[1:]))
 
 
+def has_news(kept: KeptSession, recorded: list[Turn], now: datetime) -> bool:
+    """Return True if a kept session has a turn that its recorded turns lack, or more of one."""
+    pairs = _together(kept, _known(kept, recorded))
+    return any(turn is None or _completed(turn, told, "", now) is not turn for turn, told in pairs)
+
+
 def _of_one(envelope: Envelope, kept: KeptSession, recorded: _Recorded, now: datetime) -> SessionRecorded:
     """Add the turns of a session that are new or say more than the recorded ones; return how many."""
     here = [
@@ -180,11 +186,9 @@ def _of_one(envelope: Envelope, kept: KeptSession, recorded: _Recorded, now: dat
     untimed = set(kept.untimed)
     completed: set[str] = set()
     added: set[str] = set()
-    asked = 0
-    for told, known in zip(kept.turns, _known(kept, here), strict=True):
-        if kept.since is not None and told.ts is not None and told.ts < kept.since:
+    for known, told in _together(kept, _known(kept, here)):
+        if not _is_asked(told, kept):
             continue
-        asked += 1
         same = recorded.by_id.get(known.id if known else turn_id(envelope, told))
         same = same or recorded.copied(told, kept.host, own, told.prompt_id not in untimed)
         if same is None:
@@ -202,13 +206,22 @@ def _of_one(envelope: Envelope, kept: KeptSession, recorded: _Recorded, now: dat
         session_id=kept.session_id,
         added=len(added),
         completed=len(completed),
-        known=asked - len(added) - len(completed),
+        known=sum(_is_asked(told, kept) for told in kept.turns) - len(added) - len(completed),
         redacted=kept.redacted if added or completed else 0,
     )
 
 
+def _is_asked(told: RecordTurn, kept: KeptSession) -> bool:
+    return kept.since is None or told.ts is None or told.ts >= kept.since
+
+
 def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
-    """Find for each turn the recorded one of its session that it is, None for a new one."""
+    """Find for each turn the recorded one of its session that it is, None for a new one.
+
+    By its name or words; else by the answer, if a hook knew that alone; else by the time, if no name of the
+    host and no words can tell: some hosts write other words than they tell their hooks, and those of a turn
+    that was deleted for good are gone.
+    """
     others = set(kept.others)
     mine = [turn for turn in recorded if turn.prompt_id not in others]  # what another part of the session is
     told = [
@@ -216,16 +229,59 @@ def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
             "prompt_id": turn.prompt_id,
             "uuid": None,
             "prompts": [turn.user or ""],
-            "at": turn.ts.timestamp() if turn.ts else None,
+            "at": turn.ts.timestamp() if turn.ts and turn.prompt_id not in kept.untimed else None,
         }
         for turn in kept.turns
     ]
     places = placed(told, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in mine])
-    gone = [turn for turn in mine if turn.purged_at is not None]
+    taken = {mine[place].id for place in places if place is not None}
+    nameless = [turn for turn in mine if turn.id not in taken and (turn.purged_at or _has_own_key(turn))]
     return [
-        mine[place] if place is not None else said_at(turn.ts, gone)
+        mine[place] if place is not None else _nameless(turn, nameless) or _queued_for_purged(turn, mine)
         for turn, place in zip(kept.turns, places, strict=True)
     ]
+
+
+def _has_own_key(turn: Turn) -> bool:
+    return (turn.prompt_id or PROMPT_KEY).startswith((PROMPT_KEY, ANSWER_KEY))
+
+
+def _nameless(told: RecordTurn, turns: list[Turn]) -> Turn | None:
+    """The recorded turn without a name of the host that this one is."""
+    whole = _letters(told.assistant)
+    answers = [
+        turn for turn in turns if not turn.user and turn.assistant and _letters(turn.assistant) in whole
+    ]
+    return answers[0] if len(answers) == 1 else said_at(told.ts, turns)
+
+
+def _queued_for_purged(told: RecordTurn, turns: list[Turn]) -> Turn | None:
+    """The turn that was deleted for good before this one, whose hook may have joined the prompts of both."""
+    if told.ts is None:
+        return None
+    before = [turn for turn in turns if (turn.started_at - told.ts).total_seconds() <= SAME_MOMENT]
+    last = max(before, key=lambda turn: turn.started_at, default=None)
+    return last if last and last.purged_at and (last.source or "").startswith("hook") else None
+
+
+def _together(kept: KeptSession, known: list[Turn | None]) -> list[tuple[Turn | None, RecordTurn]]:
+    """The turns with what each is known as; those of one recorded turn, whose prompts were queued, joined."""
+    pairs: dict[str, tuple[Turn | None, list[RecordTurn]]] = {}
+    for number, (told, turn) in enumerate(zip(kept.turns, known, strict=True)):
+        pairs.setdefault(turn.id if turn else str(number), (turn, []))[1].append(told)
+    return [(turn, _joined(told) if len(told) > 1 else told[0]) for turn, told in pairs.values()]
+
+
+def _joined(told: list[RecordTurn]) -> RecordTurn:
+    def texts(name: str) -> str | None:
+        return "\n\n".join(dict.fromkeys(filter(None, (getattr(turn, name) for turn in told)))) or None
+
+    def labels(name: str) -> list[str]:
+        return list(dict.fromkeys(label for turn in told for label in getattr(turn, name)))
+
+    metadata = {name: value for turn in told for name, value in turn.metadata.items()}
+    changes = {"user": texts("user"), "assistant": texts("assistant"), "metadata": metadata}
+    return told[0].model_copy(update={**changes, "tools": labels("tools"), "files": labels("files")})
 
 
 def said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
@@ -244,13 +300,15 @@ def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn
     """
     if turn.purged_at is not None or turn.forgotten_at is not None:
         return turn
-    known, whole = "".join((turn.assistant or "").split()), "".join((told.assistant or "").split())
-    longer = len(known) < len(whole) and known in whole
+    is_longer = {
+        side: len(known) < len(whole) and known in whole
+        for side in ("user", "assistant")
+        for known, whole in [(_letters(getattr(turn, side)), _letters(getattr(told, side)))]
+    }
     is_copied = (turn.source, turn.prompt_id) == (source, told.prompt_id)
     completed = turn.model_copy(
         update={
-            "user": turn.user or told.user,
-            "assistant": told.assistant if longer else turn.assistant,
+            **{side: getattr(told if longer else turn, side) for side, longer in is_longer.items()},
             "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
             "files": tuple(dict.fromkeys((*turn.files, *told.files))),
             "metadata": {**told.metadata, **turn.metadata},

@@ -237,7 +237,11 @@ def placed(
     for number, turn in enumerate(turns):
         if places[number] is None:
             at, first = turn.get("at"), _flat(turn["prompts"][0]).split(_GAP)[1]
-            near = sorted((_apart(at, captured[place][2]), place) for place in holding.get(first, ()))
+            near = sorted(
+                (_apart(at, captured[place][2]), place)
+                for place in holding.get(first, ())
+                if not _is_earlier(at, captured[place][2])
+            )
             pairs += [(apart, number, place) for apart, place in near[:RECENT]]
     for _, number, place in sorted(pairs):  # what is nearest in time first
         if places[number] is None and (rest := _without(left[place], turns[number])) is not None:
@@ -627,6 +631,11 @@ def _without(flat: str, turn: Fields) -> str | None:
 def _apart(one: float | None, other: float | None) -> float:
     """Seconds between two times, 0 if one is not known."""
     return 0.0 if one is None or other is None else abs(one - other)
+
+
+def _is_earlier(at: float | None, captured: float | None) -> bool:
+    """Return True if a turn was said well before the captured one, which may hold prompts queued later."""
+    return at is not None and captured is not None and at < captured - SLACK_S
 
 
 def _letters(text: str | None) -> str:

@@ -1,13 +1,11 @@
-"""Completes turns from the host's transcript, with what a hook could not know yet or did not report.
+"""Compares sessions with their hosts' transcripts, which have what a hook could not know or did not report.
 
-The transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than
-once, and never trusted to be there. Everything goes through the same write path, redaction included, and is
-known by the same keys.
+A transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than once,
+and never trusted to be there. What it has is recorded as an import of the same session would record it.
 """
 
 import asyncio
 import logging
-from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,20 +13,20 @@ from functools import partial
 from typing import Any
 
 from scrubjay.engine.background import prompts
-from scrubjay.engine.background.pairing import is_hidden
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.histories.keeping import Kept, Wishes, in_parts, kept_turns, moments, pauses
+from scrubjay.histories.stored import seconds
 from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import project_of
+from scrubjay.home.scopes import USER_SCOPE, project_of
 from scrubjay.home.settings import captured_since
-from scrubjay.models.envelopes import Envelope
-from scrubjay.models.fields import parse_instant
-from scrubjay.models.records import Turn, derived_id
-from scrubjay.models.requests import RecordTurn, parse
-from scrubjay.records.sessions import has_name, said_at
-from scrubjay.store import conditions
+from scrubjay.home.settings import pauses as kept_pauses
+from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.records import Turn
+from scrubjay.models.requests import KeptSessions, parse
+from scrubjay.records.sessions import has_news
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
 from scrubjay.text.redaction import redact
@@ -36,14 +34,24 @@ from scrubjay.text.redaction import redact
 log = logging.getLogger("scrubjay.engine.background.completion")
 
 DELAYS = (0.5, 3.0, 20.0)  # seconds after a Stop; the host writes its transcript when it gets round to it
-_BEFORE = 3  # recorded turns before the first of a transcript's part that are compared with it, too
-MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; a longer session's beginning was reconciled before
+MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; a longer session's beginning was compared before
 
 
 @dataclass(frozen=True)
 class _Job:
     due: float  # event-loop seconds
     run: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A session to compare: its transcript, and where its hooks ran."""
+
+    id: str
+    path: str
+    host: str
+    scope: str
+    folder: str | None
 
 
 class Completion:
@@ -62,19 +70,23 @@ class Completion:
         self.waiting = 0
 
     def consider(self, recorded: Envelope) -> None:
-        """A hook's turn was recorded: look into its transcript for what came before its last words."""
-        if recorded.kind == "turn" and recorded.transcript_path and recorded.source == "hook:stop":
-            if recorded.args.get("assistant"):
-                self._later(lambda: self._complete(recorded, 0), DELAYS[0])
-            else:  # its host may have ended long ago
-                self._later(lambda: self._complete(recorded, -1), 0.0)
+        """Schedule the reads of a transcript in which the rest of a turn that a hook recorded will stand."""
+        if recorded.kind != "turn" or not recorded.transcript_path or recorded.source != "hook:stop":
+            return
+        args = recorded.args
+        host = recorded.host or "claude-code"
+        session = _Session(args["session_id"], recorded.transcript_path, host, recorded.scope, None)
+        # Without an answer, its host may have ended long ago.
+        attempt = 0 if args.get("assistant") else len(DELAYS) - 1
+        delay = DELAYS[0] if args.get("assistant") else 0.0
+        self._later(lambda: self._complete(session, args, attempt), delay)
 
     def reconcile(self, request: dict[str, Any]) -> None:
-        """A session began or went on: record the turns of its transcript that no hook reported."""
+        """Compare the session that a request names with its transcript."""
         self._later(lambda: self._reconcile(request), 0.0)
 
     def reconcile_file(self, path: str) -> None:
-        """Do what a request in a file asks, and remove it."""
+        """Compare the session that a request in a file names, and remove the file."""
         self._later(partial(self._reconcile_file, path), 0.0)
 
     def _later(self, run: Callable[[], Any], seconds: float) -> None:
@@ -109,217 +121,112 @@ class Completion:
         finally:
             spool.remove([path])
 
-    async def _complete(self, recorded: Envelope, attempt: int) -> None:
-        turns, args = await self._turns(recorded.transcript_path, recorded.host), recorded.args
-        known = {name: args.get(name) for name in ("prompt_id", "user", "assistant")}
-        turn = transcripts.completion(turns, since=args.get("ts"), **known)
-        if turn is None and attempt + 1 < len(DELAYS):
-            self._later(lambda: self._complete(recorded, attempt + 1), DELAYS[attempt + 1])
-            return
-        if turn is not None and args.get("prompt_id") and not self._is_hidden(turn):
-            key = {name: args[name] for name in ("session_id", "prompt_id")}
-            fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
-            await self._record({**key, **fields}, recorded.scope, recorded.host, recorded.id)
-        # What a hook could not write down, on a full disk or because it was killed, is there as well.
-        before = transcripts.began_before(turns, args.get("ts"))[-transcripts.RECENT :]
-        folder = next(iter(turn["folders"]), None) if turn else None
-        await self._record_missing(before, args["session_id"], recorded.scope, recorded.host, folder)
-
     async def _reconcile(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
         if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str)):
-            raise InputError("A request to reconcile needs session_id, transcript_path and scope.")
-        await self._writer.drain()
-        turns = await self._turns(path, request.get("host"))
-        for lacking in await self._recorded(turns, session, scope):
-            if not lacking.prompt_id or lacking.assistant:
-                continue
-            asked_at = lacking.started_at.isoformat()
-            whole = transcripts.completion(turns, lacking.prompt_id, lacking.user, None, asked_at)
-            if whole is not None and not self._is_hidden(whole):
-                args = {"session_id": session, "prompt_id": lacking.prompt_id}
-                args |= await asyncio.to_thread(transcripts.fields_of, whole, _clean)
-                await self._record(args, scope, lacking.host, lacking.id)
-        folder = request.get("cwd")
+            raise InputError("A request to compare a session needs session_id, transcript_path and scope.")
+        host, folder = request.get("host"), request.get("cwd")
+        host = host if isinstance(host, str) else "claude-code"
         folder = folder if isinstance(folder, str) and folder else None
-        await self._record_missing(turns, session, scope, request.get("host"), folder)
+        await self._writer.drain()
+        turns = await asyncio.to_thread(_read, path, host)
+        await self._compare(_Session(session, path, host, scope, folder), turns)
 
-    async def _record_missing(
-        self, turns: list[dict[str, Any]], session: str, scope: str, host: object, folder: str | None
-    ) -> None:
-        """Record those turns of a transcript that no hook reported and nobody deleted.
+    async def _complete(self, session: _Session, args: dict[str, Any], attempt: int) -> None:
+        """Compare the turns up to the one that a hook recorded; again later if that is not whole yet."""
+        turns = await asyncio.to_thread(_read, session.path, session.host)
+        turns, is_whole = _until(turns, args)
+        if not is_whole and attempt + 1 < len(DELAYS):
+            self._later(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
+        await self._compare(session, turns[-transcripts.RECENT :])
 
-        `folder` is where the hook ran whose `scope` this is. It stands for that of turns that tell none.
+    async def _compare(self, session: _Session, turns: list[dict[str, Any]]) -> None:
+        """Record what a transcript has more of a session than is recorded.
+
+        Left out are the last turn while it goes on, for its Stop may come, and prompts that wait for theirs.
         """
-        policy, recorded = self._policy(), await self._recorded(turns, session, scope)
-        if not (lacking := _missing(turns, recorded, [])):
-            return  # as nearly always, so what is rarely needed is read below
-        waiting, hidden = await asyncio.to_thread(_kept_prompts, self._home, session)
-        # A host that went to another folder began the session in another scope, and one that copies a session
-        # keeps the names of its turns.
-        ids = {turn["prompt_id"] or turn["uuid"] for turn in lacking} - {None}
-        where = conditions.one_of("session_id", [session])
-        if ids:
-            where = conditions.either(where, conditions.one_of("prompt_id", ids))
-        elsewhere = await self._store.select_newest(
-            Turn, where, lambda turn: turn.session_id == session or turn.prompt_id in ids
-        )
-        named = {turn["prompt_id"] or turn["uuid"]: _told(turn) for turn in lacking}
-        of_host = host if isinstance(host, str) else None
-        recorded += [
-            turn
-            for turn in elsewhere
-            if (turn.session_id == session and turn.scope != scope)
-            or (
-                turn.session_id != session
-                and (told := named.get(turn.prompt_id))
-                and has_name(turn, told, of_host)
-            )
-        ]
-        for turn in _missing(turns, recorded, waiting):
-            fields = await asyncio.to_thread(transcripts.fields_of, turn, _clean)
-            args = {
-                "session_id": session,
-                "prompt_id": turn["prompt_id"] or turn["uuid"],
-                "ts": turn["started_at"],
-                **fields,
-            }
-            folders = list(turn["folders"]) or ([folder] if folder else [])
-            own = await asyncio.to_thread(self._scope, folders, folder, scope)
-            if (
-                own is not None
-                and turn["session_id"] in (None, session)
-                and not capture.may_be_excluded(policy, folders)
-                and not self._is_hidden(turn)
-                and not _may_be_known(turn, recorded)
-                and not _is_near(turn, hidden)
-                and capture.should_record((*turn["prompts"], fields.get("assistant")), policy)
-            ):
-                origin = derived_id("reconciled", session, args["prompt_id"] or "")
-                await self._record(args, own, host, origin)
+        turns = turns[:-1] if turns and not transcripts.has_ended(turns[-1]) else turns
+        told, untimed = await asyncio.to_thread(self._told, session, turns)
+        keys = [each["prompt_id"] for its in told.values() for each in its]
+        for scope, its in told.items():
+            mine = {each["prompt_id"] for each in its}
+            about: dict[str, Any] = {"session_id": session.id, "host": session.host, "scope": scope}
+            about |= {"others": [key for key in keys if key not in mine], "untimed": untimed}
+            for part in in_parts(its):
+                request = parse(KeptSessions, {"sessions": [{**about, "turns": part}]})
+                places = (await self._store.sessions.of([(scope, session.id)]))[(scope, session.id)].places
+                rows = await self._store.get(Turn, [place.id for place in places])
+                if has_news(request.sessions[0], list(rows.values()), self._clock()):
+                    await self._record(request)
 
-    def _scope(self, folders: list[str], folder: str | None, scope: str) -> str | None:
-        """The scope of what was said in some folders: that of its hook if it ran there, else their own."""
-        if folder is None or not folders or folders[0] == folder:
-            return scope
-        place, own = project_of(self._home, folders[0], folder)
-        return scope if place == folder else own
-
-    async def _recorded(self, turns: list[dict[str, Any]], session: str, scope: str) -> list[Turn]:
-        """The recorded turns of a session that these of its transcript may be; all of them, in doubt."""
-        places = (await self._store.sessions.of([(scope, session)]))[(scope, session)].places
-        if turns and (first := _instant(turns[0]["started_at"])):
-            # One that was recorded before may hold what was said since, as prompts that were queued.
-            at = bisect_left(places, first.timestamp() * 1e6, key=lambda place: place.started_at)
-            places = places[max(0, at - _BEFORE) :]
-        ids = [place.id for place in places]
-        rows = await self._store.get(Turn, ids) if ids else {}
-        return [rows[each] for each in ids if each in rows]
-
-    def _is_hidden(self, turn: dict[str, Any]) -> bool:
-        """Whether a part of a turn may have been said where or while the user did not want it captured."""
+    def _told(
+        self, session: _Session, turns: list[dict[str, Any]]
+    ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
+        """The turns that may be kept, by scope, and the keys of those whose time is not known."""
+        policy, now = self._policy(), self._clock().timestamp()
         since = captured_since(self._home)
-        return is_hidden(turn, self._policy(), since.isoformat() if since else None)
+        hidden = moments(lambda: prompts.hidden(self._home, session.id))
+        off = pauses(kept_pauses(self._home))
+        if policy.paused or policy.capture == "off":
+            return {}, []
+        waiting = prompts.unnamed(self._home, session.id)
+        wishes = Wishes(policy, off, hidden, since.timestamp() if since else 0.0)
+        own = [turn for turn in turns if turn["session_id"] in (None, session.id)]
+        told: dict[str, list[dict[str, Any]]] = {}
+        untimed: list[str] = []
+        for each in kept_turns(session.id, own, session.folder, wishes, now, now, _clean):
+            if (
+                each.told is None
+                or each.told.get("user", "") in waiting
+                or capture.may_be_excluded(policy, [each.folder] if each.folder else [])
+            ):
+                continue
+            if scope := self._scope(session, each):
+                told.setdefault(scope, []).append(each.told)
+                untimed += [] if each.is_timed else [each.told["prompt_id"]]
+        return told, untimed
 
-    async def _record(self, args: dict[str, Any], scope: str, host: object, origin: str) -> None:
-        request = parse(RecordTurn, {name: value for name, value in args.items() if value})
-        turn = await self._writer.sealed(
-            "turn",
-            request,
-            scope=scope,
-            source="hook:transcript",
-            at=self._clock(),
-            host=host if isinstance(host, str) else None,
-        )
-        policy = self._policy()
-        chosen = policy.capture if policy.capture in ("salient", "summary_only") else None
-        await self._writer.write(turn.model_copy(update={"capture": chosen}))
-        log.info("completed from a transcript: %s", origin)
+    def _scope(self, session: _Session, kept: Kept) -> str | None:
+        """The scope of what was said in a folder: that of the hooks if they ran there, else its own."""
+        if session.folder is None or kept.folder in (None, session.folder):
+            return session.scope
+        place, own = project_of(self._home, str(kept.folder), session.folder)
+        return session.scope if place == session.folder else own
 
-    async def _turns(self, path: str | None, host: object) -> list[dict[str, Any]]:
-        """The turns of a host's transcript, cleaned as a hook cleans them: redacted, storable, cut.
-
-        No file gives no turns.
-        """
-        name = host if isinstance(host, str) else None
-        return await asyncio.to_thread(_read, path, name) if path else []
-
-
-def _told(turn: dict[str, Any]) -> RecordTurn:
-    """A turn of a transcript, for what tells that it is a copy."""
-    return RecordTurn.model_construct(
-        prompt_id=turn["prompt_id"] or turn["uuid"],
-        ts=_instant(turn["started_at"]),
-        user="\n\n".join(turn["prompts"]),
-        assistant=turn["assistant"],
-    )
-
-
-def _missing(turns: list[dict[str, Any]], recorded: list[Turn], waiting: list[str]) -> list[dict[str, Any]]:
-    """The turns that are not recorded, nor of the prompts that still wait for their Stop."""
-    in_order = sorted(recorded, key=lambda turn: turn.started_at)
-    captured = [(turn.prompt_id, turn.user) for turn in in_order]
-    return transcripts.missing(turns, [*captured, *((None, text) for text in waiting)])
+    async def _record(self, request: KeptSessions) -> None:
+        told = envelope("sessions", request, scope=USER_SCOPE, source="hook:transcript", at=self._clock())
+        chosen = self._policy().capture
+        chosen_by_user = chosen if chosen in ("salient", "summary_only") else None
+        await self._writer.write(told.model_copy(update={"capture": chosen_by_user}))
+        log.info("completed from a transcript")
 
 
-def _kept_prompts(home: Home, session: str) -> tuple[list[str], list[datetime]]:
-    """What hooks keep of a session's prompts: the words of those that wait, and when hidden ones were said.
+def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
+    """The turns until the one that a hook recorded, and whether that is whole; later ones have hooks."""
+    answer, end = "".join((args.get("assistant") or "").split()), seconds(args.get("ts"))
 
-    Of those that wait, the ones without an id of the host: their Stop would keep them once more.
-    """
+    def is_recorded(turn: dict[str, Any]) -> bool:
+        began = seconds(turn["started_at"])
+        is_named = args.get("prompt_id") in (turn["prompt_id"], turn["uuid"])
+        is_near = began is None or end is None or began <= end + transcripts.SLACK_S
+        is_said = turn["prompts"][0] in (args.get("user") or "")
+        return (is_named or is_near or is_said) and answer in "".join(turn["assistant"].split())
+
+    for number in range(len(turns), 0, -1):
+        if answer and is_recorded(turns[number - 1]):
+            return turns[:number], True
+    slack = 0.0 if answer else transcripts.SLACK_S
+    return [turn for turn in turns if end and (seconds(turn["started_at"]) or end) <= end + slack], False
+
+
+def _read(path: str, host: str) -> list[dict[str, Any]]:
+    """The turns of a host's transcript, raw; none without a file."""
     try:
-        pair, hidden = prompts.pair(home, session, None), prompts.hidden(home, session)
-    except (ScrubjayError, OSError, ValueError):  # of which one is damaged, or goes while we look
-        return [], []
-    waiting = [each for each in (pair.waiting if pair else ()) if each.key.startswith(transcripts.PROMPT_KEY)]
-    return [each.user for each in waiting if each.user], [at for each in hidden if (at := _instant(each))]
-
-
-def _is_near(turn: dict[str, Any], moments: list[datetime]) -> bool:
-    at = _instant(turn["started_at"])
-    return at is not None and any(
-        abs((at - each).total_seconds()) <= transcripts.SAME_MOMENT for each in moments
-    )
-
-
-def _may_be_known(turn: dict[str, Any], recorded: list[Turn]) -> bool:
-    """Whether a turn may be a recorded one of which neither words nor an id of the host tell.
-
-    Some hosts write other words than they tell their hooks. The words of one that was deleted are gone; what
-    was said from then until the next turn may have been queued for it.
-    """
-    if (at := _instant(turn["started_at"])) is None:
-        return False
-    own = (transcripts.PROMPT_KEY, transcripts.ANSWER_KEY)
-    nameless = [
-        each
-        for each in recorded
-        if not turn["prompt_id"] or (each.prompt_id or own[0]).startswith(own) or each.purged_at
-    ]
-    before = [each for each in recorded if (each.started_at - at).total_seconds() <= transcripts.SAME_MOMENT]
-    last = max(before, key=lambda each: each.started_at, default=None)
-    return said_at(at, nameless) is not None or (last is not None and last.purged_at is not None)
-
-
-def _instant(written: str | None) -> datetime | None:
-    """Read the time of a turn as its host wrote it; None where nobody can."""
-    try:
-        instant: datetime = parse_instant(written)
-    except ValueError:
-        return None
-    return instant
-
-
-def _read(path: str, host: str | None) -> list[dict[str, Any]]:
-    try:
-        turns = host_transcripts.turns(last_lines(path, MAX_TRANSCRIPT), host)
+        return host_transcripts.turns(last_lines(path, MAX_TRANSCRIPT), host)
     except FileNotFoundError:
         return []
-    return [
-        {**turn, "prompts": list(map(_clean, turn["prompts"])), "assistant": _clean(turn["assistant"])}
-        for turn in turns
-    ]
 
 
 def _clean(text: str) -> str:
-    return capture.cut(redact(capture.storable(text))[0])
+    """A text as a hook cleans it: redacted, storable, cut."""
+    return capture.cut(redact(capture.storable(text))[0].strip())

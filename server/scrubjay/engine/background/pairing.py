@@ -119,7 +119,8 @@ def _answered(call: _Call) -> None:
     own = event.prompt_id or _hashed_key(event.session_id, answer)
     args: dict[str, Any] = {
         "session_id": event.session_id,
-        "prompt_id": pair.key if pair else own,
+        # Of a prompt without a word, a picture, only the answer tells which turn of the transcript it is.
+        "prompt_id": pair.key if pair and (pair.user or event.prompt_id) else own,
         "ts": pair.started_at if pair else instant(event.time_ns),
     }
     turn = None

@@ -146,6 +146,18 @@ def hidden(home: Home, session_id: str) -> list[str]:
     ]
 
 
+def unnamed(home: Home, session_id: str) -> set[str]:
+    """Return the words of the prompts that wait in a session and have no id of the host.
+
+    Their Stop records them under another key than the transcript has. None while files are damaged or go.
+    """
+    try:
+        waiting = found.waiting if (found := pair(home, session_id, None)) else []
+    except (ScrubjayError, OSError, ValueError):
+        return set()
+    return {each.user for each in waiting if each.user and each.key.startswith(PROMPT_KEY)}
+
+
 def left_behind(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
