@@ -406,8 +406,13 @@ async def test_what_was_said_in_a_pause_does_not_come_with_the_turn_that_spans_i
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
-        line("assistant", "a0", [{"type": "text", "text": "The client wants to sell."}]),
-        line("assistant", "a1", [{"type": "text", "text": ANSWER}]),
+        line(
+            "assistant",
+            "a0",
+            [{"type": "text", "text": "The client wants to sell."}],
+            timestamp="2026-03-05T11:15:00Z",
+        ),
+        line("assistant", "a1", [{"type": "text", "text": ANSWER}], timestamp="2026-03-05T11:30:00Z"),
     )
     write_capture(core.home, Settings(), now - timedelta(days=1))
     write_capture(core.home, Settings(paused=True), now - timedelta(minutes=50))

@@ -546,7 +546,6 @@ def test_what_the_user_does_not_want_recorded_leaves_no_trace(host: Host, values
         host.stop("Renamed to advance().", prompt_id="p1", cwd=str(cwd))
         host.fire("session_start", source="startup", cwd=str(cwd))
     assert host.turns() == []
-    assert spool.requests(host.home) == []
     written = b"".join(path.read_bytes() for path in Path(host.home.root).rglob("*") if path.is_file())
     assert b"Rename" not in written
     assert b"Renamed" not in written

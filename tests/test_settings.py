@@ -253,10 +253,11 @@ def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: P
     home = open_home(str(tmp_path / "home"))
     write_capture(home, Settings(), now)
     assert captured_since(home) is None
-    write_capture(home, Settings(paused=True), now)
+    write_capture(home, Settings(excluded=("/a",)), now)
     write_capture(home, Settings(), now + timedelta(hours=1))
     write_capture(home, Settings(model="another"), now + timedelta(hours=2))
-    write_capture(home, Settings(inject="off"), now + timedelta(hours=3))  # captures the same
+    for hour, paused in ((3, True), (4, False)):  # whose times are kept as pauses
+        write_capture(home, Settings(inject="off", paused=paused), now + timedelta(hours=hour))
     assert captured_since(home) == now + timedelta(hours=1)
 
 
@@ -264,7 +265,7 @@ def test_the_first_wish_of_a_new_home_is_dated_as_hooks_went_by_the_default_befo
     tmp_path: Path, now: datetime
 ) -> None:
     home = open_home(str(tmp_path / "home"))
-    write_capture(home, Settings(paused=True), now)
+    write_capture(home, Settings(excluded=("/a",)), now)
     assert captured_since(home) == now
 
 

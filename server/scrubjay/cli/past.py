@@ -244,7 +244,7 @@ class _Importer:
     def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, Kept]]:
         """Each turn to be recorded with the tally of its project."""
         hidden = moments(lambda: prompts.hidden(self._place.home, session_id))
-        wishes = Wishes(self._policy, self._pauses, hidden)
+        wishes = Wishes(self._policy, self._pauses, hidden, is_elsewhere=session.host in ON_THE_WEB)
         begun = next((folder for turn in session.turns for folder in turn["folders"]), None)
         place = session.folder
         for kept in kept_turns(session_id, session.turns, place, wishes, at, self._now, self._clean):
@@ -364,7 +364,7 @@ def _report(
     options: argparse.Namespace,
     histories: Sequence[History],
 ) -> Iterator[str]:
-    shown = [tally for tally in tallies if tally.turns or tally.facts]
+    shown = [tally for tally in tallies if tally.turns or tally.facts or tally.left_out]
     for tally in shown:
         yield f"{tally.host:<12} {_home_short(tally.folder) or 'no project'}: {_came(tally, options.dry_run)}"
     if not shown:
@@ -405,6 +405,9 @@ def _came(tally: Tally, dry_run: bool) -> str:
     ]
     if tally.why:
         return f"{' and '.join(what)} left out: {tally.why}"
+    if tally.left_out and tally.scope:
+        what = what or ["no turn"]
+        what[0] += f" ({tally.left_out:,} more left out: said in a pause or an excluded folder, or too short)"
     if dry_run:
         return " and ".join(what)
     parts = [f"{tally.added:,} imported"]

@@ -16,19 +16,22 @@ from scrubjay.text.transcripts import SAME_MOMENT, fields_of
 
 PART_TURNS, PART_SIZE = 2_000, 8_000_000  # turns and characters of a session that one request carries
 _DAY = 86_400.0
+_FOREVER = float("inf")
 
 
 class Wishes(NamedTuple):
     """What the user wants captured now, and when they wanted something else; times in seconds since 1970.
 
     Nothing was captured in the `pauses`, each from when until when. Prompts of the `hidden` moments were said
-    where or while nothing was to be recorded. Nothing is taken from before `since`.
+    where or while nothing was to be recorded. Nothing is taken from before `since`. A turn without a time may
+    have been said in any pause, unless it was said elsewhere than on this machine (`is_elsewhere`).
     """
 
     policy: capture.Policy
     pauses: tuple[tuple[float, float], ...] = ()
     hidden: tuple[float, ...] = ()
     since: float = 0.0
+    is_elsewhere: bool = False
 
 
 class Kept(NamedTuple):
@@ -74,7 +77,7 @@ def kept_turns(
         last, at = said, instant(said) or ""
         folders = tuple(turn["folders"]) or folders[-1:]
         place = folders[0] if folders else None
-        part = _allowed(turn, said, folders, wishes)
+        part = _allowed(turn, said if is_timed else None, written_at, folders, wishes)
         fields = fields_of(part, clean) if part else {}
         texts = (*(part["prompts"] if part and "user" in fields else ()), fields.get("assistant"))
         if part is None or not capture.should_record(texts, wishes.policy):
@@ -111,30 +114,36 @@ def moments(times: Callable[[], Sequence[str]]) -> tuple[float, ...]:
         return ()
 
 
-def pauses(pairs: Sequence[tuple[str, str | None]]) -> tuple[tuple[float, float], ...]:
-    """Return the pauses of capture.json in seconds since 1970; one that goes on has no end."""
-    return tuple((seconds(off) or 0.0, seconds(on) or float("inf")) for off, on in pairs)
+def pauses(
+    pairs: Sequence[tuple[str, str | None]], is_paused: bool = False
+) -> tuple[tuple[float, float], ...]:
+    """Return the pauses of capture.json in seconds since 1970; one that goes on has no end.
+
+    If it `is_paused` since a time that is not known, the pause has no beginning.
+    """
+    times = tuple((seconds(off) or 0.0, seconds(on) or _FOREVER) for off, on in pairs)
+    is_known = any(on == _FOREVER for _, on in times)
+    return times if is_known or not is_paused else (*times, (0.0, _FOREVER))
 
 
-def _allowed(turn: Fields, said: float, folders: tuple[str, ...], wishes: Wishes) -> Fields | None:
+def _allowed(
+    turn: Fields, said: float | None, written_at: float, folders: tuple[str, ...], wishes: Wishes
+) -> Fields | None:
     """Return the part of a turn that may be kept: all, the prompt alone, or None.
 
     A prompt that was said while it was to be recorded is kept although a pause began, or the assistant went
     to an excluded folder, before the turn was over.
     """
-    policy, at_once = wishes.policy, [(off, on) for off, on in wishes.pauses if off <= said < on]
-    if at_once or said < wishes.since or any(abs(said - each) <= SAME_MOMENT for each in wishes.hidden):
-        return None
+    policy, until = wishes.policy, seconds(turn.get("until")) or said
     if capture.is_excluded(policy, *folders[:1]):
         return None
-    until = seconds(turn.get("until")) or said
+    if said is None or until is None:
+        may_be_hidden = wishes.since or any(off <= written_at for off, _ in wishes.pauses)
+        return None if may_be_hidden and not wishes.is_elsewhere else turn
+    is_hidden = any(abs(said - each) <= SAME_MOMENT for each in wishes.hidden)
+    if is_hidden or said < wishes.since or any(off <= said < on for off, on in wishes.pauses):
+        return None
     if any(off <= until and said < on for off, on in wishes.pauses) or capture.is_excluded(policy, *folders):
-        return {
-            **turn,
-            "prompts": turn["prompts"][:1],
-            "assistant": "",
-            "tools": [],
-            "files": [],
-            "commands": [],
-        }
+        nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": []}
+        return {**turn, "prompts": turn["prompts"][:1], **nothing}
     return turn

@@ -273,14 +273,14 @@ def capture_view(settings: Settings) -> dict[str, Any]:
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     """Derive `<home>/capture.json` and its copy from the settings.
 
-    `since` in it is when the policy of what is captured last changed. Turns from before, under another
-    policy, are not fetched from transcripts afterwards (`captured_since`). `pauses` are the times in which
-    nothing was captured, for imports.
+    `since` in it is when the policy of what is captured last changed, but for pauses. Turns from before are
+    not fetched from transcripts afterwards (`captured_since`). `pauses` are the times in which nothing was
+    captured.
     """
     view = capture_view(settings)
     before = _read_capture(home) or capture_view(Settings())  # by which the hooks of a new home go
     since = before.get("since")  # None where nothing was ever forbidden
-    changed = any(before.get(key) != value for key, value in view.items() if key != "inject")
+    changed = any(before.get(key) != value for key, value in view.items() if key not in ("inject", "paused"))
     if changed or not isinstance(since, str | None):
         since = now.isoformat()
     off = pauses(home)

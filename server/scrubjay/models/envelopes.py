@@ -38,6 +38,7 @@ class Envelope(BaseModel):
     redacted: int = 0  # secrets taken out of `args`
     capture: Literal["all", "salient", "summary_only"] | None = None  # the policy when a hook made it
     transcript_path: str | None = None  # where a hook's turn can be completed from
+    folder: str | None = None  # where its hook ran
     args: dict[str, Any]
 
     @field_validator("args")
@@ -64,6 +65,7 @@ class HookEvent(BaseModel):
     session_id: str = Field(min_length=1, max_length=200)
     prompt_id: str | None = Field(default=None, max_length=200)
     transcript_path: str | None = None
+    folder: str | None = None  # where its hook ran
     source: str | None = None  # why a session starts
     records: bool
     scope: str | None = Field(default=None, pattern=f"^{SCOPE_NAME}$")

@@ -15,7 +15,7 @@ from typing import Any
 from scrubjay.engine.background import prompts
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.histories.keeping import Kept, Wishes, in_parts, kept_turns, moments, pauses
+from scrubjay.histories.keeping import Wishes, in_parts, kept_turns, moments, pauses
 from scrubjay.histories.stored import seconds
 from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
@@ -45,12 +45,15 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Session:
-    """A session to compare: its transcript, and where its hooks ran."""
+    """A session to compare: its transcript, and the folder in which its hooks ran, whose scope this is.
+
+    Without a scope, each turn belongs to that of its own folder; without a folder, all belong to the scope.
+    """
 
     id: str
     path: str
     host: str
-    scope: str
+    scope: str | None
     folder: str | None
 
 
@@ -75,7 +78,8 @@ class Completion:
             return
         args = recorded.args
         host = recorded.host or "claude-code"
-        session = _Session(args["session_id"], recorded.transcript_path, host, recorded.scope, None)
+        where = recorded.transcript_path, host, recorded.scope, recorded.folder
+        session = _Session(args["session_id"], *where)
         # Without an answer, its host may have ended long ago.
         attempt = 0 if args.get("assistant") else len(DELAYS) - 1
         delay = DELAYS[0] if args.get("assistant") else 0.0
@@ -123,8 +127,8 @@ class Completion:
 
     async def _reconcile(self, request: dict[str, Any]) -> None:
         session, path, scope = request.get("session_id"), request.get("transcript_path"), request.get("scope")
-        if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str)):
-            raise InputError("A request to compare a session needs session_id, transcript_path and scope.")
+        if not (isinstance(session, str) and isinstance(path, str) and isinstance(scope, str | None)):
+            raise InputError("A request to compare a session needs session_id and transcript_path.")
         host, folder = request.get("host"), request.get("cwd")
         host = host if isinstance(host, str) else "claude-code"
         folder = folder if isinstance(folder, str) and folder else None
@@ -164,14 +168,17 @@ class Completion:
     ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
         """The turns that may be kept, by scope, and the keys of those whose time is not known."""
         policy, now = self._policy(), self._clock().timestamp()
-        since = captured_since(self._home)
-        hidden = moments(lambda: prompts.hidden(self._home, session.id))
-        off = pauses(kept_pauses(self._home))
-        if policy.paused or policy.capture == "off":
+        if policy.capture == "off":
             return {}, []
+        wishes = Wishes(
+            policy=policy._replace(paused=False),
+            pauses=pauses(kept_pauses(self._home), is_paused=policy.paused),
+            hidden=moments(lambda: prompts.hidden(self._home, session.id)),
+            since=since.timestamp() if (since := captured_since(self._home)) else 0.0,
+        )
         waiting = prompts.unnamed(self._home, session.id)
-        wishes = Wishes(policy, off, hidden, since.timestamp() if since else 0.0)
         own = [turn for turn in turns if turn["session_id"] in (None, session.id)]
+        begun = next((folder for turn in own for folder in turn["folders"]), None)
         told: dict[str, list[dict[str, Any]]] = {}
         untimed: list[str] = []
         for each in kept_turns(session.id, own, session.folder, wishes, now, now, _clean):
@@ -181,16 +188,18 @@ class Completion:
                 or capture.may_be_excluded(policy, [each.folder] if each.folder else [])
             ):
                 continue
-            if scope := self._scope(session, each):
+            if scope := self._scope(session, each.folder, begun):
                 told.setdefault(scope, []).append(each.told)
                 untimed += [] if each.is_timed else [each.told["prompt_id"]]
         return told, untimed
 
-    def _scope(self, session: _Session, kept: Kept) -> str | None:
-        """The scope of what was said in a folder: that of the hooks if they ran there, else its own."""
-        if session.folder is None or kept.folder in (None, session.folder):
+    def _scope(self, session: _Session, folder: str | None, begun: str | None) -> str | None:
+        """The scope of what was said in a folder, in a session that began in another."""
+        if session.scope is None and folder:
+            return project_of(self._home, folder, begun)[1]
+        if session.folder is None or folder in (None, session.folder):
             return session.scope
-        place, own = project_of(self._home, str(kept.folder), session.folder)
+        place, own = project_of(self._home, str(folder), session.folder)
         return session.scope if place == session.folder else own
 
     async def _record(self, request: KeptSessions) -> None:

@@ -71,7 +71,7 @@ def take(home: Home, path: str) -> Taken:
         else:
             _settle(call, _waiting(call), event.records)
         # A session is compacted amid a turn, whose Stop will come.
-        if event.records and event.transcript_path and event.source != "compact":
+        if event.transcript_path and event.source != "compact":
             request = _request(call)
     spool.remove([path])
     return Taken(event, request)
@@ -353,6 +353,7 @@ def _envelope(
         "capture": said["capture"],
         "redacted": redacted,
         "transcript_path": transcript_path,
+        "folder": event.folders[0] if transcript_path and event.folders else None,
         "args": args,
     }
 
