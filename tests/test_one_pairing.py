@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 from hashing_encoder import HashingEncoder
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sessions_made import OTHERS, TURNS, Capture, Hook, Line, Made, Restart, append, written
 
@@ -24,22 +25,19 @@ from scrubjay.cli.command import Place
 from scrubjay.cli.past import _Importer, _policy
 from scrubjay.engine.core import Core, open_core
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.machine import this_machine
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home.paths import Home, open_home
+from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.hooks import entry
 from scrubjay.models.records import Turn
+from scrubjay.models.requests import KeptSessions, parse
 
 STEPS = st.lists(st.sampled_from([*TURNS, *OTHERS]), min_size=1, max_size=9)
 
 
-class Told(dict[str, Any]):
-    """A turn as it was recorded, for comparing."""
-
-
 class User:
-    """One home, whose engine takes what hooks left and what is imported."""
+    """A user with one home, whose engine takes what hooks left and what is imported."""
 
     def __init__(self, root: Path, made: Made) -> None:
         self.root, self.now = root, made.now
@@ -66,7 +64,6 @@ class User:
 
     async def lives(self, made: Made) -> None:
         """Let hooks see a session while it happens."""
-        list(written([]))
         for at, event in made.events:
             self.now = at
             if isinstance(event, Line):
@@ -109,15 +106,12 @@ class User:
                 return asyncio.run_coroutine_threadsafe(self._record(args), loop).result(60)
 
         with Disk(self.home.spool_tmp) as disk:
-            this_machine(self.env)
             found = [each for path in paths for each in history.stored(disk, str(path), made.now.timestamp())]
             await asyncio.to_thread(importer.take, found, Engine(), lambda done, of: None)
         assert not importer.unreadable
         await self.settles()
 
     async def _record(self, args: dict[str, Any]) -> Any:
-        from scrubjay.models.requests import KeptSessions, parse
-
         answer = await self.core.past.record(parse(KeptSessions, args).sessions)
         return answer.model_dump(mode="json")
 
@@ -137,8 +131,6 @@ class User:
         ]
 
     def scope(self, name: str) -> str:
-        from scrubjay.home.scopes import scope_of
-
         return scope_of(self.home, str(Path(self.env["HOME"], name)), user_home=self.env["HOME"]) or ""
 
 
@@ -185,7 +177,16 @@ def soon(monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.completion.DELAYS", (0.0, 0.01))
 
 
-@pytest.mark.parametrize("has_ids", [True, False])
-@pytest.mark.parametrize("kind", TURNS)
-def test_each_kind_of_turn_is_the_same_however_it_comes(kind: str, has_ids: bool):
-    check(["plain", kind, "plain"], has_ids)
+def test_every_kind_of_turn_is_the_same_however_it_comes():
+    check([each for kind in TURNS for each in (kind, "plain")], has_ids=True)
+
+
+def test_whatever_happens_between_turns_they_are_the_same_however_they_come():
+    check([each for step in OTHERS for each in (step, "split")], has_ids=False)
+
+
+@pytest.mark.long
+@settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STEPS, st.booleans())
+def test_any_session_is_the_same_however_it_comes(steps: list[str], has_ids: bool):
+    check(steps, has_ids)
