@@ -12,11 +12,11 @@ from typing import Any
 
 from scrubjay.cli.command import Place, call_engine
 from scrubjay.cli.display import Progress, plural, print_answer
-from scrubjay.engine.background import prompts
+from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
-from scrubjay.histories.keeping import Kept, Wishes, in_parts, kept_turns, moments, pauses, size_of
+from scrubjay.histories.keeping import Kept, in_parts, kept_turns, size_of
 from scrubjay.histories.machine import this_machine
 from scrubjay.histories.stored import Fact, History, Session, Stored, instant, seconds
 from scrubjay.histories.table import HISTORIES
@@ -34,7 +34,6 @@ from scrubjay.home.scopes import (
     scope_elsewhere,
 )
 from scrubjay.home.settings import capture_view, load
-from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.redaction import redact
@@ -142,7 +141,6 @@ class _Importer:
         self._place, self._policy, self._scope = place, policy, scope
         self._since = instant(since.timestamp()) if since else None
         self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
-        self._pauses = pauses(kept_pauses(place.home))
         self._now = datetime.now().timestamp()
         self._sessions, self._facts = _Batch(), _Batch()
         self._redacted = 0
@@ -243,8 +241,8 @@ class _Importer:
 
     def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, Kept]]:
         """Each turn to be recorded with the tally of its project."""
-        hidden = moments(lambda: prompts.hidden(self._place.home, session_id))
-        wishes = Wishes(self._policy, self._pauses, hidden, is_elsewhere=session.host in ON_THE_WEB)
+        wishes = wishes_of(self._place.home, self._policy, session_id)
+        wishes = wishes._replace(since=0.0, is_elsewhere=session.host in ON_THE_WEB)
         begun = next((folder for turn in session.turns for folder in turn["folders"]), None)
         place = session.folder
         for kept in kept_turns(session_id, session.turns, place, wishes, at, self._now, self._clean):

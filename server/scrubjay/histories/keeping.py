@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from scrubjay.errors import ScrubjayError
 from scrubjay.histories.stored import Fields, instant, keyed, seconds
 from scrubjay.home import capture
 from scrubjay.text.transcripts import SAME_MOMENT, fields_of
@@ -77,7 +76,8 @@ def kept_turns(
         last, at = said, instant(said) or ""
         folders = tuple(turn["folders"]) or folders[-1:]
         place = folders[0] if folders else None
-        part = _allowed(turn, said if is_timed else None, written_at, folders, wishes)
+        known = {"folders": dict.fromkeys(folders), "started_at": at if is_timed else None}
+        part = allowed({**turn, **known}, wishes, written_at)
         fields = fields_of(part, clean) if part else {}
         texts = (*(part["prompts"] if part and "user" in fields else ()), fields.get("assistant"))
         if part is None or not capture.should_record(texts, wishes.policy):
@@ -85,6 +85,29 @@ def kept_turns(
             continue
         about = {"session_id": session_id, "prompt_id": capture.storable(key), "ts": at}
         yield Kept(place, at, is_timed, about | fields)
+
+
+def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
+    """Return the part of a turn that may be kept: all, the prompt alone, or None.
+
+    A prompt that was said while it was to be recorded is kept although a pause began, or the assistant went
+    to an excluded folder, before the turn was over. `written_at` is when its session was written last.
+    """
+    folders, said = tuple(turn["folders"]), seconds(turn["started_at"])
+    if capture.is_excluded(wishes.policy, *folders[:1]):
+        return None
+    if said is None:
+        may_be_hidden = wishes.since or any(off <= written_at for off, _ in wishes.pauses)
+        return None if may_be_hidden and not wishes.is_elsewhere else turn
+    is_hidden = any(abs(said - each) <= SAME_MOMENT for each in wishes.hidden)
+    if is_hidden or said < wishes.since or any(off <= said < on for off, on in wishes.pauses):
+        return None
+    until = seconds(turn.get("until")) or said
+    is_cut = any(off <= until and said < on for off, on in wishes.pauses)
+    if is_cut or capture.is_excluded(wishes.policy, *folders):
+        nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": []}
+        return {**turn, "prompts": turn["prompts"][:1], **nothing}
+    return turn
 
 
 def in_parts(turns: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -106,14 +129,6 @@ def size_of(turn: dict[str, Any]) -> int:
     return len(turn.get("user", "")) + len(turn.get("assistant", ""))
 
 
-def moments(times: Callable[[], Sequence[str]]) -> tuple[float, ...]:
-    """Return when prompts were hidden; none if the files that say so are damaged or go meanwhile."""
-    try:
-        return tuple(seconds(each) or 0.0 for each in times())
-    except (ScrubjayError, OSError, ValueError):
-        return ()
-
-
 def pauses(
     pairs: Sequence[tuple[str, str | None]], is_paused: bool = False
 ) -> tuple[tuple[float, float], ...]:
@@ -124,26 +139,3 @@ def pauses(
     times = tuple((seconds(off) or 0.0, seconds(on) or _FOREVER) for off, on in pairs)
     is_known = any(on == _FOREVER for _, on in times)
     return times if is_known or not is_paused else (*times, (0.0, _FOREVER))
-
-
-def _allowed(
-    turn: Fields, said: float | None, written_at: float, folders: tuple[str, ...], wishes: Wishes
-) -> Fields | None:
-    """Return the part of a turn that may be kept: all, the prompt alone, or None.
-
-    A prompt that was said while it was to be recorded is kept although a pause began, or the assistant went
-    to an excluded folder, before the turn was over.
-    """
-    policy, until = wishes.policy, seconds(turn.get("until")) or said
-    if capture.is_excluded(policy, *folders[:1]):
-        return None
-    if said is None or until is None:
-        may_be_hidden = wishes.since or any(off <= written_at for off, _ in wishes.pauses)
-        return None if may_be_hidden and not wishes.is_elsewhere else turn
-    is_hidden = any(abs(said - each) <= SAME_MOMENT for each in wishes.hidden)
-    if is_hidden or said < wishes.since or any(off <= said < on for off, on in wishes.pauses):
-        return None
-    if any(off <= until and said < on for off, on in wishes.pauses) or capture.is_excluded(policy, *folders):
-        nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": []}
-        return {**turn, "prompts": turn["prompts"][:1], **nothing}
-    return turn

@@ -13,16 +13,15 @@ from functools import partial
 from typing import Any
 
 from scrubjay.engine.background import prompts
+from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.histories.keeping import Wishes, in_parts, kept_turns, moments, pauses
+from scrubjay.histories.keeping import in_parts, kept_turns
 from scrubjay.histories.stored import seconds
 from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE, project_of
-from scrubjay.home.settings import captured_since
-from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import KeptSessions, parse
@@ -170,12 +169,8 @@ class Completion:
         policy, now = self._policy(), self._clock().timestamp()
         if policy.capture == "off":
             return {}, []
-        wishes = Wishes(
-            policy=policy._replace(paused=False),
-            pauses=pauses(kept_pauses(self._home), is_paused=policy.paused),
-            hidden=moments(lambda: prompts.hidden(self._home, session.id)),
-            since=since.timestamp() if (since := captured_since(self._home)) else 0.0,
-        )
+        wishes = wishes_of(self._home, policy, session.id)
+        wishes = wishes._replace(policy=policy._replace(paused=False))
         waiting = prompts.unnamed(self._home, session.id)
         own = [turn for turn in turns if turn["session_id"] in (None, session.id)]
         begun = next((folder for turn in own for folder in turn["folders"]), None)

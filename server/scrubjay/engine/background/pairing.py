@@ -13,11 +13,15 @@ from typing import Any, NamedTuple
 
 from scrubjay.engine.background import prompts
 from scrubjay.engine.background.prompts import Pair, instant
-from scrubjay.errors import InputError
+from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.histories.keeping import Wishes, allowed, pauses
+from scrubjay.histories.stored import seconds
 from scrubjay.home import capture, spool
 from scrubjay.home.capture import cut, is_excluded, should_record, storable
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
+from scrubjay.home.settings import captured_since
+from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.envelopes import HookEvent
 from scrubjay.text import host_transcripts, transcripts
 from scrubjay.text.redaction import redact
@@ -34,12 +38,15 @@ class Taken(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """An event with what the user wants now. `since` is when that changed last, ISO 8601; None: never."""
+    """An event with what the user wants now, and wanted before."""
 
     home: Home
     event: HookEvent
-    policy: capture.Policy
-    since: str | None
+    wishes: Wishes
+
+    @property
+    def policy(self) -> capture.Policy:
+        return self.wishes.policy
 
     @property
     def then(self) -> capture.Policy:
@@ -59,7 +66,7 @@ def take(home: Home, path: str) -> Taken:
         HomeError, OSError: the disk refuses; the event stays.
     """
     event = HookEvent.model_validate(spool.read(path))
-    call = _Call(home, event, *_policy(home))
+    call = _Call(home, event, wishes_of(home, _policy(home), event.session_id))
     request = None
     if event.kind == "prompt":
         _save(call, event.prompt, event.redacted_prompt)
@@ -69,7 +76,7 @@ def take(home: Home, path: str) -> Taken:
         if event.kind == "start":
             _settle_left_behind(call)
         else:
-            _settle(call, _waiting(call), event.records)
+            _settle(call, _waiting(call))
         # A session is compacted amid a turn, whose Stop will come.
         if event.transcript_path and event.source != "compact":
             request = _request(call)
@@ -77,26 +84,24 @@ def take(home: Home, path: str) -> Taken:
     return Taken(event, request)
 
 
-def is_hidden(turn: dict[str, Any], policy: capture.Policy, since: str | None) -> bool:
-    """Tell whether a part of a transcript's turn may have been said where or while the user was not captured.
+def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
+    """Return what the user wants captured of a session, and when they wanted something else."""
+    since = captured_since(home)
+    hidden: tuple[float, ...] = ()
+    with suppress(ScrubjayError, OSError, ValueError):  # damaged, or removed meanwhile
+        hidden = tuple(seconds(each) or 0.0 for each in prompts.hidden(home, session_id))
+    off = pauses(kept_pauses(home), is_paused=policy.paused)
+    return Wishes(policy, off, hidden, since.timestamp() if since else 0.0)
 
-    `since` is when the policy last changed, ISO 8601.
-    """
-    if policy.paused or policy.capture == "off" or is_excluded(policy, *turn["folders"]):
-        return True
-    return not transcripts.began_since(turn, since)
 
-
-def _policy(home: Home) -> tuple[capture.Policy, str | None]:
-    """The user's policy and since when it holds. One that cannot be read takes nothing from transcripts."""
+def _policy(home: Home) -> capture.Policy:
+    """The user's policy. One that cannot be read takes nothing from transcripts."""
     try:
-        values = capture.read(home)
-        since = values.get("since")
-        return capture.policy(values), None if since is None else str(since)
+        return capture.policy(capture.read(home))
     except FileNotFoundError:
-        return capture.DEFAULT, None
+        return capture.DEFAULT
     except (OSError, ValueError, InputError):
-        return capture.DEFAULT._replace(paused=True), None
+        return capture.DEFAULT._replace(paused=True)
 
 
 def _answered(call: _Call) -> None:
@@ -104,10 +109,10 @@ def _answered(call: _Call) -> None:
     event = call.event
     pair = _pair(call)
     if pair and _is_anothers(call, pair.waiting):
-        _settle(call, pair.waiting, event.records)
+        _settle(call, pair.waiting)
         pair = None
-    if not event.records or (pair and pair.hidden):
-        _settle(call, pair.waiting if pair else (), completes=False)
+    if not event.records or (pair and pair.hidden) or (pair is None and _began_hidden(call)):
+        _settle(call, pair.waiting if pair else ())
         return
     if event.prompt and (pair is None or event.prompt not in (pair.user or "")):
         _save(call, event.prompt, event.redacted_prompt)
@@ -123,23 +128,12 @@ def _answered(call: _Call) -> None:
         "prompt_id": pair.key if pair and (pair.user or event.prompt_id) else own,
         "ts": pair.started_at if pair else instant(event.time_ns),
     }
-    turn = None
-    if (user and pair and pair.waiting and not answer) or (answer and not pair):
-        turn = _found(call, args["prompt_id"], user, answer, args["ts"])
-        if turn and is_hidden(turn, call.policy, call.since):
-            if not pair:
-                return  # its prompt was in a pause, in which the hook was late or lost
-            turn = None
-    if turn:
-        fields, more = _fields(turn)
-        args.update(fields)
-        user, answer, redacted = user or fields.get("user"), fields.get("assistant"), redacted + more
     args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
     is_new = answer or (pair and pair.waiting)  # else a second registration says that the turn ended
     said = [each.user for each in pair.waiting] if pair and pair.waiting else [user]
     if is_new and (pair is None or pair.user is not None) and should_record([*said, answer], call.then):
         redacted += pair.redacted if pair else 0
-        envelope = _envelope(call, "stop", args, redacted, event.transcript_path)
+        envelope = _envelope(call, "stop", args, redacted)
         spool.write(call.home, envelope, event.time_ns)
     if pair:
         _mark_answered(call, pair)
@@ -170,6 +164,13 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
     return [turn for turn in turns if not transcripts.began_since(turn, end)][-transcripts.RECENT :]
 
 
+def _began_hidden(call: _Call) -> bool:
+    """Return True if the transcript shows that this answer is to a prompt of a pause, whose hook was lost."""
+    answer = "".join((call.event.answer or "").split())
+    turns = [turn for turn in _turns(call) if answer and answer in "".join(turn["assistant"].split())]
+    return bool(turns) and allowed(turns[-1], call.wishes, call.event.time_ns / SECOND) is None
+
+
 def _is_anothers(call: _Call, waiting: Sequence[Pair]) -> bool:
     """Whether the transcript says that what was answered now is none of the prompts that wait."""
     event = call.event
@@ -178,14 +179,6 @@ def _is_anothers(call: _Call, waiting: Sequence[Pair]) -> bool:
     turn = next((turn for turn in _turns(call) if turn["prompt_id"] == event.prompt_id), None)
     words = [(each.user or "").split() for each in waiting]
     return turn is not None and _clean(turn["prompts"][0])[0].split() not in words
-
-
-def _found(call: _Call, key: str, user: str | None, answer: str | None, since: str) -> dict[str, Any] | None:
-    """A turn as its transcript has it; None if that has not caught up: `completion` looks again later."""
-    turns = _turns(call)
-    for turn in turns:
-        turn["prompts"] = [_clean(each)[0] for each in turn["prompts"]]
-    return transcripts.completion(turns, key, user, answer, since)
 
 
 def _save(call: _Call, text: str | None, redacted: int) -> None:
@@ -217,46 +210,35 @@ def _touch(call: _Call) -> None:
         os.utime(folder, ns=(call.event.time_ns, call.event.time_ns))
 
 
-def _record_ended(call: _Call, waiting: Sequence[Pair], over: bool = False) -> bool:
+def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
     """Record the prompts that ended without a Stop as turns of their own; whether there were any.
 
-    The transcript shows the end of a prompt long before the next one is answered. `over` tells that none of
-    them is answered now.
+    The transcript shows the end of a prompt long before the next one is answered. The rest of the turn is
+    taken from there later.
     """
-    event, turns = call.event, _turns(call)
-    ended = _ends(turns, waiting, over)
-    for place, (prompt, turn) in enumerate(zip(waiting, ended, strict=True)):
-        if turn is None or prompt.user is None:
-            continue
-        own = prompt._replace(key=_key(turn, prompt))
-        if is_hidden(turn, call.policy, call.since):
-            _record_alone(call, [own])
-            continue
-        fields, redacted = _fields(turn)
-        said = [_clean(each)[0] for each in turn["prompts"]]
-        if should_record([*said, fields.get("assistant")], call.then):
-            args = {"session_id": event.session_id, "prompt_id": own.key, "ts": own.started_at, **fields}
-            envelope = _envelope(call, "transcript", args, redacted, None, prompt.said)
-            spool.write(call.home, envelope, event.time_ns - len(waiting) + place)
-        _mark_answered(call, own)
-    return any(ended)
+    ended = _named(call, waiting, over=False)
+    _record_alone(call, ended)
+    return bool(ended)
 
 
-def _ends(turns: list[dict[str, Any]], waiting: Sequence[Pair], over: bool) -> list[dict[str, Any] | None]:
+def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
+    """The prompts that the transcript shows to have ended, by its names for their turns.
+
+    `over`: none of them is answered now.
+    """
     texts = [prompt.user or "" for prompt in waiting]
-    return transcripts.ended_before(turns, texts, lambda text: _clean(text)[0], over=over)
+    turns = transcripts.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
+    return [
+        prompt._replace(key=str(turn["prompt_id"] or turn["uuid"] or prompt.key))
+        for prompt, turn in zip(waiting, turns, strict=True)
+        if turn
+    ]
 
 
-def _key(turn: dict[str, Any], prompt: Pair) -> str:
-    """The key of a prompt's turn: as the transcript names it, which is how `completion` knows it too."""
-    return str(turn["prompt_id"] or turn["uuid"] or prompt.key)
-
-
-def _record_alone(call: _Call, waiting: Sequence[Pair], completes: bool = False) -> None:
+def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
     """Record prompts to which no answer is to come, each as a turn without one.
 
     What was said while it was to be recorded is not lost because its answer is not to be, or never came.
-    `completes`: `completion` may take the rest from the transcript.
     """
     event = call.event
     for place, prompt in enumerate(waiting):
@@ -269,34 +251,24 @@ def _record_alone(call: _Call, waiting: Sequence[Pair], completes: bool = False)
             if should_record([user], policy):
                 args = {"session_id": event.session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
                 args["user"] = user
-                path = event.transcript_path if completes else None
-                envelope = _envelope(call, "stop", args, prompt.redacted, path, said)
+                envelope = _envelope(call, "stop", args, prompt.redacted, said)
                 spool.write(call.home, envelope, event.time_ns - len(waiting) + place)
         _mark_answered(call, prompt)
 
 
-def _settle(call: _Call, waiting: Sequence[Pair], completes: bool) -> None:
-    """Record prompts that no Stop will answer: as the transcript has them, if it may be asked, else alone."""
-    if completes and waiting and _record_ended(call, waiting, over=True):
-        waiting = _waiting(call)
-    elif any(prompt.key.startswith(transcripts.PROMPT_KEY) for prompt in waiting):
-        # `completion` may know an interrupted one by its name in the transcript; no more is taken from there.
-        turns = _ends(_turns(call), waiting, over=True)
-        waiting = [
-            prompt._replace(key=_key(turn, prompt)) if turn else prompt
-            for prompt, turn in zip(waiting, turns, strict=True)
-        ]
-    _record_alone(call, waiting, completes)
+def _settle(call: _Call, waiting: Sequence[Pair]) -> None:
+    """Record prompts that no Stop will answer, by the transcript's names where it shows them."""
+    ended = {prompt.files[0]: prompt for prompt in _named(call, waiting, over=True)} if waiting else {}
+    _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
 
 
 def _settle_left_behind(call: _Call) -> None:
     """Record the prompts whose processes were killed, and drop what was kept of old sessions."""
     event, now = call.event, call.event.time_ns / SECOND
-    records = not (call.policy.paused or call.policy.capture == "off")
     for waiting in prompts.left_behind(call.home, now):
         said = waiting[0].said or {}
         known = {name: said[name] for name in ("session_id", "transcript_path", "host")}
-        _settle(call._replace(event=event.model_copy(update=known)), waiting, records)
+        _settle(call._replace(event=event.model_copy(update=known)), waiting)
     prompts.sweep(call.home, now)
 
 
@@ -319,29 +291,22 @@ def _clean(text: str) -> tuple[str, int]:
     return cut(text.strip()), redacted
 
 
-def _fields(turn: dict[str, Any]) -> tuple[dict[str, Any], int]:
-    """What is recorded of a transcript's turn, cleaned, and how many secrets were taken out of it."""
-    counts = []
-
-    def clean(text: str) -> str:
-        text, redacted = _clean(text)
-        counts.append(redacted)
-        return text
-
-    return transcripts.fields_of(turn, clean), sum(counts)
-
-
 def _envelope(
     call: _Call,
     source: str,
     args: dict[str, Any],
     redacted: int,
-    transcript_path: str | None,
     said: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """A turn for the spool; of this event's scope, host and policy, or of those under which it was `said`."""
     event = call.event
-    said = said or {"scope": event.scope, "host": event.host, "capture": event.capture}
+    now: dict[str, Any] = {
+        "scope": event.scope,
+        "host": event.host,
+        "capture": event.capture,
+        "folders": event.folders,
+    }
+    said = said or now
     return {
         "v": 1,
         "id": os.urandom(10).hex(),
@@ -352,8 +317,8 @@ def _envelope(
         "host": said["host"],
         "capture": said["capture"],
         "redacted": redacted,
-        "transcript_path": transcript_path,
-        "folder": event.folders[0] if transcript_path and event.folders else None,
+        "transcript_path": event.transcript_path,
+        "folder": next(iter(said["folders"]), None),
         "args": args,
     }
 
