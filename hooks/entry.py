@@ -69,7 +69,9 @@ def _call(home, event, env, now_ns):
         and named.isascii()
         and all(letter.isalnum() or letter in "_.:-" for letter in named)
     )
-    scope = named if plain else scopes.scope_of(home, event.project_dir)
+    # What is said in another project belongs there, as an import would have it.
+    scope = named if plain else scopes.project_of(home, event.cwd, event.project_dir)[1]
+    scope = scope or scopes.scope_of(home, event.project_dir)
     if scope is None:
         where = f"Nothing is recorded in {event.project_dir}: {scopes.NOWHERE}"
         raise InputError(f"{where} Work in a folder, or set SCRUBJAY_SCOPE.")

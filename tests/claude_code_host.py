@@ -4,6 +4,7 @@ answers like an engine.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -13,11 +14,17 @@ import sys
 import threading
 from pathlib import Path
 
+from hashing_encoder import HashingEncoder
+
 from scrubjay.engine.background import pairing
+from scrubjay.engine.core import open_core
+from scrubjay.engine.engine import utc_now
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import scope_of
+from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, parse
 
 HOOKS = Path(__file__).parent.parent / "hooks"
@@ -123,9 +130,25 @@ class Host:
             for envelope in self.envelopes()
         ]
 
+    def recorded(self) -> list[Turn]:
+        """What an engine records of what hooks left, with what their transcripts have."""
+        return asyncio.run(_recorded(self.home))
+
     def log(self) -> str:
         path = Path(self.home.log, "hooks.log")
         return path.read_text() if path.exists() else ""
+
+
+async def _recorded(home: Home) -> list[Turn]:
+    core = await open_core(home, Settings(), utc_now, lambda *_, **__: HashingEncoder())
+    async with asyncio.timeout(30):
+        await core.writer.drain()
+        while core.completion.waiting:
+            await asyncio.sleep(0.01)
+    await core.writer.settle()
+    turns = await core.store.select(Turn, "true")
+    await core.close()
+    return sorted(turns, key=lambda turn: turn.started_at)
 
 
 class Engine:

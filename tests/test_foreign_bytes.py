@@ -175,8 +175,7 @@ def test_any_filter_is_read_or_refused(given_filter: Any) -> None:
 def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObject) -> None:
     sound = b"\n".join(json.dumps(line).encode() for line in said)
     found = transcripts.turns(data.draw(damaged(sound)).split(b"\n"))
-    transcripts.missing(found, [("p", "Which owls?"), (None, "x\n\ny")])
-    transcripts.completion(found, None, "Which owls?", "Barn owls.")
+    transcripts.placed(found, [("p", "Which owls?", None), (None, "x\n\ny", None)])
     transcripts.ended_before(found, ["Which owls?"], str)
     for turn_ in found:
         json.dumps(transcripts.fields_of(turn_, str))

@@ -324,10 +324,9 @@ def test_an_answer_that_only_the_transcript_has_is_fetched_from_it(host: Host, c
     for event, payload in COPILOT:
         for _ in range(copies):
             assert fire(host, event, payload | {"transcriptPath": path}) == "{}\n"
-    (envelope,) = host.envelopes()
-    assert envelope.host == "copilot-cli"
-    assert host.turns()[0][1:] == (ASKED, ANSWER)
-    assert (envelope.args["tools"], envelope.args["metadata"]) == (["bash"], {"commands": ["ss -l"]})
+    (turn,) = host.recorded()
+    assert (turn.host, turn.user, turn.assistant) == ("copilot-cli", ASKED, ANSWER)
+    assert (turn.tools, turn.metadata) == (("bash",), {"commands": ["ss -l"]})
     assert (inbox(host.home).unanswered, host.log()) == (0, "")
 
 
@@ -374,8 +373,8 @@ def test_the_prompt_that_antigravity_never_says_is_in_its_transcript(host: Host)
     with path.open("a") as file:
         file.write(json.dumps(spoken | {"content": ANSWER}) + "\n")
     fire(host, "Stop", payload | {"executionNum": 1, "terminationReason": "NO_TOOL_CALL", "fullyIdle": True})
-    assert [turn[1:] for turn in host.turns()] == [(ASKED, ANSWER)]
-    assert [envelope.scope for envelope in host.envelopes()] == [host.scope]
+    turns = host.recorded()
+    assert [(turn.scope, turn.user, turn.assistant) for turn in turns] == [(host.scope, ASKED, ANSWER)]
 
 
 def test_the_answer_that_kiro_never_says_is_in_its_messages(host: Host) -> None:
@@ -392,7 +391,7 @@ def test_the_answer_that_kiro_never_says_is_in_its_messages(host: Host) -> None:
     event = {"session_id": S, "hook_event_name": "UserPromptSubmit", "prompt": ASKED}
     assert fire(host, "", event) == ""
     assert fire(host, "", event | {"hook_event_name": "Stop"}) == ""
-    assert [turn[1:] for turn in host.turns()] == [(ASKED, ANSWER)]
+    assert [(turn.user, turn.assistant) for turn in host.recorded()] == [(ASKED, ANSWER)]
 
 
 def test_what_was_asked_of_cline_is_in_its_session(host: Host) -> None:
@@ -405,7 +404,7 @@ def test_what_was_asked_of_cline_is_in_its_session(host: Host) -> None:
     payload = {"hookName": "agent_end", "taskId": "conv_1", "sessionContext": {"rootSessionId": "1795_x"}}
     payload |= {"workspaceRoots": [str(host.project)], "agent_id": "a", "parent_agent_id": None}
     assert fire(host, "", payload | {"turn": {"outputText": ANSWER, "status": "completed"}}) == "{}\n"
-    assert [turn[1:] for turn in host.turns()] == [(ASKED, ANSWER)]
+    assert [(turn.user, turn.assistant) for turn in host.recorded()] == [(ASKED, ANSWER)]
 
 
 def test_a_window_of_cursor_without_a_workspace_is_of_no_project(host: Host) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from scrubjay.text.host_transcripts import READ, turns
-from scrubjay.text.transcripts import completion, has_ended
+from scrubjay.text.transcripts import has_ended, placed
 
 AT = "2026-11-22T18:08:51.660Z"
 
@@ -271,7 +271,7 @@ def test_values_of_another_type_are_passed_over(name: str) -> None:
             for value in STRANGE:
                 other = [json.dumps(_with(each, path, value) if each is line else each) for each in lines]
                 for turn in turns(other, name.split()[0]):
-                    completion([turn], turn["prompt_id"], "\n\n".join(turn["prompts"]), None, AT)
+                    placed([turn], [(turn["prompt_id"], "\n\n".join(turn["prompts"]), None)])
 
 
 def test_a_file_of_an_unknown_host_has_no_turns() -> None:
@@ -290,22 +290,13 @@ def test_tags_that_are_no_pair_are_what_the_user_said(text: str) -> None:
     assert turn["prompts"] == [text]
 
 
-@pytest.mark.parametrize(
-    ("since", "is_there"),
-    [
-        ("2026-11-22T18:09:10Z", True),  # hosts write the line a little before or after the hook's clock
-        ("2026-11-22T19:00:00Z", False),  # the same words, before
-        ("2026-12-01T00:00:00.000001+00:00", False),
-        (None, True),
-        ("yesterday", True),
-    ],
-)
-def test_an_answer_to_the_same_words_said_before_is_not_the_answer(since: str | None, is_there: bool) -> None:
+@pytest.mark.parametrize(("seconds", "place"), [(-3600.0, None), (-5.0, 0), (0.0, 0), (3600.0, 0), (None, 0)])
+def test_the_same_words_said_well_before_are_another_turn(seconds: float | None, place: int | None) -> None:
     lines, _ = FILES["vscode"]
-    found = turns([json.dumps(line) for line in lines], "vscode")
-    turn = completion(found, "p-1", "Which port?", None, since)
-    assert (turn is not None) is is_there
-    assert not turn or (turn["assistant"], turn["prompts"]) == ("5433.", [])
+    (turn, *_) = turns([json.dumps(line) for line in lines], "vscode")
+    asked = 1_792_000_000.0
+    at = None if seconds is None else asked + seconds  # hosts write the line a little before or after a hook
+    assert placed([{**turn, "at": at}], [("p-1", "Which port?", asked)]) == [place]
 
 
 def _paths(value: Any) -> list[tuple]:

@@ -33,7 +33,7 @@ from scrubjay.text.entities import entities, query_ties
 from scrubjay.text.paragraphs import paragraphs
 from scrubjay.text.redaction import _LINES, _TOKENS, redact
 from scrubjay.text.summary import opening
-from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
+from scrubjay.text.transcripts import ended_before, fields_of, placed, turns
 
 NOW = datetime(2026, 3, 5, tzinfo=UTC)
 LENGTH = 100_000  # characters
@@ -111,8 +111,7 @@ def asked(text: str) -> None:
         text,
     ]
     found = turns(lines)
-    missing(found, [("p1", text), (None, f"{text}\n\nx")])
-    completion(found, None, text, text)
+    placed(found, [("p1", text, None), (None, f"{text}\n\nx", None)])
     ended_before(found, [text, f"x{text}", "the last"], str)
     for turn in found:
         fields_of(turn, str)

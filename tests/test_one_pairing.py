@@ -44,6 +44,7 @@ class User:
         root.mkdir()
         self.home: Home = open_home(str(root / "jay"))
         self.env = {"SCRUBJAY_HOME": self.home.root, "HOME": str(made.root)}
+        self.env["CLAUDE_PROJECT_DIR"] = str(made.root / "sparrow")
         self.settings = Settings(excluded=(str(made.root / "secret"),))
         Path(self.home.config).write_text(f"excluded = {json.dumps(self.settings.excluded)}\n")
         self.core: Core

@@ -12,13 +12,10 @@ from hypothesis import strategies as st
 
 from scrubjay.text.transcripts import (
     MAX_COMMAND,
-    began_since,
-    completion,
     ended_before,
     fields_of,
     is_error,
-    missing,
-    new_turn,
+    placed,
     strip_injected,
     turns,
 )
@@ -159,7 +156,6 @@ ENTRY = st.fixed_dictionaries(
 def test_no_transcript_is_an_error(lines: list[str]) -> None:
     found = turns(lines)
     assert missing(found, []) is not None
-    assert completion(found, "p", "q", "r") is None or found
     assert len(ended_before(found, ["q", "r"], str)) == 2
     assert all(fields_of(turn, str).get("user", "").strip() for turn in found)
 
@@ -252,6 +248,12 @@ def prompts(*texts: str) -> list[dict]:
     )
 
 
+def missing(found: list[dict], captured: list[tuple[str | None, str | None]]) -> list[dict]:
+    """The turns that are not among the captured ones."""
+    places = placed(found, [(prompt_id, user, None) for prompt_id, user in captured])
+    return [turn for turn, place in zip(found, places, strict=True) if place is None]
+
+
 def names(found: list[dict]) -> list[str]:
     return ["\n\n".join(turn["prompts"]) for turn in found]
 
@@ -277,45 +279,12 @@ def test_each_recorded_prompt_accounts_for_one_turn_only() -> None:
     assert len(missing(found, [(None, "continue"), (None, "continue")])) == 1
 
 
-def test_a_last_turn_that_may_still_be_answered_is_not_missing_yet() -> None:
-    running = [user("go on"), says("First"), uses("Bash")]
-    assert missing(turns(running), []) == []
-    assert names(missing(turns([*running, user("[Request interrupted by user]")]), [])) == ["go on"]
-    assert names(missing(turns([*running, user("next"), says("ok")]), [])) == ["go on", "next"]
-
-
 @given(st.lists(st.sampled_from(["yes", "continue", "fix it", "fix it\n\nplease"]), max_size=8), st.data())
 def test_recorded_and_missing_turns_are_all_the_turns(texts: list[str], data: st.DataObject) -> None:
     found = turns([part for text in texts for part in (user(text), says("ok"))])
     kept = [turn for turn in found if data.draw(st.booleans())]
     left = missing(found, [(turn["uuid"], turn["prompts"][0]) for turn in kept])
     assert len(left) + len(kept) == len(found)
-
-
-def test_a_recorded_turn_is_completed_once_the_transcript_has_its_last_words() -> None:
-    assert completion(turns(SESSION[:10]), "p1", "Rename tick() please", "Renamed to advance().") is None
-    found = completion(turns(SESSION), "p1", "Rename tick() please", "Renamed  to\nadvance().")
-    assert found and fields_of(found, str) == {
-        "assistant": "I will look at the loop.\n\nRenamed to advance().",
-        "tools": ["Read", "Edit", "NotebookEdit"],
-        "files": ["/src/loop.py", "/nb.ipynb"],
-    }
-
-
-def test_a_turn_without_an_id_is_completed_by_its_text() -> None:
-    found = completion(turns(SESSION), None, "Rename tick() please", "Renamed to advance().")
-    assert found and found["tools"] == ["Read", "Edit", "NotebookEdit"]
-    assert completion(turns(SESSION), None, "Another prompt", "Renamed to advance().") is None
-    assert completion(turns(SESSION), "p1", None, None) is None
-
-
-def test_queued_prompts_are_completed_together() -> None:
-    found = completion(turns(SESSION), "p2", "Rename tick() please\n\nAnd the tests?", "They pass.")
-    assert found and fields_of(found, str) == {
-        "assistant": "I will look at the loop.\n\nRenamed to advance().\n\nThey pass.",
-        "tools": ["Read", "Edit", "NotebookEdit"],
-        "files": ["/src/loop.py", "/nb.ipynb"],
-    }
 
 
 def test_labels_stay_within_what_a_record_holds() -> None:
@@ -332,22 +301,6 @@ def queued(prompt: object, **more: object) -> str:
     """What a person adds while the assistant is at it: no prompt's line follows."""
     note = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
     return json.dumps({"type": "attachment", "uuid": f"q{next(_numbers)}", "attachment": note})
-
-
-@pytest.mark.parametrize(
-    ("began", "after"),
-    [
-        ("2026-03-05T12:00:01Z", True),
-        ("2026-03-05T11:59:59.5Z", False),
-        ("2026-03-05T13:30:00.123+02:00", False),
-        ("2026-03-05T07:30:01-04:30", True),
-        ("2026-03-05T14:00:01+0200", True),
-        ("yesterday", False),
-    ],
-)
-def test_a_turn_began_after_an_instant_whatever_zone_its_host_writes(began: str, after: bool) -> None:
-    turn = new_turn("Rename tick()", None, None, None, began)
-    assert began_since(turn, "2026-03-05T12:00:00Z") is after
 
 
 def test_only_the_hosts_own_words_interrupt_a_turn() -> None:
@@ -379,12 +332,6 @@ def test_what_a_person_adds_while_the_assistant_works_belongs_to_the_turn() -> N
     assert names(found) == ["fix the bug\n\nand the docs\n\nand say why"]
     assert missing(found, [(None, "fix the bug")]) == []
     assert missing(found, [(None, "fix the bug\n\nand the docs\n\nand say why")]) == []
-    whole = completion(found, "p1", "fix the bug", "Fixed both.")
-    assert whole and fields_of(whole, str)["user"] == names(found)[0]
-    same = completion(found, "p1", names(found)[0], "Fixed both.")
-    assert same and "user" not in fields_of(same, str)
-    other = completion(found, "p1", "fix  the bug", "Fixed both.")  # no beginning of what is recorded
-    assert other and "user" not in fields_of(other, str)
 
 
 def test_a_line_of_bash_mode_is_no_prompt_and_its_command_goes_with_the_next_one() -> None:

@@ -1,9 +1,8 @@
 """The turns in the lines of Claude Code's transcripts.
 
 The format is internal to the host and changes without notice, so lines that are not understood are passed
-over. The file lags behind: the end of a turn may be missing while the host's Stop hook runs. Hence `missing`,
-for the turns that no hook recorded, and `completion`, for what a recorded turn lacks. Whatever stands in a
-line, the time is linear in it. Standard library only, Python 3.9 syntax.
+over. The file lags behind: the end of a turn may be missing while the host's Stop hook runs. The time is
+linear in a line, whatever it holds. Standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -197,29 +196,17 @@ def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     return {name: value for name, value in fields.items() if value}
 
 
-def missing(turns: list[Fields], captured: list[tuple[str | None, str | None]]) -> list[Fields]:
-    """List the turns of a transcript that are not among the captured ones.
-
-    A turn is captured when its `prompt_id` or `uuid` is, or when its prompt stands, paragraph by paragraph,
-    in a captured prompt that no other turn has used up: prompts that were queued are recorded as one. The
-    last turn counts only once it has ended, for until then its Stop hook may still come.
-
-    Args:
-        turns: as `turns` gives them, their prompts cleaned as the captured ones were (redacted, cut).
-        captured: (prompt_id or None, user text or None) of each recorded turn of the session.
-    """
-    turns = turns[:-1] if turns and not has_ended(turns[-1]) else turns
-    places = placed(turns, [(prompt_id, user, None) for prompt_id, user in captured])
-    return [turn for number, turn in enumerate(turns) if places[number] is None]
-
-
 def placed(
     turns: list[Fields], captured: list[tuple[str | None, str | None, float | None]]
 ) -> list[int | None]:
     """Find for each turn the place of the captured one that it is, None for one that was not captured.
 
+    A turn is captured when its `prompt_id` or `uuid` is, or when its prompt stands, paragraph by paragraph,
+    in a captured prompt that no other turn has used up: prompts that were queued are recorded as one.
+
     Args:
-        turns: as `missing` takes them, each with the time `at` in seconds if it is known.
+        turns: as `turns` gives them, their prompts cleaned as the captured ones were (redacted, cut), each
+            with the time `at` in seconds if it is known.
         captured: (prompt_id or None, user text or None, time in seconds or None) of each recorded turn of the
             session, in order of time.
     """
@@ -247,68 +234,6 @@ def placed(
         if places[number] is None and (rest := _without(left[place], turns[number])) is not None:
             left[place], places[number] = rest, place
     return places
-
-
-def completion(
-    turns: list[Fields],
-    prompt_id: str | None,
-    user: str | None,
-    assistant: str | None,
-    since: str | None = None,
-) -> Fields | None:
-    """Find a recorded turn in a transcript that has caught up with it, as one turn; None until then.
-
-    The transcript has caught up when a turn of that prompt contains the recorded final answer or, if none was
-    recorded, has an answer and has ended. Prompts that were queued may be several turns there; all that was
-    answered to them is joined. A turn of which nothing but the answer is known is found by that alone, if
-    only one turn has it.
-
-    Args:
-        turns: as `turns` gives them.
-        prompt_id: the recorded turn's; ids that hooks made up themselves begin with `ANSWER_KEY`.
-        user: what was recorded of the prompt.
-        assistant: the recorded answer.
-        since: ISO 8601, UTC: when the prompt was given; a turn without recorded answer is not looked for
-            before it.
-
-    Returns:
-        A turn as `turns` gives it: `prompts` are empty unless they say more than the recorded `user`.
-    """
-    answer = _letters(assistant)
-    if not (answer or user):
-        return None
-    answer_is_all = user is None and (prompt_id or "").startswith(ANSWER_KEY)
-    if answer_is_all and sum(answer in _letters(turn["assistant"]) for turn in turns) > 1:
-        return None
-    for last in range(len(turns) - 1, -1, -1):
-        turn = turns[last]
-        if not answer and _is_before(turn["started_at"], since):
-            return None
-        if not (answer in _letters(turn["assistant"]) if answer else turn["assistant"] and has_ended(turn)):
-            continue
-        left = _without(_flat(user), turn)
-        is_named = prompt_id is not None and prompt_id in (turn["prompt_id"], turn["uuid"])
-        if left is None and not (is_named or answer_is_all):
-            continue
-        first = last
-        while first > 0 and left and left != _GAP:
-            rest = _without(left, turns[first - 1])
-            if rest is None:
-                break
-            left, first = rest, first - 1
-        group = turns[first : last + 1]
-        said = [prompt for each in group for prompt in each["prompts"]]
-        text = "\n\n".join(said)
-        joined = {name: [one for each in group for one in each[name]] for name in ("tools", "files")}
-        return {
-            **turn,
-            "prompts": said if text != user and (user or "") in text else [],
-            "assistant": "\n\n".join(each["assistant"] for each in group if each["assistant"]),
-            "tools": once(joined["tools"]),
-            "files": once(joined["files"]),
-            "commands": [one for each in group for one in each["commands"]][-MAX_COMMANDS:],
-        }
-    return None
 
 
 def ended_before(
@@ -561,30 +486,10 @@ def once(labels: Iterable[Any]) -> list[str]:
     return list(dict.fromkeys(label for label in texts if len(label) <= MAX_LABELS))[:MAX_LABELS]
 
 
-def began_since(turn: Fields, since: str | None) -> bool:
-    """Tell whether a turn began after an instant (ISO 8601, UTC), if any; False where nobody can tell."""
-    if since is None:
-        return True
-    began, changed = _seconds(turn["started_at"]), _seconds(since)
-    return began is not None and changed is not None and began > changed
-
-
 def follows_at_once(at: str | None, other: str | None) -> bool:
     """Tell whether an instant is no more than a second after another; False where one cannot be read."""
     one, before = _seconds(at), _seconds(other)
     return one is not None and before is not None and one <= before + 1
-
-
-def began_before(turns: list[Fields], at: str | None) -> list[Fields]:
-    """Return the turns that began before an instant (ISO 8601, UTC); none of which nobody can tell."""
-    end = _seconds(at)
-    return [turn for turn in turns if end and (_seconds(turn["started_at"]) or end) < end]
-
-
-def _is_before(started_at: str | None, since: str | None) -> bool:
-    """Whether one instant is well before another; False where one of them cannot be read."""
-    one, other = _seconds(started_at), _seconds(since)
-    return one is not None and other is not None and one < other - SLACK_S
 
 
 def _seconds(instant: str | None) -> float | None:

@@ -160,8 +160,8 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
     except OSError:
         return []
     # No engine may have been there for a while, in which the session went on.
-    end = instant(event.time_ns + transcripts.SLACK_S * SECOND)
-    return [turn for turn in turns if not transcripts.began_since(turn, end)][-transcripts.RECENT :]
+    end = event.time_ns / SECOND + transcripts.SLACK_S
+    return [turn for turn in turns if (seconds(turn["started_at"]) or end) <= end][-transcripts.RECENT :]
 
 
 def _began_hidden(call: _Call) -> bool:
