@@ -51,7 +51,7 @@ class Attack(NamedTuple):
 
 
 # What is compiled when it is first used; else the outcome would depend on which tests ran before.
-CACHES = {"scrubjay.text.patterns._compiled"}
+CACHES = {"scrubjay.redaction.patterns._compiled"}
 
 
 def patterns() -> list[Pattern]:

@@ -31,7 +31,7 @@ from scrubjay.text.chunking import chunks
 from scrubjay.text.dates import periods
 from scrubjay.text.entities import entities, query_ties
 from scrubjay.text.paragraphs import paragraphs
-from scrubjay.text.redaction import _LINES, _TOKENS, redact
+from scrubjay.redaction.redact import _LINES, _TOKENS, redact
 from scrubjay.text.summary import opening
 from scrubjay.text.transcripts import completion, ended_before, fields_of, missing, turns
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from secrets_corpus import LOOK_ALIKES, SECRETS, Sample, kept
 from unseen_secrets import FIRST, FOURTH, HARMLESS, SECOND, THIRD, corpus, samples
 
-from scrubjay.text import redaction
-from scrubjay.text.redaction import redact
+from scrubjay.redaction import redact as redaction
+from scrubjay.redaction.redact import redact
 
 SEEDS = [1, pytest.param(2, marks=pytest.mark.long)]  # for the values of the corpora
 MIXED = "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF"  # 32 letters and digits

@@ -35,7 +35,7 @@ from scrubjay.home.scopes import (
 from scrubjay.home.settings import capture_view, load, pauses
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 from scrubjay.text.transcripts import SAME_MOMENT, fields_of, has_ended
 
 EVERY = "all"

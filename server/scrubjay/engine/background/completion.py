@@ -31,7 +31,7 @@ from scrubjay.records.sessions import has_name, said_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 
 log = logging.getLogger("scrubjay.engine.background.completion")
 

@@ -20,7 +20,7 @@ from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import HookEvent
 from scrubjay.text import host_transcripts, transcripts
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at; `completion` looks further
 SECOND = 1_000_000_000

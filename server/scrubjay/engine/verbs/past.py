@@ -18,7 +18,7 @@ from scrubjay.records import exchange
 from scrubjay.records import versions as chains
 from scrubjay.records.exchange import ImportRecords
 from scrubjay.store import conditions
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 
 SOURCE = "import"
 MOST_STAGED = 1_000  # records that wait in memory for their commit before more are taken

@@ -15,7 +15,7 @@ from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.models.requests import about
 from scrubjay.text.conversations import Message
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 
 MOST_MESSAGES = 10_000
 

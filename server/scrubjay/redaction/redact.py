@@ -17,7 +17,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, namedtuple
 from itertools import accumulate
 
-from scrubjay.text.patterns import pattern as _pattern
+from scrubjay.redaction.patterns import pattern as _pattern
 
 TYPE_CHECKING = False  # as in typing, which hooks do not wait for
 if TYPE_CHECKING:
