@@ -810,36 +810,6 @@ _IN_LIST = (  # before a value of a list, after those that are gone
     r"[\"']?:[ ]?\[(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],\s{0,9}){0,4}[\"']"
 )
 _LINES = (
-    _Rule(
-        "facebook-token", ("|",), r"\|(?<=[0-9]{13}\|)(?P<secret>[A-Za-z0-9_-]{27})(?![\w|-])", _random, "|"
-    ),
-    _rule(
-        "token",
-        'pat =|pat=|pat:=|pat" =',
-        r"(?i)(?<![A-Za-z])pat[\"']?[ \t]{0,3}:?=[ \t]{0,3}[\"'](?P<secret>[A-Za-z0-9]{32,90})[\"']",
-        _random,
-    ),
-    _rule(
-        "url-key",
-        "key=",
-        r"(?i)(?:hook|deploy|trigger)[^\s\"'?]{0,100}\?key=(?P<secret>[\w-]{10,})",
-        _random,
-    ),
-    _rule(  # that sign the cookies of sessions
-        "session-key",
-        "keys",
-        rf"keys(?<!\wkeys){_IN_LIST}(?P<secret>(?:[0-9a-f]{{32}}){{2,4}})[\"']",
-    ),
-    _rule(
-        "private-key",
-        "accounts",
-        rf"accounts(?<!\waccounts){_IN_LIST}(?P<secret>0x[0-9a-fA-F]{{64}})[\"']",
-    ),
-    _rule(
-        "otp-secret",
-        '\n" ',
-        r"(?<!\w)(?P<secret>[A-Z2-7]{16,64})\n\" (?:RATE_LIMIT|TOTP_AUTH|HOTP_|WINDOW|DISALLOW)",
-    ),
     _rule("azure-signature", "sig=", r"(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule("url-signature", "signature=", r"(?i)(?<=[?&-])signature=(?P<secret>[A-Za-z0-9%+/=_-]{30,})"),
     _rule(
@@ -977,18 +947,7 @@ _LINES = (
             )
         ),
     ),
-    _rule(
-        "private-key",
-        "wif",
-        r"(?i)\bwif\b[^\n]{0,30}?(?<![a-z0-9])(?P<secret>[5klc9][a-z0-9]{50,51})(?![a-z0-9])",
-    ),
     _rule("oauth-code", "code=", r"(?<=[?&])code=(?P<secret>[A-Za-z0-9._~%/-]{20,})", _random),
-    _rule(
-        "api-key",
-        "/key/|/token/|/apikey/|/api_key/|/secret/",
-        r"/(?:key|token|api_?key|secret)/(?P<secret>[A-Za-z0-9_-]{20,})(?![\w/.-])",
-        _random,
-    ),
     _rule(
         "password",
         " -u| --user| --proxy-user| -auth| --auth",
@@ -1011,15 +970,6 @@ _LINES = (
         r"|change_password)|http-basic\.\S{1,40}"
         r"|mc alias set \S{1,40} \S{1,200})[ \t]\S{1,200}[ \t][\"']?(?P<secret>[^\s\"'/]{4,})",
         _chosen,
-    ),
-    _rule(  # beside the name of its user, though no digit shows it
-        "password",
-        " / ",
-        r" / (?<=\w / )(?P<secret>[A-Za-z]{9,24})(?![\w./-])",
-        lambda match: _jumbled(match["secret"]),
-    ),
-    _rule(
-        "password", "rotated", r"otated .{0,99}?(?:Old|New): (?P<secret>[^\s\"'[]{8,99})(?<![.,;])", _chosen
     ),
     _rule(  # a variable of an image or of a deployment
         "secret",
@@ -1099,11 +1049,6 @@ _LINES = (
         r"(?i);[ ]?(?:password|pwd)[ ]?=[ ]?(?P<secret>[^\s;\"'<>{}$]{4,64})(?=[;\"'])",
         _only,
     ),
-    _rule(
-        "google-oauth",
-        "googleusercontent.com",
-        r"googleusercontent\.com[\"'],\s{0,20}[\"'](?P<secret>[\w-]{20,})[\"']",
-    ),
     _rule(  # of Django, with its own alphabet
         "api-key",
         "KEY",
@@ -1112,22 +1057,10 @@ _LINES = (
     ),
     _rule(
         "password",
-        "log in |login ",
-        r"(?i)log ?in (?:with|as|using) [\w.@-]{2,40} ?/ ?(?P<secret>[^\s/\"'`]{4,64})",
-        lambda match: _is_likely(match["secret"].rstrip("*_.,;:)")),
-    ),
-    _rule(
-        "password",
         "password",
         r"(?i)user(?:name)? (?P<quote>[\"'`*]{1,2})[^\s\"'`*]{1,64}(?P=quote),?\s{1,4}"
         r"(?:(?:and|with|/)\s{1,4})?(?:the )?password (?P=quote)(?P<secret>[^\s\"'`*]{4,64})(?P=quote)",
         _only,
-    ),
-    _rule(  # what opens a vault
-        "password",
-        "unseal |unlock ",
-        r"(?:vault operator unseal|bw unlock) [\"']?(?P<secret>[^\s\"']{6,})",
-        _chosen,
     ),
     _rule(
         "password",
@@ -1182,11 +1115,6 @@ _LINES = (
         r"[\"'](?P<secret>[^\s\"']{6,64})[\"']\)",
         _set,
     ),
-    _rule(  # in an element of several lines
-        "token",
-        "token>|key>|secret>",
-        r"(?i)(?:token|key|secret)>\s{1,40}(?P<secret>[a-z0-9+/=]{40,}(?:\s{1,40}[a-z0-9+/=]{20,}){1,60})\s{0,40}</",
-    ),
     _rule(
         "password",
         "-storepass|-keypass|pass:",
@@ -1198,12 +1126,6 @@ _LINES = (
         "api-key",
         "define",
         r"define\([ ]?[\"'][A-Z_]{0,20}(?:KEY|SALT)[\"'],\s{1,20}'(?P<secret>[^'\n]{40,90})'",
-    ),
-    _rule(
-        "password",
-        "mysqli_connect|mysql_connect",
-        r"mysqli?_connect\((?:[^,\n]{1,60},[ ]?){2}[\"'](?P<secret>[^\s\"']{4,64})[\"']",
-        _only,
     ),
     _rule(
         "password",
@@ -1219,18 +1141,6 @@ _LINES = (
         r"(?:[\"']\[redacted:[a-z-]{1,20}\][\"'],[ ]?)?[\"'](?P<secret>[^\s\"']{8,100})[\"']",
         _only,
     ),
-    _rule(  # digits, as they are said
-        "password",
-        "password",
-        r"(?i)password:? (?:\(?(?:which )?is )?[\"'`*]{0,2}(?P<secret>\d{4,8})"
-        r"(?=[\"'`*)]{0,2}[.,;]?[\"'`*]{0,2}(?:\n|\Z|\) ))",
-    ),
-    _rule(
-        "password",
-        "zugangsdaten|credentials|login",
-        r"(?i)(?:zugangsdaten|credentials|login)[^\n`]{0,30}`[^\s`]{1,40}` ?[/:] ?`(?P<secret>[^\s`]{4,64})`",
-        _only,
-    ),
     _rule("password", "<<<", r"<<<[ \t]{0,4}\$?[\"']?(?P<secret>[^\s\"'$\\]{8,})", _chosen),
     _rule(
         "password",
@@ -1242,25 +1152,6 @@ _LINES = (
         ),
         _chosen,
     ),
-    _rule(
-        "password",
-        " -P | -pw ",
-        _command("ssh|scp|sftp|plink|pscp|sqlcmd|bcp|ipmitool|psexec|certutil", r"-(?:P|pw)[ \t]{1,4}"),
-        _chosen,
-    ),
-    _rule(
-        "password",
-        " /rp | /p ",
-        r"(?i)(?:schtasks|signtool)[^\n|;]{0,200}? /(?:rp|p) [\"']?(?P<secret>[^\s\"'/]{4,64})",
-        _chosen,
-    ),
-    _rule(
-        "password",
-        "bundle_",
-        r"BUNDLE_[A-Z0-9_]{2,60}__[A-Z_]{2,30}[\"']?[=: ]{1,3}[\"']?"
-        r"(?P<secret>[^\s\"':]{3,64}:[^\s\"'/]{3,64})",
-    ),
-    _rule("token", "jfrog-art-api:", r"(?i)jfrog-art-api: {0,2}(?P<secret>[\w.-]{10,})", _random),
     _rule(
         "password",
         "echo |printf ",
@@ -1315,13 +1206,6 @@ _LINES = (
         r"assword[^\n]{0,30}\n[^\n]{0,30}?send(?:line)?[ (](?:-- )?[\"'](?P<secret>[^\"'$\\\n]{4,64})",
         _chosen,
     ),
-    _rule(  # beside an address of mail, whatever the word
-        "password",
-        "login(",
-        r"login\([\"'][^\s\"'@]{1,64}@[^\s\"'@]{1,64}[\"'],[ \t]{0,2}[\"']"
-        r"(?P<secret>[^\s\"']{6,}|[a-z]{4}(?: [a-z]{4}){3})[\"']",
-        lambda match: " " in match["secret"] or _url_password(match),
-    ),
     _rule(
         "token",
         " pat |_pat |_pat:|_pat=| pat:| pat=",
@@ -1364,27 +1248,6 @@ _LINES = (
         r"|session(?:[_-]?id)?|sid)=(?P<secret>[\w%.+/-]{16,})(?=[;\"'\s]|\Z)",
         lambda match: _random(match) and not _stands_in(match["secret"]),
     ),
-    _rule("password", "wifi:", r"(?i)wifi:(?:[a-z]:[^;\n]{0,64};){0,4}p:(?P<secret>[^;\s]{4,64});"),
-    _rule("calendar", "/private-", r"/private-(?P<secret>[0-9a-f]{32})(?=/)"),
-    _rule(
-        "totp-seed",
-        "authenticator|setup key|two-factor|2fa",
-        r"(?i)(?:authenticator|setup key|two-factor|2fa)[^\n:]{0,40}:[ \t]{1,2}"
-        r"(?-i:(?P<secret>[A-Z2-7]{16,64}))(?![A-Za-z0-9])",
-    ),
-    _rule(
-        "password",
-        " -p |--password",
-        r"(?<!\S)(?:-p|--password)[ =][\"']?(?P<secret>[a-z]{4}(?:-[a-z]{4}){3})(?![\w-])",  # of Apple
-    ),
-    _rule("vault-token", "secret_id", rf"(?<![\w])secret_id[\"']?[ \t:=]{{1,24}}[\"']?(?P<secret>{_UUID})"),
-    _rule("password", " as the", r"(?i)(?<![\w.-])(?P<secret>\d{4,8}) as the (?:\w{3,12} ){0,2}code\b"),
-    _rule(  # that whole lists of passwords begin with
-        "password",
-        "toor|letmein|trustno1|hunter2|qwerty1|iloveyou",
-        r"(?i)(?:pass(?:word|wd|phrase|code)?|pw|login|root)\b[^\n]{0,40}?(?<![\w./-])"
-        r"(?P<secret>toor|letmein\d{0,4}|trustno1|hunter2|qwerty1\d{0,5}|iloveyou\d{0,4})(?![\w/-])",
-    ),
     _rule(
         "cookie",
         "cookie",
@@ -1403,11 +1266,6 @@ _LINES = (
         "password-hash",
         "{sha}|{ssha|{md5}",
         r"(?i)\{(?:S?SHA(?:256|512)?|MD5)\}(?P<secret>[A-Za-z0-9+/]{20,}={0,2})",
-    ),
-    _rule(
-        "ansible-vault",
-        "$ANSIBLE_VAULT",
-        r"\$ANSIBLE_VAULT;[^\n]{3,60}\n(?P<secret>[ \t]*[0-9a-f]{32,}(?:\n[ \t]*[0-9a-f]{2,})*)",
     ),
     _rule(
         "private-key",
