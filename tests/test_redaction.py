@@ -256,7 +256,7 @@ def test_a_long_text_is_redacted_in_windows_as_if_it_were_in_one(monkeypatch: py
     )
     texts = [*("\n\n".join(made[at : at + 60]) for at in range(0, len(made), 60)), f"{token} {token}"]
     whole = [redact(text) for text in texts]
-    monkeypatch.setattr(redaction, "_WINDOW", 300)
+    monkeypatch.setattr(redaction, "WINDOW", 300)
     assert [redact(text) for text in texts] == whole and sum(count for _, count in whole) > 300
 
 

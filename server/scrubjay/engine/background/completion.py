@@ -28,10 +28,10 @@ from scrubjay.models.fields import parse_instant
 from scrubjay.models.records import Turn, derived_id
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.records.sessions import has_name, said_at
+from scrubjay.redaction.redact import redact
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
-from scrubjay.redaction.redact import redact
 
 log = logging.getLogger("scrubjay.engine.background.completion")
 

@@ -19,8 +19,8 @@ from scrubjay.home.capture import cut, is_excluded, should_record, storable
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import HookEvent
-from scrubjay.text import host_transcripts, transcripts
 from scrubjay.redaction.redact import redact
+from scrubjay.text import host_transcripts, transcripts
 
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at; `completion` looks further
 SECOND = 1_000_000_000

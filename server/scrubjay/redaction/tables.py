@@ -1,0 +1,165 @@
+"""Tables: secrets in the cells below the head of a column, in the lines below a name, and codes in lists."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import namedtuple
+from itertools import accumulate
+
+from scrubjay.redaction.cuts import Cuts, folded, places
+from scrubjay.redaction.patterns import pattern
+from scrubjay.redaction.rules import WORDS, shape
+from scrubjay.redaction.shapes import is_jumbled, is_made_up, is_password, is_placeholder
+
+MOST_LINE = 400  # characters of the first line of a table
+
+# The columns of a table that have secrets: the place of each, and whether its values must be keys.
+_Columns = namedtuple("_Columns", "width separator places")
+_NO_COLUMNS = _Columns(0, "", [])
+# What the lines below a line belong to, which is so far indented.
+_Parent = namedtuple("_Parent", "depth number is_prompt has_passwords")
+
+
+def without_codes(text: str) -> tuple[str, int]:
+    """Replace digits that are called a PIN, or a code that opens something."""
+    small, cuts = folded(text), Cuts(text)
+    for place in places(("pin", "code", "otp", "puk", "2fa", "mfa", "time password"), small):
+        start = place + 5 if small.startswith("time ", place) else place
+        match = shape("codes").match(small, start) if start >= cuts.end else None
+        if match:
+            cuts.replace(*match.span("secret"), "password")
+    return cuts.result()
+
+
+def without_listed(text: str) -> tuple[str, int]:
+    """Replace the values of columns that a statement names in parentheses before them."""
+    cuts = Cuts(text)
+    if "values" not in text.lower():
+        return cuts.result()
+    for names in pattern(r"(?i)\((?P<names>[^()\n]{3,400})\)\s{1,20}values\s{0,20}").finditer(text):
+        columns = _columns(names["names"])
+        row = pattern(r"\(([^\n]{1,2000}?)\)[,;\s]").match(text + " ", names.end())
+        while columns.places and row:
+            for start, end in _secrets(row[1], columns) or []:
+                cuts.replace(row.start(1) + start, row.start(1) + end, "secret")
+            row = pattern(r"[,\s]{0,20}\(([^\n]{1,2000}?)\)[,;\s]").match(text + " ", row.end())
+    return cuts.result()
+
+
+def without_cells(text: str) -> tuple[str, int]:
+    """Replace secrets in the cells below the head of their column, and in the lines below their name."""
+    small, cuts = folded(text), Cuts(text)
+    stems = tuple(stem for stem in WORDS["heads"] if stem in small)
+    if not stems:
+        return cuts.result()
+    manifest = bool(pattern(r"kind[\"']?: ?[\"']?secret\b").search(small))
+    lines = text.split("\n")
+    starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+    naming = {bisect_right(starts, place) - 1 for place in places(stems, small)}
+    done = 0
+    for first in sorted(naming):
+        columns, parent = _NO_COLUMNS, None
+        for number in range(first, len(lines) if first >= done else first):
+            line, done = lines[number], number + 1
+            found = _secrets(line, columns) if columns.places else None
+            if found is None:
+                columns = _columns(line) if number in naming else _NO_COLUMNS
+                if parent and not _is_below(line, number, parent):
+                    parent = None
+                found = _child(line, parent, manifest) if parent else []
+                if parent is None and number in naming:
+                    parent = _parent(line, number, manifest)
+            for start, end in found:
+                cuts.replace(starts[number] + start, starts[number] + end, "secret")
+            if not parent and not columns.places:
+                break
+    return cuts.result()
+
+
+def _secrets(line: str, columns: _Columns) -> list[tuple[int, int]] | None:
+    """Find the secrets of a row; None if the line is not a row of the table."""
+    if not line.strip(" |+-:=\t"):
+        return [] if line.strip() else None
+    spans = _cells(line, columns.separator)
+    if len(spans) != columns.width:
+        return None
+    cells = [(spans[at], vague) for at, vague in columns.places]
+    return [(start, end) for (start, end), vague in cells if _is_secret(line[start:end], vague)]
+
+
+def _columns(line: str) -> _Columns:
+    """Find the columns of secrets that a line names, if it is the first of a table."""
+    for separator in ("|", "\t", ";", ",", "  ") if len(line) <= MOST_LINE else ():
+        if separator not in line:
+            continue
+        spans = _cells(line, separator)
+        if len(spans) < 2 or not all(0 < end - start <= 40 for start, end in spans):
+            continue
+        heads = [(at, shape("head").match(line[start:end])) for at, (start, end) in enumerate(spans)]
+        columns = [(at, bool(head["vague"])) for at, head in heads if head]
+        if columns:
+            return _Columns(len(spans), separator, columns)
+    return _NO_COLUMNS
+
+
+def _cells(line: str, separator: str) -> list[tuple[int, int]]:
+    """Find the cells of a line, without their quotes and blanks."""
+    found = []
+    cell_of = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}
+    for cell in pattern(cell_of.get(separator, f"(?:^|(?<={separator}))[^{separator}]*")).finditer(line):
+        value = cell.group()
+        stripped = value.strip(" \t\"'`*()")
+        start = cell.start() + value.find(stripped)
+        found.append((start, start + len(stripped)))
+    return found
+
+
+def _is_secret(value: str, vague: bool = False) -> bool:
+    """Return True if a cell, or a line below the name of secrets, is one of them."""
+    if " " in value or len(value) < 6 or is_placeholder(value) or shape("no-cell").match(value):
+        return False
+    sure = is_made_up(value) or bool(shape("key").match(value))
+    return sure or (not vague and is_password(value) and not shape("versioned").match(value))
+
+
+def _parent(line: str, number: int, manifest: bool) -> _Parent | None:
+    """Return a parent if the lines below are secrets: this line names them, or is a command that shows one."""
+    stripped, prompt = line.rstrip(), bool(shape("prompted").match(line))
+    named = shape("parent").match(stripped) if len(stripped) < 200 else None
+    if prompt or (named and (manifest or not named["data"])):
+        passwords = not prompt and bool(shape("parent-of-passwords").search(line))
+        return _Parent(len(line) - len(line.lstrip()), number, prompt, passwords)
+    return None
+
+
+def _is_below(line: str, number: int, parent: _Parent) -> bool:
+    """Return True if a line belongs to a parent; a blank line may follow it."""
+    inside = len(line) - len(line.lstrip())
+    if not line.strip():
+        return parent.depth > 0 or number == parent.number + 1
+    return inside > parent.depth or (inside == parent.depth and ":" not in line)
+
+
+def _child(line: str, parent: _Parent, manifest: bool) -> list[tuple[int, int]]:
+    """Find the secret in a line below the name of secrets."""
+    child = shape("child").match(line)
+    if not child or (child["name"] and shape("harmless-child").match(child["name"])):
+        return []
+    name, value = child["name"], child["secret"]
+    numbered = sum(map(str.isdigit, value)) >= 2
+    secret = (
+        is_made_up(value)
+        or (manifest and shape("base64-value").match(value))
+        or shape("key").match(value)
+        or (not name and len(value) >= 16 and value.isalnum() and is_jumbled(value))
+        or (not name and len(set(map(len, value.split("-")))) == 1 and shape("recovery-code").match(value))
+        or (not name and parent.is_prompt and len(value) >= 8 and _is_shown(value))
+        or (parent.has_passwords and is_jumbled(value) and not is_placeholder(value))
+        or (name and numbered and _is_secret(value))
+    )
+    return [child.span("secret")] if secret else []
+
+
+def _is_shown(value: str) -> bool:
+    """Return True if a command that makes or shows a secret may have printed this."""
+    return ("/" not in value and is_password(value)) or bool(pattern(r"[A-Za-z0-9+/]{43}=\Z").match(value))
