@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
 from scrubjay.redaction.shapes import (
-    is_crossed,
     is_digest,
     is_jumbled,
     is_made_up,
@@ -16,10 +16,6 @@ from scrubjay.redaction.shapes import (
     is_password,
     is_placeholder,
 )
-
-TYPE_CHECKING = False  # typing is slow to import, and hooks must start fast
-if TYPE_CHECKING:
-    import re
 
 # A word that names a secret, the text before it, where it starts and ends, and where its identifier ends.
 # `is_vague`: such as `key`, which names much else. `is_plain`: no identifier goes on behind it.
@@ -149,7 +145,7 @@ def _is_assigned(name: _Name, match: re.Match[str]) -> bool:
         return len(value) >= 6 and (bool(signs) or "." not in value)
     if value.isdigit():
         return len(value) >= (20 if bare else 12)
-    return len(value) >= 8 and (is_mixed(value) or is_crossed(value))
+    return len(value) >= 8 and is_mixed(value)
 
 
 def _is_environment(name: _Name, sign: str | None) -> bool:
@@ -194,9 +190,8 @@ def _is_next(name: _Name, match: re.Match[str]) -> bool:
         return is_password(value)  # handed to a constructor
     if name.kind == "secret" and (is_jumbled(value) or is_made_up(value)):
         return True
-    return len(value) >= 16 and (
-        is_jumbled(value) or is_crossed(value) or (is_mixed(value) and not shape("prefixed").match(value))
-    )
+    prefixed = shape("prefixed").match(value)
+    return len(value) >= 16 and (is_jumbled(value) or (is_mixed(value) and not prefixed))
 
 
 def _is_key(value: str, name: _Name) -> bool:

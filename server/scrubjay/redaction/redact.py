@@ -10,23 +10,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 from scrubjay.redaction.cuts import Cuts, folded
 from scrubjay.redaction.names import without_values
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import LINES, SHAPES, TOKENS, Rule, shape
 from scrubjay.redaction.shapes import CHECKS, is_password
-from scrubjay.redaction.tables import without_cells, without_codes, without_listed
+from scrubjay.redaction.tables import without_cells, without_codes
 from scrubjay.redaction.words import numbered_words, without_strong
-
-TYPE_CHECKING = False  # typing is slow to import, and hooks must start fast
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MAX_PASSES = 10  # removing one secret can expose another; two passes suffice for prose, ten cap hostile input
 WINDOW = 60_000  # characters of a text that are searched at once, so that other threads run in between
 BEYOND = 10_000  # characters after a window that a match in it may reach
-_STEPS = (without_values, without_codes, without_cells, without_listed, without_strong)
+_STEPS = (without_values, without_codes, without_cells, without_strong)
 
 
 def redact(text: str) -> tuple[str, int]:

@@ -104,33 +104,15 @@ def stands_in(value: str) -> bool:
         or (value[0], value[-1]) in (("<", ">"), ("[", "]"), ("(", ")"))
         or (folded[0] in ",;" and folded[-1] in "([{")
         or folded.endswith(("xxxxxxxx", "...", ":"))
-        or ("{" in folded and not is_crossed(value))
+        or "{" in folded
         or folded in WORDS["abroad"]
         or bool(shape("stand-in").match(folded))
         or any(shape(name).match(value) for name in ("public-form", "name-of-secret", "masked"))
     )
 
 
-def is_crossed(value: str) -> bool:
-    """Return True if brackets close one another's, as a manager of passwords makes them up and no template has them."""
-    opened = ""
-    for sign in pattern(r"[(\[{)\]}]").findall(value):
-        if sign in "([{":
-            opened += sign
-        elif opened and opened[-1] + sign not in ("()", "[]", "{}"):
-            return not pattern(r".*(?:\\|\[\^|\(\?)").match(value)
-        else:
-            opened = opened[:-1]
-    return False
-
-
 def _digits(value: str) -> int:
     return sum(map(str.isdigit, value))
-
-
-def _is_issued(value: str) -> bool:
-    """Return True if what follows the prefix of a token is random."""
-    return is_mixed(value) and is_jumbled(value.rpartition("_")[2])
 
 
 def _is_only(value: str) -> bool:
@@ -154,17 +136,6 @@ def _has_key(value: str) -> bool:
     return any(shape("key").match(part) or shape("path-key").match(part) for part in value.split("/"))
 
 
-def _has_cookie(value: str) -> bool:
-    """Return True if one of these cookies has a long random value."""
-    values = [cookie.partition("=")[2] for cookie in value.split(";")]
-    return any(
-        len(value) >= 16
-        and is_mixed(value)
-        and not (stands_in(value) or pattern(r"[A-Z\d.]+\Z").match(value))
-        for value in values
-    )
-
-
 def _is_of_url(value: str) -> bool:
     """Return True if a word may be a password in a URL, where a percent sign may begin one."""
     refers = value[0] in "$%.\\(" and (value[0] == "(" or shape("reference").match(value))
@@ -179,12 +150,11 @@ def is_digest(value: str, above: str) -> bool:
 CHECKS = {  # what `only_if` of a rule may say of its secret
     "mixed": lambda value: is_mixed(value) and not stands_in(value),
     "password": is_password,
-    "issued": _is_issued,
+    "jumbled": is_jumbled,
     "only": _is_only,
     "said": _is_said,
     "set": _is_set,
     "url": _is_of_url,
     "key": lambda value: bool(shape("key").match(value)),
     "path": _has_key,
-    "cookies": _has_cookie,
 }

@@ -31,21 +31,6 @@ def without_codes(text: str) -> tuple[str, int]:
     return cuts.result()
 
 
-def without_listed(text: str) -> tuple[str, int]:
-    """Replace the values of columns that a statement names in parentheses before them."""
-    cuts = Cuts(text)
-    if "values" not in text.lower():
-        return cuts.result()
-    for names in pattern(r"(?i)\((?P<names>[^()\n]{3,400})\)\s{1,20}values\s{0,20}").finditer(text):
-        columns = _columns(names["names"])
-        row = pattern(r"\(([^\n]{1,2000}?)\)[,;\s]").match(text + " ", names.end())
-        while columns.places and row:
-            for start, end in _secrets(row[1], columns) or []:
-                cuts.replace(row.start(1) + start, row.start(1) + end, "secret")
-            row = pattern(r"[,\s]{0,20}\(([^\n]{1,2000}?)\)[,;\s]").match(text + " ", row.end())
-    return cuts.result()
-
-
 def without_cells(text: str) -> tuple[str, int]:
     """Replace secrets in the cells below the head of their column, and in the lines below their name."""
     small, cuts = folded(text), Cuts(text)

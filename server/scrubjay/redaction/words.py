@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import namedtuple
+from collections.abc import Iterator
 
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
 from scrubjay.redaction.shapes import is_digest, is_jumbled, is_made_up, is_password, stands_in
-
-TYPE_CHECKING = False  # typing is slow to import, and hooks must start fast
-if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterator
 
 REACH = 160  # characters from a word that speaks of secrets to the secret
 _STOPS = frozenset(
