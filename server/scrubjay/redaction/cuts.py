@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Cuts:
-    """A text of which parts are replaced; `end` is where the last one ended, `count` says how many there were."""
+    """A text whose parts are replaced from left to right; `end` is where the last one ended."""
 
     def __init__(self, text: str) -> None:
         self.text = text

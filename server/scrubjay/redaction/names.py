@@ -11,18 +11,29 @@ from scrubjay.redaction.rules import WORDS, shape
 from scrubjay.redaction.shapes import (
     is_digest,
     is_jumbled,
+    is_key,
     is_made_up,
     is_mixed,
     is_password,
     is_placeholder,
 )
 
-# A word that names a secret, the text before it, where it starts and ends, and where its identifier ends.
-# `is_vague`: such as `key`, which names much else. `is_plain`: no identifier goes on behind it.
-_Name = namedtuple("_Name", "word before start end tail kind is_vague is_plain")
+# A word that names a secret, the text before it, where it ends, and where its identifier ends.
+# `is_vague`: such as `key`, which names much else. `is_plain`: its identifier has no long tail.
+_Name = namedtuple("_Name", "word before end tail kind is_vague is_plain")
+# What may follow a name: a shape, whether it is an assignment, and whether it follows the whole identifier.
+_Layout = namedtuple("_Layout", "shape is_assigned of_identifier")
+_LAYOUTS = (
+    _Layout("assigned", True, True),
+    _Layout("constructed", False, False),
+    _Layout("next-cell", False, True),
+    _Layout("next-word", False, False),
+)
+_ELEMENT, _PAIR = _Layout("element", False, True), _Layout("pair", False, False)
+_ARGUMENT = _Layout("argument", True, True)
 _PASSWORDS = ("pass", "asword", "pwd", "pw", "psk", *WORDS["abroad"])
-_ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # what plain names begin and end with
-_JOINTS = (" ", "/", "&", ",", "|", "+", "、")  # before the name of a password that follows that of a user
+_JOINTS = (" ", "/", "&", ",", "|", "+", "、")  # between the name of a user and that of a password
+_ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # how plain names begin and end
 
 
 def without_values(text: str) -> tuple[str, int]:
@@ -30,15 +41,10 @@ def without_values(text: str) -> tuple[str, int]:
     small, cuts, done = folded(text), Cuts(text), 0
     words = WORDS["names-of-secrets"]
     for place in places(words if small.isascii() else words + WORDS["abroad"], small):
-        if place < max(cuts.end, done):
-            continue
-        name = _name(text, small, place)
+        name = _name(text, small, place) if place >= max(cuts.end, done) else None
         if name is None:
             continue
-        around = text[max(0, place - 160) : place]
-        start, end = _earlier(name, around) if "alue" in around else (0, 0)
-        if not end or start < cuts.end:
-            start, end, done = _value_after(name, text, around)
+        start, end, done = _value_after(name, text, text[max(0, place - 160) : place])
         if end:
             cuts.replace(start, end, name.kind)
     return cuts.result()
@@ -51,22 +57,16 @@ def _name(text: str, small: str, place: int) -> _Name | None:
         return None  # a placeholder names a kind of secret
     if shape("no-secret").search(before + match.group()):
         return None
-    word = text[place : match.end()]
+    word, end = text[place : match.end()], match.end()
+    tail = shape("tail").match(text, end)
     of_secret = word.lower() != "auth" and shape("of-secrets").search(before)
-    tail = shape("tail").match(text, match.end())
-    return _Name(
-        word,
-        before,
-        place,
-        match.end(),
-        tail.end() if tail else match.end(),
-        _kind(word.lower().replace("/", "")),
-        bool(shape("vague").match(word)) and not of_secret,
-        not tail or bool(shape("plain-tail").match(tail.group())),
-    )
+    is_vague = bool(shape("vague").match(word)) and not of_secret
+    is_plain = not tail or bool(shape("plain-tail").match(tail.group()))
+    return _Name(word, before, end, tail.end() if tail else end, _kind(word), is_vague, is_plain)
 
 
 def _kind(word: str) -> str:
+    word = word.lower().replace("/", "")
     if word.startswith(_PASSWORDS):
         return "password"
     if word in ("secret", "totp seed"):
@@ -74,47 +74,31 @@ def _kind(word: str) -> str:
     return "token" if word.endswith(("token", "authorization", "auth")) else "api-key"
 
 
-def _earlier(name: _Name, around: str) -> tuple[int, int]:
-    """Find a value whose name follows, `value="..." name="password"`; it ends at 0 if there is none."""
-    found = shape("earlier").search(around)
-    if not found or name.is_vague or not _is_of_element(name.kind, found["secret"]):
-        return 0, 0
-    start = name.start - len(around) + found.start("secret")
-    return start, start + len(found["secret"])
-
-
 def _value_after(name: _Name, text: str, around: str) -> tuple[int, int, int]:
-    """Find the secret after a name: where it starts and ends (at 0 if there is none), and what is done with."""
-    for layout, is_assigned, of_identifier in _layouts(name, text, around):
-        match = shape(layout).match(text, name.tail if of_identifier else name.end)
+    """Find the secret after a name: its start, its end (0 if there is none), the end of what was judged."""
+    for layout in _layouts(name, text, around):
+        match = shape(layout.shape).match(text, name.tail if layout.of_identifier else name.end)
         if not match:
             continue
         group = _group(match)
-        is_long = group == "bare" and shape("cut-off").match(text, match.start("bare"))
-        if (_is_assigned if is_assigned and name.is_plain else _is_next)(name, match):
+        is_cut_off = group == "bare" and bool(shape("cut-off").match(text, match.start("bare")))
+        if (_is_assigned if layout.is_assigned and name.is_plain else _is_next)(name, match):
             start, end = match.span(group)
-            rest = shape("rest-of-value").match(text, end) if is_long else None
+            rest = shape("rest-of-value").match(text, end) if is_cut_off else None
             return start, rest.end() if rest else end, 0
-        if is_assigned and group == "bare" and not _is_called(match):
-            return 0, 0, match.end() if is_long else 0  # it has a value, which is not a secret
+        if layout.is_assigned and group == "bare" and not _is_called(match):
+            return 0, 0, match.end() if is_cut_off else 0  # it has a value, which is not a secret
     return 0, 0, 0
 
 
-def _layouts(name: _Name, text: str, around: str) -> list[tuple[str, bool, bool]]:
-    """Return what may follow: the shape of it, whether it is an assignment, and whether the whole identifier goes before."""
-    found = [("element", False, True)] if "<" in around else []
+def _layouts(name: _Name, text: str, around: str) -> tuple[_Layout, ...]:
+    first = (_ELEMENT,) if "<" in around else ()
     if name.before.endswith(_JOINTS) and name.kind == "password" and shape("user-and").search(name.before):
-        found.append(("pair", False, False))
-    elif "-" in name.before and text[name.tail : name.tail + 1] in (" ", "\t", "\\"):
-        if shape("flag").search(name.before):
-            found.append(("argument", True, True))
-    return [
-        *found,
-        ("assigned", True, True),
-        ("constructed", False, False),
-        ("next-cell", False, True),
-        ("next-word", False, False),
-    ]
+        return (*first, _PAIR, *_LAYOUTS)
+    follows = text[name.tail : name.tail + 1]
+    if "-" in name.before and follows in (" ", "\t", "\\") and shape("flag").search(name.before):
+        return (*first, _ARGUMENT, *_LAYOUTS)
+    return (*first, *_LAYOUTS)
 
 
 def _is_assigned(name: _Name, match: re.Match[str]) -> bool:
@@ -125,30 +109,28 @@ def _is_assigned(name: _Name, match: re.Match[str]) -> bool:
     unquoted word. After a word that says less, such as `key`, the value itself must look like a key.
     """
     value, bare, word = _value(match), match["bare"], name.word
-    if pattern(r"(?i)(?:totp|otp|mfa|pin)\Z").match(word) and value.isdigit():
+    if shape("short-code").match(word) and value.isdigit():
         return 4 <= len(value) <= 8
     if is_placeholder(value) or shape("address").match(value) or (bare and _is_code(name, match)):
         return False
     if name.is_vague:
-        return _is_key(value, name) and not (
-            word.lower() == "key" and shape("public-name").search(name.before)
-        )
-    is_password_or_secret = name.kind in ("password", "secret")
+        is_public = word.lower() == "key" and shape("public-name").search(name.before)
+        return _looks_like_key(value) and not is_public
     if name.kind != "password" and shape("kebab").match(value):
         return False  # the name of a secret
-    if bare and word.isupper() and not word.startswith("CREDENTIAL") and _is_environment(name, match["sign"]):
+    if bare and word.isupper() and not word.startswith("CREDENTIAL") and _is_variable(name, match["sign"]):
         return len(value) >= 6
     signs = "" if value.isalpha() else value.strip(_ENDS)
-    if is_password_or_secret and bare:
-        return bool(signs) or is_jumbled(value)
-    if is_password_or_secret:
+    if name.kind in ("password", "secret"):
+        if bare:
+            return bool(signs) or is_jumbled(value)
         return len(value) >= 6 and (bool(signs) or "." not in value)
     if value.isdigit():
         return len(value) >= (20 if bare else 12)
     return len(value) >= 8 and is_mixed(value)
 
 
-def _is_environment(name: _Name, sign: str | None) -> bool:
+def _is_variable(name: _Name, sign: str | None) -> bool:
     """Return True for a variable of the environment, in a shell or in YAML."""
     return sign == "=" or (sign == ":" and name.before.endswith("_") and name.kind == "password")
 
@@ -168,24 +150,23 @@ def _is_code(name: _Name, match: re.Match[str]) -> bool:
 
 
 def _is_next(name: _Name, match: re.Match[str]) -> bool:
-    """Return True if what is next to a name without an equals sign is a secret: stricter, as prose requires."""
-    groups, value = match.groupdict(), _value(match)
-    if groups.get("bare") and (_is_called(match) or shape("argument-of-call").match(value)):
+    """Return True if a value without an equals sign before it is a secret: stricter, as prose requires."""
+    groups, value, start = match.groupdict(), _value(match), match.start(_group(match))
+    bare, above = groups.get("bare"), match.string[max(0, start - 400) : start]
+    if bare and (_is_called(match) or shape("argument-of-call").match(value)):
         return False
-    start = match.start(_group(match))
-    above = match.string[max(0, start - 400) : start]
     if is_placeholder(value) or is_digest(value, above) or shape("template").search(above[-100:]):
         return False
     if name.is_vague:
-        return _is_key(value, name) and not shape("public-name").search(name.before)
+        return _looks_like_key(value) and not shape("public-name").search(name.before)
     if groups.get("element") or groups.get("attribute"):
         return _is_of_element(name.kind, value)
     if name.kind == "password" or pattern(r" \d ").match(match.group()):
         if groups.get("loose"):
             return is_made_up(value) or is_jumbled(value)
-        numbered = groups.get("bare") and len(value) >= 8 and shape("numbered").match(value)
+        numbered = bare and len(value) >= 8 and shape("numbered").match(value)
         words = name.word.lower() == "passphrase" and shape("passphrase").match(value)
-        return is_password(value) or bool(words) or (bool(numbered) and not shape("term").match(value))
+        return is_password(value) or bool(words or (numbered and not shape("term").match(value)))
     if groups.get("secret"):
         return is_password(value)  # handed to a constructor
     if name.kind == "secret" and (is_jumbled(value) or is_made_up(value)):
@@ -194,17 +175,17 @@ def _is_next(name: _Name, match: re.Match[str]) -> bool:
     return len(value) >= 16 and (is_jumbled(value) or (is_mixed(value) and not prefixed))
 
 
-def _is_key(value: str, name: _Name) -> bool:
+def _looks_like_key(value: str) -> bool:
     """Return True if a value shows that it is a key, though its name does not."""
-    return bool(shape("key").match(value) or shape("scattered").match(value))
+    return is_key(value) or bool(shape("scattered").match(value))
 
 
 def _is_of_element(kind: str, value: str) -> bool:
     """Return True if the whole content of an element that is named as a secret is one."""
-    if is_placeholder(value) or pattern(r"[@%A-Za-z_.]+[:?]\Z|&\w+;").match(value):
+    if shape("no-content").match(value):
         return False
     if kind in ("password", "secret"):
-        return not pattern(r"[A-Za-z][a-z]*(?:-[a-z]+)*\Z").match(value) or is_jumbled(value)
+        return not shape("kebab-word").match(value) or is_jumbled(value)
     return len(value) >= 8 and is_mixed(value)
 
 
@@ -219,4 +200,4 @@ def _group(match: re.Match[str]) -> str:
 
 
 def _value(match: re.Match[str]) -> str:
-    return str(match.group(_group(match)))
+    return str(match[_group(match)])

@@ -1,9 +1,10 @@
 """Redaction: takes out of a text what must never be stored, secrets and what the user marked as private.
 
-Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. Rules (`rules`) know tokens
-by how they begin, and lines by their form. A name such as `password` or `api_key` gives away the value next to it
-(`names`), the head of a table its cells (`tables`), and other words are judged by their shape and by the nearest
-name (`words`). A pattern never starts inside a run of its own characters, or is bounded, so each is linear in the text.
+Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. Rules (`rules`) know
+tokens by how they begin, and lines by their form. A name such as `password` or `api_key` gives away the value
+next to it (`names`), and the head of a table its cells (`tables`). Other words are judged by their shape and
+by the nearest name (`words`). A pattern never starts inside a run of its own characters, or is bounded, so
+that each is linear in the text.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from scrubjay.redaction.cuts import Cuts, folded
 from scrubjay.redaction.names import without_values
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import LINES, SHAPES, TOKENS, Rule, shape
-from scrubjay.redaction.shapes import CHECKS, is_password
+from scrubjay.redaction.shapes import CHECKS, is_key, is_password
 from scrubjay.redaction.tables import without_cells, without_codes
 from scrubjay.redaction.words import numbered_words, without_strong
 
@@ -113,7 +114,7 @@ def _without_repeated(before: str, after: str) -> tuple[str, int]:
     words = [
         word
         for word in numbered_words(after)
-        if len(word.group()) >= 8 and (is_password(word.group()) or shape("key").match(word.group()))
+        if len(word.group()) >= 8 and (is_password(word.group()) or is_key(word.group()))
     ]
     if not words:
         return after, 0

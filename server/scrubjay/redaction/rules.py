@@ -1,15 +1,17 @@
 """The rules of redaction, read from `rules.jsonl`.
 
-Each row is one of these. Patterns are regular expressions; `<<name>>` in one stands for the shape of that name.
+Patterns are regular expressions; `<<name>>` in one stands for the shape of that name. The kinds of rows:
 
-- `token`: a secret that shows its issuer by how it begins (`begins`, `then`) or what it contains (`holds`, `pattern`).
-- `line`: a secret in a line of a known form. Every match has one of the texts in `holds`; those without a capital
-  are searched in the folded text.
-- `command`: a command with one of `flags` that a password follows.
-- `shape`: a pattern that code refers to by its name; rows of one name are alternatives.
-- `words`: a list that code refers to by its name.
+- `token`: a secret that shows its issuer by how it begins (`begins`, `then`) or by what it has in it
+  (`holds`, `pattern`).
+- `line`: a secret in a line of a known form. Every match has one of the texts in `holds`; those without a
+  capital are searched in the folded text.
+- `command`: commands (`names`) and `flags`, after one of which a password follows.
+- `shape`: a pattern that code refers to by name; rows of one name are alternatives. `is` says what matches.
+- `words`: a list that code refers to by name.
 
-The group `secret`, else the whole match, goes unless `only_if`, `without` or `not_after` says that it is none.
+A rule takes out the group `secret`, or else the whole match. Its value must pass the check that `only_if`
+names (`shapes.CHECKS`), must not match `without`, and must not follow what matches `not_after`.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import json
 import os
 import re
 from collections import namedtuple
+from collections.abc import Iterable
 
 from scrubjay.redaction.patterns import pattern
 
@@ -52,7 +55,7 @@ def _load() -> None:
             LINES.append(_rule(row["line"], row["holds"], row["pattern"], row))
 
 
-def _rule(kind: str, literals: list[str], source: str, row: dict[str, str]) -> Rule:
+def _rule(kind: str, literals: Iterable[str], source: str, row: dict[str, str]) -> Rule:
     more = (row.get(field, "") for field in ("only_if", "without", "not_after"))
     return Rule(kind, tuple(literals), *map(_expanded, (source, *more)))
 

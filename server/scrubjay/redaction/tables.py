@@ -1,4 +1,4 @@
-"""Tables: secrets in the cells below the head of a column, in the lines below a name, and codes in lists."""
+"""Tables: secrets in cells below the head of a column and in lines below a name, and codes of digits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from itertools import accumulate
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
-from scrubjay.redaction.shapes import is_jumbled, is_made_up, is_password, is_placeholder
+from scrubjay.redaction.shapes import digits, is_jumbled, is_key, is_made_up, is_password, is_placeholder
 
-MOST_LINE = 400  # characters of the first line of a table
+MOST_HEADS = 400  # characters of the first line of a table
 
 # The columns of a table that have secrets: the place of each, and whether its values must be keys.
 _Columns = namedtuple("_Columns", "width separator places")
 _NO_COLUMNS = _Columns(0, "", [])
-# What the lines below a line belong to, which is so far indented.
+# A line that says what the lines below it are, its depth and its number.
 _Parent = namedtuple("_Parent", "depth number is_prompt has_passwords")
+_CELLS = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}  # by separator
 
 
 def without_codes(text: str) -> tuple[str, int]:
@@ -37,7 +38,7 @@ def without_cells(text: str) -> tuple[str, int]:
     stems = tuple(stem for stem in WORDS["heads"] if stem in small)
     if not stems:
         return cuts.result()
-    manifest = bool(pattern(r"kind[\"']?: ?[\"']?secret\b").search(small))
+    is_manifest = bool(pattern(r"kind[\"']?: ?[\"']?secret\b").search(small))
     lines = text.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     naming = {bisect_right(starts, place) - 1 for place in places(stems, small)}
@@ -49,11 +50,10 @@ def without_cells(text: str) -> tuple[str, int]:
             found = _secrets(line, columns) if columns.places else None
             if found is None:
                 columns = _columns(line) if number in naming else _NO_COLUMNS
-                if parent and not _is_below(line, number, parent):
-                    parent = None
-                found = _child(line, parent, manifest) if parent else []
+                parent = parent if parent and _is_below(line, number, parent) else None
+                found = _child(line, parent, is_manifest) if parent else []
                 if parent is None and number in naming:
-                    parent = _parent(line, number, manifest)
+                    parent = _parent(line, number, is_manifest)
             for start, end in found:
                 cuts.replace(starts[number] + start, starts[number] + end, "secret")
             if not parent and not columns.places:
@@ -61,23 +61,10 @@ def without_cells(text: str) -> tuple[str, int]:
     return cuts.result()
 
 
-def _secrets(line: str, columns: _Columns) -> list[tuple[int, int]] | None:
-    """Find the secrets of a row; None if the line is not a row of the table."""
-    if not line.strip(" |+-:=\t"):
-        return [] if line.strip() else None
-    spans = _cells(line, columns.separator)
-    if len(spans) != columns.width:
-        return None
-    cells = [(spans[at], vague) for at, vague in columns.places]
-    return [(start, end) for (start, end), vague in cells if _is_secret(line[start:end], vague)]
-
-
 def _columns(line: str) -> _Columns:
     """Find the columns of secrets that a line names, if it is the first of a table."""
-    for separator in ("|", "\t", ";", ",", "  ") if len(line) <= MOST_LINE else ():
-        if separator not in line:
-            continue
-        spans = _cells(line, separator)
+    for separator in ("|", "\t", ";", ",", "  ") if len(line) <= MOST_HEADS else ():
+        spans = _cells(line, separator) if separator in line else []
         if len(spans) < 2 or not all(0 < end - start <= 40 for start, end in spans):
             continue
         heads = [(at, shape("head").match(line[start:end])) for at, (start, end) in enumerate(spans)]
@@ -87,64 +74,76 @@ def _columns(line: str) -> _Columns:
     return _NO_COLUMNS
 
 
+def _secrets(line: str, columns: _Columns) -> list[tuple[int, int]] | None:
+    """Find the secrets of a row; None if the line is not a row of the table."""
+    if not line.strip(" |+-:=\t"):
+        return [] if line.strip() else None
+    spans = _cells(line, columns.separator)
+    if len(spans) != columns.width:
+        return None
+    cells = [(spans[at], is_vague) for at, is_vague in columns.places]
+    return [(start, end) for (start, end), is_vague in cells if _is_secret(line[start:end], is_vague)]
+
+
 def _cells(line: str, separator: str) -> list[tuple[int, int]]:
     """Find the cells of a line, without their quotes and blanks."""
     found = []
-    cell_of = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}
-    for cell in pattern(cell_of.get(separator, f"(?:^|(?<={separator}))[^{separator}]*")).finditer(line):
-        value = cell.group()
-        stripped = value.strip(" \t\"'`*()")
-        start = cell.start() + value.find(stripped)
+    cells = _CELLS.get(separator, f"(?:^|(?<={separator}))[^{separator}]*")
+    for cell in pattern(cells).finditer(line):
+        stripped = cell.group().strip(" \t\"'`*()")
+        start = cell.start() + cell.group().find(stripped)
         found.append((start, start + len(stripped)))
     return found
 
 
-def _is_secret(value: str, vague: bool = False) -> bool:
-    """Return True if a cell, or a line below the name of secrets, is one of them."""
+def _is_secret(value: str, is_vague: bool = False) -> bool:
+    """Return True if a cell, or the value of a line below the name of secrets, is one of them."""
     if " " in value or len(value) < 6 or is_placeholder(value) or shape("no-cell").match(value):
         return False
-    sure = is_made_up(value) or bool(shape("key").match(value))
-    return sure or (not vague and is_password(value) and not shape("versioned").match(value))
+    if is_made_up(value) or is_key(value):
+        return True
+    return not is_vague and is_password(value) and not shape("versioned").match(value)
 
 
-def _parent(line: str, number: int, manifest: bool) -> _Parent | None:
-    """Return a parent if the lines below are secrets: this line names them, or is a command that shows one."""
-    stripped, prompt = line.rstrip(), bool(shape("prompted").match(line))
+def _parent(line: str, number: int, is_manifest: bool) -> _Parent | None:
+    """Return what a line says of those below it, if it names secrets or is a command that shows one."""
+    stripped, is_prompt = line.rstrip(), bool(shape("prompted").match(line))
     named = shape("parent").match(stripped) if len(stripped) < 200 else None
-    if prompt or (named and (manifest or not named["data"])):
-        passwords = not prompt and bool(shape("parent-of-passwords").search(line))
-        return _Parent(len(line) - len(line.lstrip()), number, prompt, passwords)
-    return None
+    if not is_prompt and (not named or (named["data"] and not is_manifest)):
+        return None
+    has_passwords = not is_prompt and bool(shape("parent-of-passwords").search(line))
+    return _Parent(len(line) - len(line.lstrip()), number, is_prompt, has_passwords)
 
 
 def _is_below(line: str, number: int, parent: _Parent) -> bool:
     """Return True if a line belongs to a parent; a blank line may follow it."""
-    inside = len(line) - len(line.lstrip())
     if not line.strip():
         return parent.depth > 0 or number == parent.number + 1
-    return inside > parent.depth or (inside == parent.depth and ":" not in line)
+    depth = len(line) - len(line.lstrip())
+    return depth > parent.depth or (depth == parent.depth and ":" not in line)
 
 
-def _child(line: str, parent: _Parent, manifest: bool) -> list[tuple[int, int]]:
+def _child(line: str, parent: _Parent, is_manifest: bool) -> list[tuple[int, int]]:
     """Find the secret in a line below the name of secrets."""
     child = shape("child").match(line)
     if not child or (child["name"] and shape("harmless-child").match(child["name"])):
         return []
-    name, value = child["name"], child["secret"]
-    numbered = sum(map(str.isdigit, value)) >= 2
-    secret = (
-        is_made_up(value)
-        or (manifest and shape("base64-value").match(value))
-        or shape("key").match(value)
-        or (not name and len(value) >= 16 and value.isalnum() and is_jumbled(value))
-        or (not name and len(set(map(len, value.split("-")))) == 1 and shape("recovery-code").match(value))
-        or (not name and parent.is_prompt and len(value) >= 8 and _is_shown(value))
-        or (parent.has_passwords and is_jumbled(value) and not is_placeholder(value))
-        or (name and numbered and _is_secret(value))
-    )
-    return [child.span("secret")] if secret else []
+    value = child["secret"]
+    is_sure = is_made_up(value) or is_key(value) or (is_manifest and shape("base64-value").match(value))
+    if is_sure or (_is_named_secret(value) if child["name"] else _is_bare_secret(value, parent)):
+        return [child.span("secret")]
+    return []
 
 
-def _is_shown(value: str) -> bool:
-    """Return True if a command that makes or shows a secret may have printed this."""
-    return ("/" not in value and is_password(value)) or bool(pattern(r"[A-Za-z0-9+/]{43}=\Z").match(value))
+def _is_named_secret(value: str) -> bool:
+    return digits(value) >= 2 and _is_secret(value)
+
+
+def _is_bare_secret(value: str, parent: _Parent) -> bool:
+    if is_jumbled(value) and len(value) >= 16 and value.isalnum():
+        return True
+    if len(set(map(len, value.split("-")))) == 1 and shape("recovery-code").match(value):
+        return True
+    if parent.is_prompt and len(value) >= 8:  # a command that makes or shows a secret may have printed this
+        return bool(("/" not in value and is_password(value)) or shape("base64-key").match(value))
+    return bool(parent.has_passwords) and is_jumbled(value) and not is_placeholder(value)

@@ -10,22 +10,23 @@ from collections.abc import Iterator
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
 from scrubjay.redaction.rules import WORDS, shape
-from scrubjay.redaction.shapes import is_digest, is_jumbled, is_made_up, is_password, stands_in
-
-REACH = 160  # characters from a word that speaks of secrets to the secret
-_STOPS = frozenset(
-    " \t\n\r\f\v\u00a0\u3000\"'`()<>[]{},;:=|/“”\u2018\u2019„«»「」『』\uff0c。\uff1a、\\"
-)  # between words
-_CUES = WORDS["cues"]
-_ALL_CUES = (
-    *_CUES,
-    *WORDS["cues-abroad"],
-    *WORDS["accounts-abroad"],
-    *(word for word in WORDS["abroad"] if not word.isascii()),
+from scrubjay.redaction.shapes import (
+    digits,
+    is_digest,
+    is_jumbled,
+    is_key,
+    is_made_up,
+    is_password,
+    stands_in,
 )
 
-# A word with the nearest cue on each side, and the line before it; `said`: the cue after it calls it a secret.
-_Place = namedtuple("_Place", "word value before after line said")
+REACH = 160  # characters from a word that speaks of secrets to the secret
+_STOPS = frozenset(" \t\n\r\f\v\u00a0\u3000\"'`()<>[]{},;:=|/“”\u2018\u2019„«»「」『』\uff0c。\uff1a、\\")
+_ABROAD = tuple(word for word in WORDS["abroad"] if not word.isascii())
+_ALL_CUES = WORDS["cues"] + WORDS["cues-abroad"] + WORDS["accounts-abroad"] + _ABROAD
+
+# A word, the nearest cue on each side, and the line before it; `is_said`: the later cue calls it a secret.
+_Place = namedtuple("_Place", "word value before after line is_said")
 
 
 def without_strong(text: str) -> tuple[str, int]:
@@ -33,16 +34,15 @@ def without_strong(text: str) -> tuple[str, int]:
 
     What the nearest name governs need not be as strong: `the signing key, which both share, is 5f3a...`.
     """
-    cuts = Cuts(text)
-    words = _candidates(text)
+    cuts, words = Cuts(text), _candidates(text)
     if not words:
         return cuts.result()
     small = folded(text)
-    cues = _cues(text, small, words)
+    cues = _cues(small, words)
     starts = [cue.start() for cue in cues]
     for word in words:
         place = _place(word, small, cues, starts)
-        if _is_secret(place, text, small) and not _is_known(place, text):
+        if _is_secret(place, text, small) and not _is_public(place, text):
             kind = "password" if is_made_up(place.value) else "token"
             cuts.replace(word.start(), word.start() + len(place.value), kind)
     return cuts.result()
@@ -83,17 +83,15 @@ def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
 def _is_candidate(value: str) -> bool:
     if len(value) < 6 or shape("common").match(value) or shape("term").match(value.rstrip("?!.")):
         return False
+    public = shape("public-form").match(value) or shape("name-of-secret").match(value)
     return (
-        (len(value) >= 30 or is_password(value.rstrip(".")))
-        and not shape("public-form").match(value)
-        and not shape("name-of-secret").match(value)
-        and "example" not in value.lower()
+        not public and "example" not in value.lower() and (len(value) >= 30 or is_password(value.rstrip(".")))
     )
 
 
-def _cues(text: str, small: str, words: list[re.Match[str]]) -> list[re.Match[str]]:
-    """Find what speaks of secrets near these words."""
-    names = _CUES if small.isascii() else _ALL_CUES
+def _cues(small: str, words: list[re.Match[str]]) -> list[re.Match[str]]:
+    """Find what speaks of secrets near these words, in the folded text."""
+    names = WORDS["cues"] if small.isascii() else _ALL_CUES
     found: list[int] = []
     seen = 0
     for word in words:
@@ -121,19 +119,19 @@ def _place(word: re.Match[str], small: str, cues: list[re.Match[str]], starts: l
         close = (cue for cue in cues[at : at + 3] if cue["name"] and cue.start() < after.end() + 2)
         after = next(close, after)
     between = small[end : after.start()] if after else ""
-    said = bool(after and (shape("said").match(between) or shape("typed").search(line)))
+    is_said = bool(after and (shape("said").match(between) or shape("typed").search(line)))
     value = word.group().rstrip(".!?") if word.group()[-1] == "." else word.group()
-    return _Place(word, value, before, after, line, said)
+    return _Place(word, value, before, after, line, is_said)
 
 
 def _is_secret(place: _Place, text: str, small: str) -> bool:
-    word, value, before, after, line, said = place
+    word, value, before, after, line, is_said = place
     start, end = word.span()
-    quoted = text[start - 1 : start] + text[end : end + 1] in ('""', "''", "``")
-    return (
-        ((before or said or (after and line)) and _is_strong(value, line))
-        or (said and after["name"] and is_password(value))
-        or (quoted and 10 <= len(value) <= 24 and _is_quoted_secret(place))
+    is_quoted = text[start - 1 : start] + text[end : end + 1] in ('""', "''", "``")
+    return bool(
+        ((before or is_said or (after and line)) and _is_strong(value, line))
+        or (is_said and after["name"] and is_password(value))
+        or (is_quoted and 10 <= len(value) <= 24 and _is_quoted_secret(place))
         or _is_introduced(value, text[start - len(line) : start])
         or (before and _is_plausible(place, small))
     )
@@ -145,13 +143,8 @@ def _is_strong(value: str, line: str) -> bool:
         return len(value) >= 8 and not (line.endswith("/") and "#" in value)
     if shape("two-words").match(value):
         return not line.endswith("/") and bool(shape("titled").match(value))
-    return (
-        len(value) >= 24
-        and bool(shape("key").match(value))
-        and is_jumbled(value)
-        and not pattern(r"://\S*/\Z").search(line)
-        and not _is_harmless(line)
-    )
+    is_random = len(value) >= 24 and is_key(value) and is_jumbled(value)
+    return is_random and not pattern(r"://\S*/\Z").search(line) and not _is_harmless(line)
 
 
 def _is_harmless(line: str) -> bool:
@@ -164,8 +157,8 @@ def _is_quoted_secret(place: _Place) -> bool:
     near = [cue for cue in (place.before, place.after) if cue and cue["name"]]
     if not near or _is_harmless(place.line) or pattern(r"[a-z]{2,10}_").match(place.value):
         return False
-    of_password = any(cue.group().startswith(("pass", "pw")) for cue in near)
-    return is_jumbled(place.value) or (of_password and _is_chosen(place.value))
+    is_of_password = any(cue.group().startswith(("pass", "pw")) for cue in near)
+    return is_jumbled(place.value) or (is_of_password and _is_chosen(place.value))
 
 
 def _is_chosen(value: str) -> bool:
@@ -177,113 +170,113 @@ def _is_introduced(value: str, line: str) -> bool:
     """Return True if a key is set as a variable of the environment, handed to a call, or follows a user."""
     role = shape("role").search(line)
     if role:
-        quoted = role["quote"] is not None or line[role.start() - 1 : role.start()] in ("'", '"', "`")
-        return is_password(value) if quoted else is_made_up(value) or is_jumbled(value) or _is_chosen(value)
-    if pattern(r"(?:0x)?[0-9a-f]{64}\Z").match(value) and shape("wallet-call").search(line):
+        is_quoted = role["quote"] is not None or line[role.start() - 1 : role.start()] in ("'", '"', "`")
+        is_random = is_made_up(value) or is_jumbled(value) or bool(shape("titled").match(value))
+        return is_password(value) if is_quoted else is_random
+    if shape("hex-key").match(value) and shape("wallet-call").search(line):
         return True
     if len(value) >= 16 and is_jumbled(value) and shape("keyed-call").search(line):
         return True
     variable = shape("variable").search(line)
-    if not variable:
+    name = variable and (variable["name"] or variable["fish"])
+    if (
+        not name
+        or "PUBLIC" in name
+        or shape("harmless-variable").match(name)
+        or shape("reference").match(value)
+    ):
         return False
-    name = variable["name"] or variable["fish"]
-    if shape("harmless-variable").match(name) or "PUBLIC" in name or shape("reference").match(value):
-        return False
-    return bool(shape("grouped").match(value) or shape("key").match(value))
+    return is_key(value) or bool(shape("grouped").match(value))
 
 
 def _is_plausible(place: _Place, small: str) -> bool:
     """Return True if a word after a word that names secrets is one."""
-    cue, value, line = place.before, place.value, place.line
-    start = place.word.start()
-    before, between = small[max(0, cue.start() - 24) : cue.start()], small[cue.end() : start]
-    of_key = cue.group().startswith("key") and bool(pattern(r"[a-z]{2}[ _-]?\Z").search(before))
-    if _is_elsewhere(place, small, before, between) or (of_key and shape("public-name").search(before)):
+    cue, value, start = place.before.group(), place.value, place.word.start()
+    between = small[place.before.end() : start]
+    is_of_key = cue.startswith("key") and bool(pattern(r"[a-z]{2}[ _-]?\Z").search(_before_cue(place, small)))
+    if _is_elsewhere(place, small, between, is_of_key):
         return False
-    flag = cue.group().startswith((" -p", " /p:")) and not between.strip(" \"'")
-    linked = flag or _is_linked(cue.group(), between)
-    prefixed = shape("prefixed-key").match(value)
-    if not (cue["name"] or of_key or flag):
-        if cue.group() + between in ("login ", "auth ") and pattern(r"[0-9a-f-]{32,64}\Z").match(value):
-            return True  # of a command
-        handed = shape("handed").search(between) and shape("account").match(cue.group())
-        least = 16 if "key" in cue.group() else 10 if handed else 12
-        random = linked and len(value) >= least and is_jumbled(value) and not prefixed
-        return bool(random or (handed and len(value) >= 10 and _is_chosen(value)))
-    if linked or between == " ":
-        if (of_key and shape("grouped").match(value)) or (
-            shape("titled").match(value) and _digits(value) >= 2
-        ):
-            return True
-    if (line.endswith("/") and "://" in line and value.isalnum()) or (
-        value.startswith("0x") and len(value) != 66
+    is_flag = cue.startswith((" -p", " /p:")) and not between.strip(" \"'")
+    is_linked = is_flag or _is_linked(cue, between)
+    is_prefixed = bool(shape("prefixed-key").match(value))
+    if not (place.before["name"] or is_of_key or is_flag):
+        return _is_spoken_of(cue, between, value, is_linked and not is_prefixed)
+    is_near = is_linked or between == " "
+    if is_near and is_of_key and shape("grouped").match(value):
+        return True
+    if (place.line.endswith("/") and "://" in place.line and value.isalnum()) or shape("short-hex").match(
+        value
     ):
         return False
     if shape("digest-command").search(small[max(0, start - 160) : start]):
         return False
-    if shape("hex-or-base32").match(value):
+    is_long = len(value) >= 16 and is_jumbled(value) and (is_linked or not is_prefixed)
+    if is_long or shape("hex-or-base32").match(value):
         return True
-    if len(value) >= 16 and is_jumbled(value) and (not prefixed or linked):
+    if shape("issue").match(value):
+        return is_linked or small[start - 1 : start] in ("'", '"', "`")
+    if is_near and digits(value) >= 2 and shape("titled").match(value):
         return True
-    quoted = small[start - 1 : start] in ("'", '"', "`")
-    if (linked or quoted) and shape("issue").match(value):
-        return True
-    return linked and not of_key and _is_likely(value, cue.group())
+    return is_linked and not is_of_key and _is_likely(value, cue)
+
+
+def _before_cue(place: _Place, small: str) -> str:
+    return small[max(0, place.before.start() - 24) : place.before.start()]
+
+
+def _is_spoken_of(cue: str, between: str, value: str, is_linked: bool) -> bool:
+    """Return True if a word is a secret after a word that only speaks of secrets, such as `login`."""
+    if cue + between in ("login ", "auth ") and pattern(r"[0-9a-f-]{32,64}\Z").match(value):
+        return True  # of a command
+    is_handed = bool(shape("handed").search(between) and shape("account").match(cue))
+    least = 16 if "key" in cue else 10 if is_handed else 12
+    is_random = is_linked and len(value) >= least and is_jumbled(value)
+    return is_random or (is_handed and len(value) >= 10 and _is_chosen(value))
 
 
 def _is_likely(value: str, cue: str) -> bool:
-    """Return True if a word that is said to be a secret is a password rather than a version or an identifier."""
-    if not is_password(value) or not (
-        is_made_up(value) or _is_chosen(value) or not shape("versioned").match(value)
-    ):
+    """Return True if a word is rather a password than a version, a model or an identifier."""
+    if shape("versioned").match(value) and not (is_made_up(value) or _is_chosen(value)):
         return False
-    return _digits(value) >= 2 or (len(value) >= 10 and (is_jumbled(value) or cue.startswith("pass")))
+    is_long = len(value) >= 10 and (is_jumbled(value) or cue.startswith("pass"))
+    return is_password(value) and (is_long or digits(value) >= 2)
 
 
-def _is_elsewhere(place: _Place, small: str, before: str, between: str) -> bool:
+def _is_elsewhere(place: _Place, small: str, between: str, is_of_key: bool) -> bool:
     """Return True if the name of a secret governs something else than this word."""
-    cue, value, line = place.before, place.value, place.line
-    start = place.word.start()
+    cue, line, start = place.before, place.line, place.word.start()
+    before = _before_cue(place, small)
     return bool(
         len(between) > 90
         or between.count("\n") > 2
-        or shape("no-secret").search(before + cue.group())
-        or shape("digested").search(line)
-        or shape("template").search(line)
-        or shape("harmless").search(between[-40:])
-        or shape("harmless").search(line[-40:])
-        or (not line and pattern(r"[0-9a-f]{32,64} [ *]?[a-z./]").match(small, start))  # a digest of a file
-        # another line, which says more than the value
-        or ("\n" in between and not shape("end-of-line").match(small, start + len(value)))
-        or (cue["name"] and shape("about").match(between))
         or (between == ":" and before.endswith(":"))
+        or (is_of_key and shape("public-name").search(before))
+        or shape("no-secret").search(before + cue.group())
+        or (cue["name"] and shape("about").match(between))
+        or _is_harmless(line)
+        or shape("harmless").search(between[-40:])
+        or shape("template").search(line)
+        or (not line and shape("digest-of-file").match(small, start))
+        # another line, which says more than the value
+        or ("\n" in between and not shape("end-of-line").match(small, start + len(place.value)))
     )
 
 
 def _is_linked(cue: str, between: str) -> bool:
     """Return True if what is between a name and a word leads from the one to the other."""
-    account = shape("account").match(cue)
-    return bool(
-        shape("link").search(between[-24:])
-        or pattern(r"[^\n]{0,40} --?[a-z-]{1,20}[ =][\"']?\Z").match(between)
-        or (account and pattern(r"[^\n]*[:=][^\n]*[,;/] \Z|[ :]{1,2}[\w.@-]{1,40} ?/ ?\Z").match(between))
-    )
+    account = shape("account").match(cue) and shape("account-and").match(between)
+    return bool(account or shape("link").search(between[-24:]) or shape("next-flag").match(between))
 
 
-def _is_known(place: _Place, text: str) -> bool:
-    """Return True if a word is code or belongs to something public."""
-    word, value = place.word, place.value
-    start, follows = word.start(), text[word.end() : word.end() + 3]
+def _is_public(place: _Place, text: str) -> bool:
+    """Return True if a word is code, or part of something public."""
+    value, start, end = place.value, place.word.start(), place.word.end()
     armour = text.rfind("-----BEGIN ", max(0, start - 4000), start)
     if armour >= 0 and "-----END" not in text[armour:start]:
         return True  # a certificate or a public key
-    called = pattern(r"[(\[]| \*\w").match(follows) and pattern(r"[*&]{0,2}[A-Za-z_][\w.]*\Z").match(value)
-    compared = value[-1] == "!" and follows[:1] == "="
-    named = shape("identified").search(text, max(0, start - 30), start)
     if is_digest(value, text[max(0, start - 400) : start]):
         return True
-    return bool(called or compared or named) or value.endswith("...")
-
-
-def _digits(value: str) -> int:
-    return sum(map(str.isdigit, value))
+    is_called = shape("called-word").match(text, end) and shape("called-name").match(value)
+    is_compared = value[-1] == "!" and text[end : end + 1] == "="
+    is_named = shape("identified").search(text, max(0, start - 30), start)
+    return bool(is_called or is_compared or is_named) or value.endswith("...")
