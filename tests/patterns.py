@@ -52,7 +52,7 @@ class Attack(NamedTuple):
 
 
 # What is compiled when it is first used; else the outcome would depend on which tests ran before.
-CACHES = {"scrubjay.redaction.patterns._compiled"}
+CACHES = {"scrubjay.redaction.patterns._compiled", "scrubjay.redaction.rules._compiled"}
 
 
 def patterns() -> list[Pattern]:
@@ -75,9 +75,8 @@ def patterns() -> list[Pattern]:
                 (compiled.pattern, compiled.flags), Pattern(place, compiled, frozenset())
             )
             found[compiled.pattern, compiled.flags] = known._replace(methods=known.methods | methods)
-    for name, source in rules.SHAPES.items():  # of some the name is not a literal where they are used
-        compiled = re.compile(source)
-        found.setdefault((source, compiled.flags), Pattern(f"shape {name}", compiled, frozenset({"match"})))
+    for shape in map(rules.shape, rules.SHAPES):  # of some the name is not a literal where they are used
+        found.setdefault((shape.pattern, shape.flags), Pattern("a shape", shape, frozenset({"match"})))
     return list(found.values())
 
 
@@ -101,9 +100,8 @@ def _held(value: Any, deep: int = 0) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, dict):
         yield from _held((*value, *value.values()), deep)
     elif isinstance(value, tuple | list | set | frozenset) and deep < 5:
-        for field in ("source", "without", "not_after"):  # of a rule of redaction, compiled when it is needed
-            if getattr(value, field, None):
-                yield re.compile(getattr(value, field))
+        if isinstance(value, rules.Rule):  # of redaction, compiled when it is needed
+            yield from (rules.compiled(value, name) for name in ("pattern", "without", "not_after"))
         for each in value:
             yield from _held(each, deep + 1)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -131,7 +129,7 @@ def _inline(module: ModuleType, tree: ast.Module) -> Iterator[tuple[str, re.Patt
         )
         flags = sum(each for each in others if isinstance(each, re.RegexFlag))
         for each in local.get(ast.unparse(call.args[0]), ()) if source is None else (source,):
-            each = rules.SHAPES.get(each) if name == "shape" else each
+            each = rules.shape(each).pattern if name == "shape" else each
             if isinstance(each, str | bytes):
                 yield f"{module.__name__}:{call.lineno}", re.compile(each, flags), {method}
 

@@ -22,15 +22,13 @@ from scrubjay.redaction.shapes import (
 # `is_vague`: such as `key`, which names much else. `is_plain`: its identifier has no long tail.
 _Name = namedtuple("_Name", "word before end tail kind is_vague is_plain")
 # What may follow a name: a shape, whether it is an assignment, and whether it follows the whole identifier.
-_Layout = namedtuple("_Layout", "shape is_assigned of_identifier")
 _LAYOUTS = (
-    _Layout("assigned", True, True),
-    _Layout("constructed", False, False),
-    _Layout("next-cell", False, True),
-    _Layout("next-word", False, False),
+    ("assigned", True, True),
+    ("constructed", False, False),
+    ("next-cell", False, True),
+    ("next-word", False, False),
 )
-_ELEMENT, _PAIR = _Layout("element", False, True), _Layout("pair", False, False)
-_ARGUMENT = _Layout("argument", True, True)
+_ELEMENT, _PAIR, _ARGUMENT = ("element", False, True), ("pair", False, False), ("argument", True, True)
 _PASSWORDS = ("pass", "asword", "pwd", "pw", "psk", *WORDS["abroad"])
 _JOINTS = (" ", "/", "&", ",", "|", "+", "、")  # between the name of a user and that of a password
 _ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # how plain names begin and end
@@ -76,22 +74,22 @@ def _kind(word: str) -> str:
 
 def _value_after(name: _Name, text: str, around: str) -> tuple[int, int, int]:
     """Find the secret after a name: its start, its end (0 if there is none), the end of what was judged."""
-    for layout in _layouts(name, text, around):
-        match = shape(layout.shape).match(text, name.tail if layout.of_identifier else name.end)
+    for layout, is_assignment, of_identifier in _layouts(name, text, around):
+        match = shape(layout).match(text, name.tail if of_identifier else name.end)
         if not match:
             continue
         group = _group(match)
         is_cut_off = group == "bare" and bool(shape("cut-off").match(text, match.start("bare")))
-        if (_is_assigned if layout.is_assigned and name.is_plain else _is_next)(name, match):
+        if (_is_assigned if is_assignment and name.is_plain else _is_next)(name, match):
             start, end = match.span(group)
             rest = shape("rest-of-value").match(text, end) if is_cut_off else None
             return start, rest.end() if rest else end, 0
-        if layout.is_assigned and group == "bare" and not _is_called(match):
+        if is_assignment and group == "bare" and not _is_called(match):
             return 0, 0, match.end() if is_cut_off else 0  # it has a value, which is not a secret
     return 0, 0, 0
 
 
-def _layouts(name: _Name, text: str, around: str) -> tuple[_Layout, ...]:
+def _layouts(name: _Name, text: str, around: str) -> tuple[tuple[str, bool, bool], ...]:
     first = (_ELEMENT,) if "<" in around else ()
     if name.before.endswith(_JOINTS) and name.kind == "password" and shape("user-and").search(name.before):
         return (*first, _PAIR, *_LAYOUTS)

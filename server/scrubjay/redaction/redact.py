@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from scrubjay.redaction.cuts import Cuts, folded
 from scrubjay.redaction.names import without_values
 from scrubjay.redaction.patterns import pattern
-from scrubjay.redaction.rules import LINES, SHAPES, TOKENS, Rule, shape
+from scrubjay.redaction.rules import LINES, TOKENS, Rule, compiled, shape
 from scrubjay.redaction.shapes import CHECKS, is_key, is_password
 from scrubjay.redaction.tables import without_cells, without_codes
 from scrubjay.redaction.words import numbered_words, without_strong
@@ -53,7 +53,7 @@ def _once(text: str) -> tuple[str, int]:
     long = " ".join(word for word in text.split() if len(word) >= 16)  # of which prose has hardly any
     long = " ".join(shape("long-word").findall(long))
     for rule in TOKENS:
-        if any(literal in long for literal in rule.literals) and pattern(rule.source).search(long):
+        if any(literal in long for literal in rule.literals) and compiled(rule).search(long):
             text, more = _without(rule, text, text)
             count += more
     small = folded(text)
@@ -82,7 +82,7 @@ def _matches(rule: Rule, text: str, small: str) -> Iterator[re.Match[str]]:
 
     A window without any of the literals is passed over.
     """
-    found, end = pattern(rule.source), 0
+    found, end = compiled(rule), 0
     where = [(literal, small if literal.islower() else text) for literal in rule.literals]
     while end < len(text):
         start, end = end, end + WINDOW
@@ -102,11 +102,10 @@ def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
     text, value, start = match.string, match.group(group), match.start(group)
     if "[redacted:" in text[max(0, start - 10) : match.end(group)] or value[-12:].lower() == "x" * 12:
         return False  # done before, or the form of a token
-    if rule.without and pattern(rule.without).search(value):
+    before = text[max(0, match.start() - 60) : match.start()]
+    if compiled(rule, "without").search(value) or compiled(rule, "not_after").search(before):
         return False
-    if rule.not_after and pattern(rule.not_after).search(text[max(0, match.start() - 60) : match.start()]):
-        return False
-    return not rule.only_if or CHECKS[rule.only_if](value)
+    return "only_if" not in rule.row or CHECKS[rule.row["only_if"]](value)
 
 
 def _without_repeated(before: str, after: str) -> tuple[str, int]:
@@ -157,7 +156,7 @@ def _without_private(text: str) -> tuple[str, int]:
 def _without_key_blocks(text: str) -> tuple[str, int]:
     """Replace private keys in PEM armour; one that is cut off ends where its base64 does."""
     cuts = Cuts(text)
-    heads = list(pattern("-----BEGIN " + SHAPES["private-key"]).finditer(text))
+    heads = list(shape("private-key").finditer(text))
     for place, head in enumerate(heads):
         if head.start() < cuts.end:
             continue
@@ -168,6 +167,6 @@ def _without_key_blocks(text: str) -> tuple[str, int]:
             body = base64.end() if base64 else head.end()
         if max(map(len, text[head.end() : body].split()), default=0) < 24:
             continue  # the words alone, with no key after them
-        foot = pattern("-----END " + SHAPES["private-key"]).match(text, body)
+        foot = shape("private-key-end").match(text, body)
         cuts.replace(head.start(), foot.end() if foot else body, "private-key")
     return cuts.result()

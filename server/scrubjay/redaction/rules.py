@@ -20,69 +20,71 @@ import json
 import os
 import re
 from collections import namedtuple
-from collections.abc import Iterable
 
 from scrubjay.redaction.patterns import pattern
 
 FILE = os.path.join(os.path.dirname(__file__), "rules.jsonl")
-Rule = namedtuple("Rule", "kind literals source only_if without not_after")
+Rule = namedtuple("Rule", "kind literals row")
 WORDS: dict[str, tuple[str, ...]] = {}
-SHAPES: dict[str, str] = {}
+SHAPES: dict[str, list[str]] = {}
 TOKENS: list[Rule] = []
 LINES: list[Rule] = []
-
-
-def shape(name: str) -> re.Pattern[str]:
-    """Return the shape of this name, compiled."""
-    return pattern(SHAPES[name])
+_compiled: dict[str, re.Pattern[str]] = {}  # shapes by name
 
 
 def _load() -> None:
+    """Read the rows; patterns are put together when they are first needed, as hooks must start fast."""
     with open(FILE, encoding="utf-8") as lines:
         rows = json.loads(f"[{','.join(lines)}]")
     for row in rows:
         if "shape" in row:
-            name = row["shape"]
-            before = f"{SHAPES[name]}|" if name in SHAPES else ""
-            SHAPES[name] = before + _expanded(row["pattern"])
-        elif "words" in row:
-            WORDS[row["words"]] = tuple(row["list"])
+            SHAPES.setdefault(row["shape"], []).append(row["pattern"])
+        elif "line" in row:
+            LINES.append(Rule(row["line"], row["holds"], row))
         elif "token" in row:
-            TOKENS.append(_token(row))
+            begins = row["holds"] if "holds" in row else row["begins"].split()
+            TOKENS.append(Rule(row["token"], begins, row))
         elif "command" in row:
-            LINES.append(_command(row))
+            LINES.append(Rule(row["command"], row["names"].split("|"), row))
         else:
-            LINES.append(_rule(row["line"], row["holds"], row["pattern"], row))
+            WORDS[row["words"]] = tuple(row["list"])
 
 
-def _rule(kind: str, literals: Iterable[str], source: str, row: dict[str, str]) -> Rule:
-    more = (row.get(field, "") for field in ("only_if", "without", "not_after"))
-    return Rule(kind, tuple(literals), *map(_expanded, (source, *more)))
+def shape(name: str) -> re.Pattern[str]:
+    """Return the shape of this name, compiled."""
+    if name not in _compiled:
+        _compiled[name] = pattern(_expanded("|".join(SHAPES[name])))
+    return _compiled[name]
 
 
-def _token(row: dict[str, str]) -> Rule:
-    """Return the rule of a token, which begins at the beginning of a word."""
-    if "pattern" in row:
-        return _rule(row["token"], row["holds"], row["pattern"], row)
-    begins = row["begins"].split()
+def compiled(rule: Rule, field: str = "pattern") -> re.Pattern[str]:
+    """Return the `pattern`, `without` or `not_after` of a rule, which matches nothing if it is missing."""
+    row = rule.row
+    if field == "pattern" and field not in row:
+        row[field] = _of_token(row, rule.literals) if "then" in row else _of_command(row, rule.literals)
+    return pattern(_expanded(row.get(field, "(?!)")))
+
+
+def _of_token(row: dict[str, str], begins: list[str]) -> str:
+    """Return the pattern of a token, which begins at the beginning of a word."""
     either = "|".join(map(re.escape, begins))
     start = rf"{either}(?<![A-Za-z0-9_-]{either})" if len(begins) == 1 else rf"(?<![A-Za-z0-9_-])(?:{either})"
-    return _rule(row["token"], begins, f"(?P<secret>{start}(?:{row['then']}))(?![A-Za-z0-9])", row)
+    return f"(?P<secret>{start}(?:{row['then']}))(?![A-Za-z0-9])"
 
 
-def _command(row: dict[str, str]) -> Rule:
-    names = row["names"].split("|")
+def _of_command(row: dict[str, str], names: list[str]) -> str:
     either = "|".join(rf"{name}(?<![\w.-]{name})" for name in names)  # found quickly, as a literal
     arguments = r"[\w-]{0,12}[ \t](?:[^\n|;]|(?<=\\)\n){0,200}?(?<!\S)"
     secret = r"[\"']?(?!\[redacted:)(?P<secret>[^\s\"'`]{4,})"
-    return _rule(row["command"], names, f"(?:{either}){arguments}(?:{row['flags']}){secret}", row)
+    return f"(?:{either}){arguments}(?:{row['flags']}){secret}"
 
 
 def _expanded(source: str) -> str:
+    """Replace each `<<name>>` by the shape of that name."""
     first, *parts = source.split("<<")
     for part in parts:
         name, _, rest = part.partition(">>")
-        first += SHAPES[name] + rest if name in SHAPES else "<<" + part
+        first += _expanded("|".join(SHAPES[name])) + rest if name in SHAPES else "<<" + part
     return first
 
 

@@ -118,9 +118,9 @@ def _parent(line: str, number: int, is_manifest: bool) -> _Parent | None:
 def _is_below(line: str, number: int, parent: _Parent) -> bool:
     """Return True if a line belongs to a parent; a blank line may follow it."""
     if not line.strip():
-        return parent.depth > 0 or number == parent.number + 1
+        return bool(parent.depth > 0 or number == parent.number + 1)
     depth = len(line) - len(line.lstrip())
-    return depth > parent.depth or (depth == parent.depth and ":" not in line)
+    return bool(depth > parent.depth or (depth == parent.depth and ":" not in line))
 
 
 def _child(line: str, parent: _Parent, is_manifest: bool) -> list[tuple[int, int]]:
