@@ -5,6 +5,7 @@ The secrets are made here by joining parts, so that no scanner and no reader eve
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from secret_samples import corpus
 
 from scrubjay.redaction import redact as redaction
+from scrubjay.redaction import rules
 from scrubjay.redaction.redact import redact
+from scrubjay.redaction.shapes import CHECKS
 
 SEEDS = [1, pytest.param(2, marks=pytest.mark.long)]  # for the values of the corpora
 MIXED = "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF"  # 32 letters and digits
@@ -276,6 +279,13 @@ def test_a_long_text_is_redacted_while_other_threads_go_on() -> None:
     over.set()
     thread.join()
     assert max(waits) < took / 3
+
+
+@pytest.mark.parametrize("rule", [*rules.TOKENS, *rules.LINES], ids=lambda rule: rule.kind)
+def test_what_a_rule_names_exists(rule: rules.Rule) -> None:
+    patterns = [rules.compiled(rule, field).pattern for field in ("pattern", "without", "not_after")]
+    assert not any(re.search("<<[a-z-]+>>", source) for source in patterns)
+    assert rule.row.get("only_if", "mixed") in CHECKS
 
 
 # In hundredths: what may stay of the secrets, and what may change of the texts that only look like them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import namedtuple
+from types import SimpleNamespace
 
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
@@ -18,9 +18,6 @@ from scrubjay.redaction.shapes import (
     is_placeholder,
 )
 
-# A word that names a secret, the text before it, where it ends, and where its identifier ends.
-# `is_vague`: such as `key`, which names much else. `is_plain`: its identifier has no long tail.
-_Name = namedtuple("_Name", "word before end tail kind is_vague is_plain")
 # What may follow a name: a shape, whether it is an assignment, and whether it follows the whole identifier.
 _LAYOUTS = (
     ("assigned", True, True),
@@ -32,6 +29,13 @@ _ELEMENT, _PAIR, _ARGUMENT = ("element", False, True), ("pair", False, False), (
 _PASSWORDS = ("pass", "asword", "pwd", "pw", "psk", *WORDS["abroad"])
 _JOINTS = (" ", "/", "&", ",", "|", "+", "、")  # between the name of a user and that of a password
 _ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # how plain names begin and end
+
+
+class _Name(SimpleNamespace):
+    """A word that names a secret, the text before it, where it ends, and where its identifier ends (`tail`).
+
+    `is_vague`: such as `key`, which names much else. `is_plain`: its identifier has no long tail.
+    """
 
 
 def without_values(text: str) -> tuple[str, int]:
@@ -60,7 +64,15 @@ def _name(text: str, small: str, place: int) -> _Name | None:
     of_secret = word.lower() != "auth" and shape("of-secrets").search(before)
     is_vague = bool(shape("vague").match(word)) and not of_secret
     is_plain = not tail or bool(shape("plain-tail").match(tail.group()))
-    return _Name(word, before, end, tail.end() if tail else end, _kind(word), is_vague, is_plain)
+    return _Name(
+        word=word,
+        before=before,
+        end=end,
+        tail=tail.end() if tail else end,
+        kind=_kind(word),
+        is_vague=is_vague,
+        is_plain=is_plain,
+    )
 
 
 def _kind(word: str) -> str:

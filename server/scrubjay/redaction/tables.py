@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import namedtuple
 from itertools import accumulate
+from types import SimpleNamespace
 
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
@@ -13,12 +13,18 @@ from scrubjay.redaction.shapes import digits, is_jumbled, is_key, is_made_up, is
 
 MOST_HEADS = 400  # characters of the first line of a table
 
-# The columns of a table that have secrets: the place of each, and whether its values must be keys.
-_Columns = namedtuple("_Columns", "width separator places")
-_NO_COLUMNS = _Columns(0, "", [])
-# A line that says what the lines below it are, its depth and its number.
-_Parent = namedtuple("_Parent", "depth number is_prompt has_passwords")
 _CELLS = {"  ": r"[^ \t]+(?:[ \t][^ \t]+)*", "|": r"[^|]+"}  # by separator
+
+
+class _Columns(SimpleNamespace):
+    """The columns of a table that have secrets: the place of each, and whether its values must be keys."""
+
+
+class _Parent(SimpleNamespace):
+    """A line that says what the lines below it are."""
+
+
+_NO_COLUMNS = _Columns(places=[])
 
 
 def without_codes(text: str) -> tuple[str, int]:
@@ -70,7 +76,7 @@ def _columns(line: str) -> _Columns:
         heads = [(at, shape("head").match(line[start:end])) for at, (start, end) in enumerate(spans)]
         columns = [(at, bool(head["vague"])) for at, head in heads if head]
         if columns:
-            return _Columns(len(spans), separator, columns)
+            return _Columns(width=len(spans), separator=separator, places=columns)
     return _NO_COLUMNS
 
 
@@ -112,7 +118,8 @@ def _parent(line: str, number: int, is_manifest: bool) -> _Parent | None:
     if not is_prompt and (not named or (named["data"] and not is_manifest)):
         return None
     has_passwords = not is_prompt and bool(shape("parent-of-passwords").search(line))
-    return _Parent(len(line) - len(line.lstrip()), number, is_prompt, has_passwords)
+    depth = len(line) - len(line.lstrip())
+    return _Parent(depth=depth, number=number, is_prompt=is_prompt, has_passwords=has_passwords)
 
 
 def _is_below(line: str, number: int, parent: _Parent) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import namedtuple
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 from scrubjay.redaction.cuts import Cuts, folded, places
 from scrubjay.redaction.patterns import pattern
@@ -25,8 +25,12 @@ _STOPS = frozenset(" \t\n\r\f\v\u00a0\u3000\"'`()<>[]{},;:=|/“”\u2018\u2019�
 _ABROAD = tuple(word for word in WORDS["abroad"] if not word.isascii())
 _ALL_CUES = WORDS["cues"] + WORDS["cues-abroad"] + WORDS["accounts-abroad"] + _ABROAD
 
-# A word, the nearest cue on each side, and the line before it; `is_said`: the later cue calls it a secret.
-_Place = namedtuple("_Place", "word value before after line is_said")
+
+class _Place(SimpleNamespace):
+    """A word, the nearest cue on each side of it, and the line before it.
+
+    `value` is the word without a full stop; `is_said`: the cue after it calls it a secret.
+    """
 
 
 def without_strong(text: str) -> tuple[str, int]:
@@ -121,12 +125,12 @@ def _place(word: re.Match[str], small: str, cues: list[re.Match[str]], starts: l
     between = small[end : after.start()] if after else ""
     is_said = bool(after and (shape("said").match(between) or shape("typed").search(line)))
     value = word.group().rstrip(".!?") if word.group()[-1] == "." else word.group()
-    return _Place(word, value, before, after, line, is_said)
+    return _Place(word=word, value=value, before=before, after=after, line=line, is_said=is_said)
 
 
 def _is_secret(place: _Place, text: str, small: str) -> bool:
-    word, value, before, after, line, is_said = place
-    start, end = word.span()
+    value, before, after, line, is_said = place.value, place.before, place.after, place.line, place.is_said
+    start, end = place.word.span()
     is_quoted = text[start - 1 : start] + text[end : end + 1] in ('""', "''", "``")
     return bool(
         ((before or is_said or (after and line)) and _is_strong(value, line))
