@@ -1,7 +1,7 @@
 """Texts with secrets in them, and texts that only look like it, filled with values from a seed.
 
 `secret_texts/known.txt` and `known_harmless.txt` are what the rules of redaction are written from. The other two
-are held out: whoever changes a rule runs them, and does not look at which of their texts fail.
+are held out: run them after a change, but do not look at which of their texts fail.
 
 A text begins after each line of `%%`. What is in «» is a secret, and `{hex:32}` becomes 32 hexadecimal digits.
 Values are made at run time, so that no scanner takes one for real.

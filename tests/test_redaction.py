@@ -298,7 +298,7 @@ MOST_CHANGED = {"known": 0.25, "held_out": 0.75}
 def test_few_secrets_stay(name: str, seed: int) -> None:
     made = corpus(name, seed)
     stay = [sample.text for sample in made if sample.shows(redact(sample.text)[0])]
-    assert len(stay) <= MOST_KEPT[name] / 100 * len(made), _told(name, stay)
+    assert len(stay) <= MOST_KEPT[name] / 100 * len(made), _report(name, stay)
 
 
 @pytest.mark.parametrize("name", MOST_CHANGED)
@@ -306,11 +306,11 @@ def test_few_secrets_stay(name: str, seed: int) -> None:
 def test_what_only_looks_like_a_secret_stays_as_it_is(name: str, seed: int) -> None:
     made = corpus(f"{name}_harmless", seed)
     changed = [clean for sample in made if (clean := redact(sample.text)[0]) != sample.text]
-    assert len(changed) <= MOST_CHANGED[name] / 100 * len(made), _told(name, changed)
+    assert len(changed) <= MOST_CHANGED[name] / 100 * len(made), _report(name, changed)
 
 
-def _told(name: str, texts: list[str]) -> str:
-    """What a failure shows: of the held-out texts only how many, so that no rule is written from them."""
+def _report(name: str, texts: list[str]) -> str:
+    """Return what a failure shows: of held-out texts only how many, so that no rule is written from them."""
     return str(len(texts)) if name == "held_out" else "\n".join(texts)
 
 
