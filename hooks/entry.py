@@ -15,7 +15,7 @@ from scrubjay.home import capture, scopes, spool
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import default_root, open_home
 from scrubjay.hooks import events, hosts, journal
-from scrubjay.text import patterns
+from scrubjay.redaction import patterns
 from scrubjay.wire.hello import hello_from
 
 PIECE = 1024 * 1024  # bytes read at once

@@ -12,7 +12,7 @@ from scrubjay.errors import HomeError
 from scrubjay.home import spool
 from scrubjay.home.capture import MAX_TEXT, cut
 from scrubjay.hooks import engine_line, hosts, journal
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 
 INJECT_S = 0.2  # a prompt or a start waits no longer for what is recalled
 MAX_QUERY = 10_000  # characters (models.requests.Query)

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import scrubjay
+from scrubjay.redaction import rules
 
 METHODS = frozenset("match fullmatch search finditer findall sub subn split".split())
 REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
@@ -51,7 +52,7 @@ class Attack(NamedTuple):
 
 
 # What is compiled when it is first used; else the outcome would depend on which tests ran before.
-CACHES = {"scrubjay.text.patterns._compiled"}
+CACHES = {"scrubjay.redaction.patterns._compiled", "scrubjay.redaction.rules._compiled"}
 
 
 def patterns() -> list[Pattern]:
@@ -74,6 +75,8 @@ def patterns() -> list[Pattern]:
                 (compiled.pattern, compiled.flags), Pattern(place, compiled, frozenset())
             )
             found[compiled.pattern, compiled.flags] = known._replace(methods=known.methods | methods)
+    for shape in map(rules.shape, rules.SHAPES):  # of some the name is not a literal where they are used
+        found.setdefault((shape.pattern, shape.flags), Pattern("a shape", shape, frozenset({"match"})))
     return list(found.values())
 
 
@@ -97,10 +100,8 @@ def _held(value: Any, deep: int = 0) -> Iterator[re.Pattern[Any]]:
     elif isinstance(value, dict):
         yield from _held((*value, *value.values()), deep)
     elif isinstance(value, tuple | list | set | frozenset) and deep < 5:
-        if isinstance(
-            getattr(value, "pattern", None), str
-        ):  # a rule of redaction, compiled when it is needed
-            yield re.compile(value.pattern)
+        if isinstance(value, rules.Rule):  # of redaction, compiled when it is needed
+            yield from (rules.compiled(value, name) for name in ("pattern", "without", "not_after"))
         for each in value:
             yield from _held(each, deep + 1)
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -108,14 +109,14 @@ def _held(value: Any, deep: int = 0) -> Iterator[re.Pattern[Any]]:
 
 
 def _inline(module: ModuleType, tree: ast.Module) -> Iterator[tuple[str, re.Pattern[Any], set[str]]]:
-    """Find the arguments of `re.search` and the like, and of redaction's `_pattern`."""
+    """Find the arguments of `re.search` and the like, and redaction's `pattern` and `shape`."""
     after = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     local = _local(module, tree)
     for call in ast.walk(tree):
         if not (isinstance(call, ast.Call) and call.args):
             continue
         name = ast.unparse(call.func)
-        if name not in ("_pattern", "re.compile", *(f"re.{method}" for method in METHODS)):
+        if name not in ("pattern", "shape", "re.compile", *(f"re.{method}" for method in METHODS)):
             continue
         method = name.removeprefix("re.")
         if method not in METHODS:
@@ -128,6 +129,7 @@ def _inline(module: ModuleType, tree: ast.Module) -> Iterator[tuple[str, re.Patt
         )
         flags = sum(each for each in others if isinstance(each, re.RegexFlag))
         for each in local.get(ast.unparse(call.args[0]), ()) if source is None else (source,):
+            each = rules.shape(each).pattern if name == "shape" else each
             if isinstance(each, str | bytes):
                 yield f"{module.__name__}:{call.lineno}", re.compile(each, flags), {method}
 

@@ -12,7 +12,7 @@ import pytest
 from claude_code_host import Host
 from patterns import patterns as every_pattern
 
-from scrubjay.text import patterns
+from scrubjay.redaction import patterns
 
 PACKAGE = Path(patterns.__file__).parent.parent.parent
 TEXT = "The API token of the gateway is in the vault; its password is Tr0ub4dor&3-harbour, and the key 5f3a."
@@ -25,9 +25,7 @@ def host(tmp_path: Path) -> Host:
 
 def _in_another_process(code: str, given: bytes) -> bytes:
     """What a Python process writes that knows `patterns`, and has `given` on its standard input."""
-    begin = (
-        f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); from scrubjay.text import patterns; import re\n"
-    )
+    begin = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); from scrubjay.redaction import patterns; import re\n"
     command = [sys.executable, "-I", "-S", "-c", begin + code]
     return subprocess.run(command, input=given, capture_output=True, check=True, timeout=60).stdout
 

@@ -40,8 +40,15 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "home/spool",
     "text/__init__",
     "text/host_transcripts",
-    "text/patterns",
-    "text/redaction",
+    "redaction/__init__",
+    "redaction/cuts",
+    "redaction/names",
+    "redaction/patterns",
+    "redaction/redact",
+    "redaction/rules",
+    "redaction/shapes",
+    "redaction/tables",
+    "redaction/words",
     "text/transcripts",
     "wire/__init__",
     "wire/hello",
@@ -470,7 +477,7 @@ def test_a_damaged_installation_is_noted(host: Host, tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "scrubjay"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOOKS, package / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
-    (package / "text" / "redaction.py").write_text("half a li")
+    (package / "redaction" / "redact.py").write_text("half a li")
     host.scripts = package / "hooks"
     assert host.stop("Renamed to advance().") == {}
     assert host.log().split(" ", 1)[1].startswith("start - SyntaxError in ")

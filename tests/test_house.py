@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PACKAGE, HOOKS = ROOT / "server" / "scrubjay", ROOT / "hooks"
 
-HOOKS_KNOW = {"home", "wire", "text", "hooks", "errors", ""}  # rooms; "" is the package itself
+HOOKS_KNOW = {"home", "wire", "redaction", "text", "hooks", "errors", ""}  # rooms; "" is the package itself
 ROOM_OF = {  # where alone a third party is imported, for those that import-linter does not hold
     "bs4": "reading",
     "charset_normalizer": "reading",

@@ -24,6 +24,8 @@ from scrubjay.models.requests import DocumentText
 from scrubjay.reading.html import convert_html
 from scrubjay.reading.notebooks import _fence
 from scrubjay.records.documents import _document
+from scrubjay.redaction.redact import redact
+from scrubjay.redaction.rules import LINES, TOKENS
 from scrubjay.search.marking import marked
 from scrubjay.search.retrieval.chunks import defines
 from scrubjay.text import host_transcripts
@@ -31,7 +33,6 @@ from scrubjay.text.chunking import chunks
 from scrubjay.text.dates import periods
 from scrubjay.text.entities import entities, query_ties
 from scrubjay.text.paragraphs import paragraphs
-from scrubjay.text.redaction import _LINES, _TOKENS, redact
 from scrubjay.text.summary import opening
 from scrubjay.text.transcripts import ended_before, fields_of, placed, turns
 
@@ -79,8 +80,8 @@ BESIDE = [
 ]
 SECRETS = [
     # ten at a time: rules of tokens have one form, and a slow one among ten still shows
-    *("".join(rule.literals[0] for rule in _TOKENS[at : at + 10]) for at in range(0, len(_TOKENS), 10)),
-    *(rule.literals[0] for rule in _LINES),
+    *("".join(rule.literals[0] for rule in TOKENS[at : at + 10]) for at in range(0, len(TOKENS), 10)),
+    *(rule.literals[0] for rule in LINES),
     "<private>",
     "<private a",
     "<private>a</private>",

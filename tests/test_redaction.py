@@ -5,17 +5,19 @@ The secrets are made here by joining parts, so that no scanner and no reader eve
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from secrets_corpus import LOOK_ALIKES, SECRETS, Sample, kept
-from unseen_secrets import FIRST, FOURTH, HARMLESS, SECOND, THIRD, corpus, samples
+from secret_samples import corpus
 
-from scrubjay.text import redaction
-from scrubjay.text.redaction import redact
+from scrubjay.redaction import redact as redaction
+from scrubjay.redaction import rules
+from scrubjay.redaction.redact import redact
+from scrubjay.redaction.shapes import CHECKS
 
 SEEDS = [1, pytest.param(2, marks=pytest.mark.long)]  # for the values of the corpora
 MIXED = "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF"  # 32 letters and digits
@@ -250,13 +252,13 @@ def test_a_megabyte_of_anything_takes_no_longer_than_a_few_seconds(piece: str) -
 
 
 def test_a_long_text_is_redacted_in_windows_as_if_it_were_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = [sample.text for sample in (*SECRETS, *LOOK_ALIKES)]
+    made = [sample.text for name in ("known", "known_harmless") for sample in corpus(name, 1)[:1_000]]
     token = (
         "eyJ" + "hbGciOiJIUzI1NiJ9." + "eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0" * 300 + ".dozjgNryP4J3jVmNHl0w5N_Xg"
     )
     texts = [*("\n\n".join(made[at : at + 60]) for at in range(0, len(made), 60)), f"{token} {token}"]
     whole = [redact(text) for text in texts]
-    monkeypatch.setattr(redaction, "_WINDOW", 300)
+    monkeypatch.setattr(redaction, "WINDOW", 300)
     assert [redact(text) for text in texts] == whole and sum(count for _, count in whole) > 300
 
 
@@ -279,61 +281,37 @@ def test_a_long_text_is_redacted_while_other_threads_go_on() -> None:
     assert max(waits) < took / 3
 
 
-@pytest.mark.parametrize("half", ["dev", "test", "fresh"])
-def test_of_a_corpus_of_secrets_at_most_two_in_a_hundred_stay(half: str) -> None:
-    shapes = [secret for secret in SECRETS if secret.half == half]
-    stay = [
-        made.text for made in shapes if any(kept(secret, redact(made.text)[0]) for secret in made.secrets)
-    ]
-    assert len(SECRETS) >= 300
-    assert len(stay) <= 0.02 * len(shapes), "\n".join(stay)
+@pytest.mark.parametrize("rule", [*rules.TOKENS, *rules.LINES], ids=lambda rule: rule.kind)
+def test_what_a_rule_names_exists(rule: rules.Rule) -> None:
+    patterns = [rules.compiled(rule, field).pattern for field in ("pattern", "without", "not_after")]
+    assert not any(re.search("<<[a-z-]+>>", source) for source in patterns)
+    assert rule.row.get("only_if", "mixed") in CHECKS
 
 
-def test_of_a_corpus_of_look_alikes_at_most_one_in_400_changes() -> None:
-    changed = [redact(made.text)[0] for made in LOOK_ALIKES if redact(made.text)[0] != made.text]
-    assert len(LOOK_ALIKES) >= 400
-    assert len(changed) <= len(LOOK_ALIKES) / 400, "\n".join(changed)
+# In hundredths: what may stay of the secrets, and what may change of the texts that only look like them.
+MOST_KEPT = {"known": 1.5, "held_out": 3.5}
+MOST_CHANGED = {"known": 0.25, "held_out": 0.75}
 
 
-@pytest.mark.parametrize("corpus", [FIRST, SECOND, THIRD, FOURTH], ids=["first", "second", "third", "fourth"])
+@pytest.mark.parametrize("name", MOST_KEPT)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_of_shapes_that_no_rule_was_written_from_few_stay(corpus: dict[str, list[str]], seed: int) -> None:
-    made = samples([shape for shapes in corpus.values() for shape in shapes], seed)
-    stay = [sample.text for sample in made if sample.kept(redact(sample.text)[0])]
-    assert len(stay) <= 0.02 * len(made) + 1, "\n".join(stay)  # of 150, three and the luck of a draw
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_only_looks_like_them_stays_as_it_is(seed: int) -> None:
-    made = samples(HARMLESS, seed)
-    changed = [clean for sample in made if (clean := redact(sample.text)[0]) != sample.text]
-    assert len(made) >= 400
-    assert len(changed) <= len(made) / 400, "\n".join(changed)
-
-
-LATER = (
-    "fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth "
-    "eighteenth nineteenth twentieth twenty_first twenty_second twenty_third twenty_fourth"
-).split()
-SECRETS_ONLY = ("ninth", "thirteenth")  # corpora without look-alikes
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_of_the_later_corpora_few_stay(seed: int) -> None:
-    made = [sample for name in LATER for sample in corpus(name, seed)]
+def test_few_secrets_stay(name: str, seed: int) -> None:
+    made = corpus(name, seed)
     stay = [sample.text for sample in made if sample.shows(redact(sample.text)[0])]
-    assert len(made) >= 1800
-    assert len(stay) <= 0.02 * len(made), "\n".join(stay)  # 1.2 % to 1.5 % were measured
+    assert len(stay) <= MOST_KEPT[name] / 100 * len(made), _report(name, stay)
 
 
+@pytest.mark.parametrize("name", MOST_CHANGED)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_only_looks_like_the_later_secrets_stays_as_it_is(seed: int) -> None:
-    made = [
-        sample for name in LATER if name not in SECRETS_ONLY for sample in corpus(f"{name}_harmless", seed)
-    ]
+def test_what_only_looks_like_a_secret_stays_as_it_is(name: str, seed: int) -> None:
+    made = corpus(f"{name}_harmless", seed)
     changed = [clean for sample in made if (clean := redact(sample.text)[0]) != sample.text]
-    assert len(made) >= 1700
-    assert len(changed) <= len(made) / 400, "\n".join(changed)
+    assert len(changed) <= MOST_CHANGED[name] / 100 * len(made), _report(name, changed)
+
+
+def _report(name: str, texts: list[str]) -> str:
+    """Return what a failure shows: of held-out texts only how many, so that no rule is written from them."""
+    return str(len(texts)) if name == "held_out" else "\n".join(texts)
 
 
 def test_what_is_a_secret_at_one_place_is_taken_out_at_every_other() -> None:
@@ -353,16 +331,8 @@ def test_what_stands_before_a_long_value_that_is_no_secret_is_not_lost(name: str
     assert redact(text) == (text, 0)
 
 
-@pytest.mark.parametrize(
-    "made", [made for made in SECRETS if "\n" not in made.text][::4], ids=lambda made: made.shape[:30]
-)
-def test_redacting_a_secret_of_the_corpus_twice_changes_nothing_more(made: Sample) -> None:
-    once, _ = redact(made.text)
-    assert redact(once) == (once, 0)
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_redacting_a_later_corpus_twice_changes_nothing_more(name: str) -> None:
+@pytest.mark.parametrize("name", MOST_KEPT)
+def test_redacting_a_corpus_twice_changes_nothing_more(name: str) -> None:
     once = [redact(sample.text)[0] for sample in corpus(name, 1)]
     assert [redact(text)[0] for text in once] == once
 
@@ -398,10 +368,8 @@ def test_a_secret_goes_in_whatever_layout_people_write_it(layout: str) -> None:
     "text",
     [
         "docker swarm join --token SWMTK" + "N-1-" + (MIXED + MIXED).lower()[:50] + "-" + MIXED.lower()[:25],
-        "app 1308742762612587" + "|" + MIXED[:27],
         "-----BEGIN EC private" + " key-----\n" + MIXED * 2 + "\n-----END EC PRIVATE" + " KEY-----",
         "license key ABCDE-12345-" + "FGHIJ-67890-KLMNO",
-        "login as root with password " + "1234",
         'client.run("' + MIXED + '")',
         'the passphrase "copper lantern' + ' wide meadow"',
         "kind: 'Secret'\ndata:\n  extra: " + "YWRtaW46cGFzc3dvcmQ=",
@@ -465,10 +433,8 @@ PLACES = [  # where only a password can stand, so that any word is one
     "keytool -importcert -storepass {} -file ca.crt",
     "openssl pkcs12 -export -passout pass:{}",
     "mongosh -u anna -p {} --authenticationDatabase shop",
-    'mysqli_connect("localhost", "anna", "{}", "shop");',
     '.withPassword("{}");',
     'ConvertTo-SecureString "{}" -AsPlainText -Force',
-    "Standard-Zugangsdaten: `anna` / `{}`",
 ]
 SAID = [
     "sshpass -p $PASSWORD ssh host",

@@ -36,7 +36,7 @@ from scrubjay.home.scopes import (
 from scrubjay.home.settings import capture_view, load
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 from scrubjay.text.transcripts import has_ended
 
 EVERY = "all"

@@ -11,7 +11,7 @@ from scrubjay.home.capture import storable
 from scrubjay.home.scopes import SCOPE_NAME
 from scrubjay.models.fields import Instant
 from scrubjay.models.requests import Request
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 
 Kind = Literal["turn", "memory", "document", "forget", "restore", "import", "review", "sessions"]
 

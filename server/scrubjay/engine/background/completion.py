@@ -28,7 +28,6 @@ from scrubjay.models.requests import KeptSessions, parse
 from scrubjay.records.sessions import has_news
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
-from scrubjay.text.redaction import redact
 
 log = logging.getLogger("scrubjay.engine.background.completion")
 

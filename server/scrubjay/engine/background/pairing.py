@@ -23,8 +23,8 @@ from scrubjay.home.paths import Home
 from scrubjay.home.settings import captured_since
 from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.envelopes import HookEvent
+from scrubjay.redaction.redact import redact
 from scrubjay.text import host_transcripts, transcripts
-from scrubjay.text.redaction import redact
 
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at; `completion` looks further
 SECOND = 1_000_000_000

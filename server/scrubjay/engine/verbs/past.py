@@ -17,8 +17,8 @@ from scrubjay.models.results import FactOutcome, FactsAdded, SessionsRecorded
 from scrubjay.records import exchange
 from scrubjay.records import versions as chains
 from scrubjay.records.exchange import ImportRecords
+from scrubjay.redaction.redact import redact
 from scrubjay.store import conditions
-from scrubjay.text.redaction import redact
 
 SOURCE = "import"
 MOST_STAGED = 1_000  # records that wait in memory for their commit before more are taken

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from scrubjay.histories.exports import branch
 from scrubjay.models.fields import parse_instant
-from scrubjay.text.redaction import redact
+from scrubjay.redaction.redact import redact
 from scrubjay.text.transcripts import fields_of
 from scrubjay.text.transcripts import turns as transcript_turns
 

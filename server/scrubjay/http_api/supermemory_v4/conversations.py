@@ -14,8 +14,8 @@ from scrubjay.http_api.supermemory_v4.answers import ANSWERS
 from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.models.requests import about
+from scrubjay.redaction.redact import redact
 from scrubjay.text.conversations import Message
-from scrubjay.text.redaction import redact
 
 MOST_MESSAGES = 10_000
 

@@ -1,0 +1,213 @@
+"""Names: what a name such as `password` or `api_key` gives away, the value next to it."""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+from scrubjay.redaction.cuts import Cuts, folded, places
+from scrubjay.redaction.patterns import pattern
+from scrubjay.redaction.rules import WORDS, shape
+from scrubjay.redaction.shapes import (
+    is_digest,
+    is_jumbled,
+    is_key,
+    is_made_up,
+    is_mixed,
+    is_password,
+    is_placeholder,
+)
+
+# What may follow a name: a shape, whether it is an assignment, and whether it follows the whole identifier.
+_LAYOUTS = (
+    ("assigned", True, True),
+    ("constructed", False, False),
+    ("next-cell", False, True),
+    ("next-word", False, False),
+)
+_ELEMENT, _PAIR, _ARGUMENT = ("element", False, True), ("pair", False, False), ("argument", True, True)
+_PASSWORDS = ("pass", "asword", "pwd", "pw", "psk", *WORDS["abroad"])
+_JOINTS = (" ", "/", "&", ",", "|", "+", "、")  # between the name of a user and that of a password
+_ENDS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.:-"  # how plain names begin and end
+
+
+class _Name(SimpleNamespace):
+    """A word that names a secret, the text before it, where it ends, and where its identifier ends (`tail`).
+
+    `is_vague`: such as `key`, which names much else. `is_plain`: its identifier has no long tail.
+    """
+
+
+def without_values(text: str) -> tuple[str, int]:
+    """Replace the values of names such as `password` and `api_key`."""
+    small, cuts, done = folded(text), Cuts(text), 0
+    words = WORDS["names-of-secrets"]
+    for place in places(words if small.isascii() else words + WORDS["abroad"], small):
+        name = _name(text, small, place) if place >= max(cuts.end, done) else None
+        if name is None:
+            continue
+        start, end, done = _value_after(name, text, text[max(0, place - 160) : place])
+        if end:
+            cuts.replace(start, end, name.kind)
+    return cuts.result()
+
+
+def _name(text: str, small: str, place: int) -> _Name | None:
+    match = shape("name").match(small, place)
+    before = text[max(0, place - 24) : place]
+    if match is None or ("[redacted:" in before and pattern(r"\[redacted:[a-z0-9-]*\Z").search(before)):
+        return None  # a placeholder names a kind of secret
+    if shape("no-secret").search(before + match.group()):
+        return None
+    word, end = text[place : match.end()], match.end()
+    tail = shape("tail").match(text, end)
+    of_secret = word.lower() != "auth" and shape("of-secrets").search(before)
+    is_vague = bool(shape("vague").match(word)) and not of_secret
+    is_plain = not tail or bool(shape("plain-tail").match(tail.group()))
+    return _Name(
+        word=word,
+        before=before,
+        end=end,
+        tail=tail.end() if tail else end,
+        kind=_kind(word),
+        is_vague=is_vague,
+        is_plain=is_plain,
+    )
+
+
+def _kind(word: str) -> str:
+    word = word.lower().replace("/", "")
+    if word.startswith(_PASSWORDS):
+        return "password"
+    if word in ("secret", "totp seed"):
+        return "secret"
+    return "token" if word.endswith(("token", "authorization", "auth")) else "api-key"
+
+
+def _value_after(name: _Name, text: str, around: str) -> tuple[int, int, int]:
+    """Find the secret after a name: its start, its end (0 if there is none), the end of what was judged."""
+    for layout, is_assignment, of_identifier in _layouts(name, text, around):
+        match = shape(layout).match(text, name.tail if of_identifier else name.end)
+        if not match:
+            continue
+        group = _group(match)
+        is_cut_off = group == "bare" and bool(shape("cut-off").match(text, match.start("bare")))
+        if (_is_assigned if is_assignment and name.is_plain else _is_next)(name, match):
+            start, end = match.span(group)
+            rest = shape("rest-of-value").match(text, end) if is_cut_off else None
+            return start, rest.end() if rest else end, 0
+        if is_assignment and group == "bare" and not _is_called(match):
+            return 0, 0, match.end() if is_cut_off else 0  # it has a value, which is not a secret
+    return 0, 0, 0
+
+
+def _layouts(name: _Name, text: str, around: str) -> tuple[tuple[str, bool, bool], ...]:
+    first = (_ELEMENT,) if "<" in around else ()
+    if name.before.endswith(_JOINTS) and name.kind == "password" and shape("user-and").search(name.before):
+        return (*first, _PAIR, *_LAYOUTS)
+    follows = text[name.tail : name.tail + 1]
+    if "-" in name.before and follows in (" ", "\t", "\\") and shape("flag").search(name.before):
+        return (*first, _ARGUMENT, *_LAYOUTS)
+    return (*first, *_LAYOUTS)
+
+
+def _is_assigned(name: _Name, match: re.Match[str]) -> bool:
+    """Return True if what is assigned to a name is a literal secret.
+
+    A password is any quoted word, or an unquoted one with a digit or a sign in it; a token or a key has at
+    least eight characters, letters and digits. A name in capitals (a line of an .env file) may have any
+    unquoted word. After a word that says less, such as `key`, the value itself must look like a key.
+    """
+    value, bare, word = _value(match), match["bare"], name.word
+    if shape("short-code").match(word) and value.isdigit():
+        return 4 <= len(value) <= 8
+    if is_placeholder(value) or shape("address").match(value) or (bare and _is_code(name, match)):
+        return False
+    if name.is_vague:
+        is_public = word.lower() == "key" and shape("public-name").search(name.before)
+        return _looks_like_key(value) and not is_public
+    if name.kind != "password" and shape("kebab").match(value):
+        return False  # the name of a secret
+    if bare and word.isupper() and not word.startswith("CREDENTIAL") and _is_variable(name, match["sign"]):
+        return len(value) >= 6
+    signs = "" if value.isalpha() else value.strip(_ENDS)
+    if name.kind in ("password", "secret"):
+        if bare:
+            return bool(signs) or is_jumbled(value)
+        return len(value) >= 6 and (bool(signs) or "." not in value)
+    if value.isdigit():
+        return len(value) >= (20 if bare else 12)
+    return len(value) >= 8 and is_mixed(value)
+
+
+def _is_variable(name: _Name, sign: str | None) -> bool:
+    """Return True for a variable of the environment, in a shell or in YAML."""
+    return sign == "=" or (sign == ":" and name.before.endswith("_") and name.kind == "password")
+
+
+def _is_code(name: _Name, match: re.Match[str]) -> bool:
+    """Return True if a bare value is compared, called, looked up or part of a longer name."""
+    value, sign = match["bare"], match["sign"] or ""
+    inner = value.rpartition(".")[2]
+    return (
+        sign.startswith(("==", "!"))
+        or (sign == ":" and name.before.endswith(":"))  # arn:aws:...:secret:name
+        or (inner != value and bool(shape("name-of-secret").match(inner)))
+        or "!Ref" in match.group()
+        or "!GetAtt" in match.group()
+        or _is_called(match)
+    )
+
+
+def _is_next(name: _Name, match: re.Match[str]) -> bool:
+    """Return True if a value without an equals sign before it is a secret: stricter, as prose requires."""
+    groups, value, start = match.groupdict(), _value(match), match.start(_group(match))
+    bare, above = groups.get("bare"), match.string[max(0, start - 400) : start]
+    if bare and (_is_called(match) or shape("argument-of-call").match(value)):
+        return False
+    if is_placeholder(value) or is_digest(value, above) or shape("template").search(above[-100:]):
+        return False
+    if name.is_vague:
+        return _looks_like_key(value) and not shape("public-name").search(name.before)
+    if groups.get("element") or groups.get("attribute"):
+        return _is_of_element(name.kind, value)
+    if name.kind == "password" or pattern(r" \d ").match(match.group()):
+        if groups.get("loose"):
+            return is_made_up(value) or is_jumbled(value)
+        numbered = bare and len(value) >= 8 and shape("numbered").match(value)
+        words = name.word.lower() == "passphrase" and shape("passphrase").match(value)
+        return is_password(value) or bool(words or (numbered and not shape("term").match(value)))
+    if groups.get("secret"):
+        return is_password(value)  # handed to a constructor
+    if name.kind == "secret" and (is_jumbled(value) or is_made_up(value)):
+        return True
+    prefixed = shape("prefixed").match(value)
+    return len(value) >= 16 and (is_jumbled(value) or (is_mixed(value) and not prefixed))
+
+
+def _looks_like_key(value: str) -> bool:
+    """Return True if a value shows that it is a key, though its name does not."""
+    return is_key(value) or bool(shape("scattered").match(value))
+
+
+def _is_of_element(kind: str, value: str) -> bool:
+    """Return True if the whole content of an element that is named as a secret is one."""
+    if shape("no-content").match(value):
+        return False
+    if kind in ("password", "secret"):
+        return not shape("kebab-word").match(value) or is_jumbled(value)
+    return len(value) >= 8 and is_mixed(value)
+
+
+def _is_called(match: re.Match[str]) -> bool:
+    """Return True if the bare value is called, indexed, or a type that a value is assigned after."""
+    return bool(shape("called").match(match.string, match.end()))
+
+
+def _group(match: re.Match[str]) -> str:
+    groups = match.groupdict().items()
+    return next(name for name, value in groups if name not in ("sign", "loose") and value is not None)
+
+
+def _value(match: re.Match[str]) -> str:
+    return str(match[_group(match)])
