@@ -5,13 +5,13 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, BeforeValidator, Field
 
-from scrubjay.errors import InputError
 from scrubjay.home.capture import storable
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory_v4.answers import ANSWERS
-from scrubjay.http_api.supermemory_v4.bodies import Part, Tagged
+from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.bodies import Tagged, one_tag
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
 from scrubjay.models.requests import about
 from scrubjay.text.conversations import Message
@@ -22,22 +22,22 @@ MOST_MESSAGES = 10_000
 route = Routes(ANSWERS)
 
 
-class Function(Part):
+class Function(Body4):
     name: Annotated[str, Field(max_length=200)] = ""
 
 
-class ToolCall(Part):
+class ToolCall(Body4):
     function: Function = Function()
 
 
-class ContentPart(Part):
-    """A piece of a message: text, or something that is no text, of which only its kind is kept."""
+class ContentPart(Body4):
+    """A part of a message: a text, or something else, of which only the kind is stored."""
 
     type: Annotated[str, Field(max_length=100)] = "text"
     text: Annotated[str | None, Field(max_length=MAX_TURN_TEXT)] = None
 
 
-class SentMessage(Part):
+class SentMessage(Body4):
     role: Literal["user", "assistant", "system", "tool"]
     content: Annotated[str, Field(max_length=MAX_TURN_TEXT)] | list[ContentPart] | None = about(
         "A text, or its parts."
@@ -51,7 +51,7 @@ class SentMessage(Part):
     )
 
     def message(self) -> Message:
-        """Return it as it is kept: as one text, its secrets replaced."""
+        """Return it as it is stored: as one text, its secrets replaced."""
         parts = [ContentPart(text=self.content)] if isinstance(self.content, str) else self.content or []
         text = "\n\n".join(f"[{part.type}]" if part.text is None else part.text for part in parts)
         tools = (call.function.name.strip() for call in self.tool_calls or ())
@@ -65,7 +65,7 @@ class SentMessage(Part):
 
 
 class Conversation(Tagged):
-    """A conversation, or what it has more than before."""
+    """A conversation, or its new messages."""
 
     conversation_id: Name = Field(
         description="Its id: the session of its turns, and the custom id of its document."
@@ -74,19 +74,15 @@ class Conversation(Tagged):
     metadata: Annotated[Metadata | None, BeforeValidator(lambda value: value or None)] = None
 
 
-@route("POST /v4/conversations", "Keep a conversation", "Conversation")
+@route("POST /v4/conversations", "Store a conversation", "Conversation")
 async def keep(body: Conversation, context: Context) -> Answer:
-    """Keep a conversation that may grow: sent again, whole or only its end, the new messages are added.
+    """Store a conversation that may grow: sent again, whole or only its end, the new messages are added.
 
-    Every message is kept in a document, which is searched like any other. By the setting `chat_capture`
-    (`off` unless it was changed) user and assistant messages also become turns, found where a search asks for
+    Every message is stored in a document, which is searched like any other. The setting `chat_capture`
+    (`off` by default) says which user and assistant messages also become turns, for searches that ask for
     chats: `all`, `salient` ones, or `summary_only`.
     """
-    tags = body.tags
-    if len(tags) > 1:
-        belongs = "a conversation belongs to one"
-        raise InputError(f"{len(tags)} container tags are named, and {belongs}. Name one.")
-    scope = context.permissions.writes_to(tags[0] if tags else None)
+    scope = context.permissions.writes_to(one_tag(body.tags, "a conversation"))
     messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
     name, add = body.conversation_id, context.core.conversations.add
     state = await add(name, messages, scope=scope, metadata=body.metadata)

@@ -1,62 +1,62 @@
 """Search results as the clients parse them: memories, chunks of documents, turns of chats with a citation.
 
-A key that was not asked for is absent and never null.
+A key that was not asked for is absent, not null.
 """
 
+import time
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.matches import Match
-from scrubjay.http_api.supermemory_v4.answers import ANSWERS
-from scrubjay.http_api.supermemory_v4.bodies import Part, Src, iso, to_millisecond
-from scrubjay.http_api.supermemory_v4.document_bodies import type_of
+from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.matches import Match
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.documents import type_of
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import about
-from scrubjay.models.results import Context, Linked
+from scrubjay.models.results import Context
 from scrubjay.records.passages import TURN_PASSAGE, speeches
 from scrubjay.search.retrieval.asked import coverage
 from scrubjay.text.chunking import split
 
+THRESHOLD = 0.6  # default for the least similarity of a memory
+
 
 class Sources(NamedTuple):
-    """Where results may be from.
-
-    `with_src`: add `src` to each result; off unless the request mentions chats.
-    """
+    """Where results come from; `with_src` adds `src` to each, if the request mentions chats."""
 
     docs: bool = True
     chats: bool = False
     with_src: bool = False
 
 
-class AsksForChats(Part):
-    """The fields of a search that asks for turns. `type` has the last word where both are given."""
+class AsksForChats(Body4):
+    """The fields of a search that asks for turns. `type` takes precedence if both are given."""
 
     include_chats: Flag | None = about(
         'True: also turns of conversations, and on every result `src`, "doc" or "chat".'
     )
     type: Annotated[
-        Annotated[list[Src], Field(min_length=1, max_length=10)] | None,
+        Annotated[list[Literal["doc", "chat"]], Field(min_length=1, max_length=10)] | None,
         BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
         Field(description='The same, chosen in full: ["doc", "chat"], ["doc"] or ["chat"].'),
     ] = None
 
     @property
     def sources(self) -> Sources:
-        """Where the results are to be from."""
+        """Where the results come from."""
         if self.type is not None:
             return Sources("doc" in self.type, "chat" in self.type, with_src=True)
         return Sources(chats=bool(self.include_chats), with_src=bool(self.include_chats))
 
 
-class Include(Part):
-    """What each result brings beside itself; nothing of it unless it is asked for."""
+class Include(Body4):
+    """What else each result contains; nothing unless it is asked for."""
 
-    documents: Flag = about("The documents that a memory is from, or the one of a chunk.", False)
+    documents: Flag = about("The documents that a memory or a chunk comes from.", False)
     summaries: Flag = about("With each of these documents its summary.", False)
     related_memories: Flag = about(
         "`context`: older and newer versions, and what it extends or derives from.", False
@@ -72,22 +72,30 @@ def results(
     query: str,
     include: Include,
     sources: Sources,
-    milliseconds: float,
+    started: float,
     limit: int | None = None,
 ) -> Answer:
-    """Return `Results`, at most `limit`; what was not asked for is not in them."""
+    """Return `Results`, at most `limit`, of a search that started at this time of `perf_counter`."""
     entries: list[Answer] = []
     for match in matches:
         if match.is_chat:
-            entries += [_message(match, message) for message in messages(match, query)]
+            entries += [
+                {**citation(match, message), "id": message.id, "memory": message.text, **_values(match)}
+                for message in messages(match, query)
+            ]
         else:
             entries.append(_result(match, include, sources))
     entries = entries[:limit]
-    return {"results": entries, "timing": round(milliseconds, 1), "total": len(entries)}
+    return {"results": entries, "timing": milliseconds_since(started), "total": len(entries)}
+
+
+def milliseconds_since(started: float) -> float:
+    """Return how long ago this time of `perf_counter` was."""
+    return round((time.perf_counter() - started) * 1000, 1)
 
 
 class ChatMessage(NamedTuple):
-    """A message of a turn, or a summary of turns, under an id that means the turn wherever it is named."""
+    """A message of a turn, or a summary of turns. Every request takes its id for the turn."""
 
     id: str
     role: str
@@ -95,9 +103,9 @@ class ChatMessage(NamedTuple):
 
 
 def messages(match: Match, query: str) -> list[ChatMessage]:
-    """Return the messages of a turn, first the one that holds most of the query's words.
+    """Return the messages of a turn, the one with most of the query's words first, else the later one.
 
-    Of two that hold as many the later comes first. Of a long message the part that holds most is its text.
+    The text of a long message is the part with most of them.
     """
     turn = match.record
     if not isinstance(turn, Turn) or (turn.capture == "summary_only" and turn.summary):
@@ -112,15 +120,10 @@ def messages(match: Match, query: str) -> list[ChatMessage]:
 
 
 def citation(match: Match, message: ChatMessage) -> Answer:
-    """Return the citation of a message as JSON values."""
+    """Return the citation of a message."""
     session, turn = match.hit.session_id or "", match.hit.turn or 0
     place = {"src": "chat", "threadId": session, "sessionId": session, "turn": turn}
-    return {**place, "role": message.role, "ts": iso(match.hit.date)}
-
-
-def _message(match: Match, message: ChatMessage) -> Answer:
-    cited = citation(match, message) | {"ts": to_millisecond(match.hit.date)}
-    return {**cited, "id": message.id, "memory": message.text, **_values(match)}
+    return {**place, "role": message.role, "ts": match.hit.date}
 
 
 def _values(match: Match) -> Answer:
@@ -128,7 +131,7 @@ def _values(match: Match) -> Answer:
     return {
         "similarity": match.similarity,
         "metadata": record.metadata or None,
-        "updatedAt": to_millisecond(record.updated_at),
+        "updatedAt": record.updated_at,
         "version": record.version if isinstance(record, Memory) else 1,
         "rootMemoryId": record.root_id if isinstance(record, Memory) and not match.is_chat else None,
     }
@@ -144,9 +147,11 @@ def _result(match: Match, include: Include, sources: Sources) -> Answer:
     if include.related_memories:
         context = match.hit.context or Context()
         links = {"parents": context.parents, "children": context.children, "related": context.related}
-        values["context"] = {name: [_tie(link) for link in each] for name, each in links.items()}
+        values["context"] = {
+            name: [ANSWERS.fill("Tie", link) for link in each] for name, each in links.items()
+        }
     if include.documents or include.summaries:
-        values["documents"] = [_document(row, summary=include.summaries) for row in match.documents]
+        values["documents"] = [_document(row, include.summaries) for row in match.documents]
     values["memory" if match.hit.memory is not None else "chunk"] = match.text
     if include.forgotten_memories and fact:
         values |= {"isLatest": fact.is_latest, "isForgotten": fact.forgotten_at is not None}
@@ -158,18 +163,6 @@ def _result(match: Match, include: Include, sources: Sources) -> Answer:
     return values
 
 
-def _tie(link: Linked) -> Answer:
-    updated = to_millisecond(link.updated_at)
-    return ANSWERS.fill("Tie", link, updatedAt=updated, metadata=link.metadata or None)
-
-
-def _document(document: Document, *, summary: bool) -> Answer:
-    return ANSWERS.fill(
-        "ResultDocument",
-        document,
-        type=type_of(document.type),
-        metadata=document.metadata or None,
-        createdAt=to_millisecond(document.created_at),
-        updatedAt=to_millisecond(document.updated_at),
-        **({"summary": document.summary} if summary else {}),
-    )
+def _document(document: Document, with_summary: bool) -> Answer:
+    summary = {"summary": document.summary} if with_summary else {}
+    return ANSWERS.fill("ResultDocument", document, type=type_of(document.type), **summary)

@@ -1,4 +1,4 @@
-"""What a scope holds and what is said of it: a container tag of version 4, a namespace of version 5."""
+"""A scope and its description: version 4 calls it a container tag, version 5 a namespace."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from scrubjay.http_api.context import SOURCE, RequestContext
 
 @dataclass(frozen=True)
 class ScopeView:
-    """One scope; without counts nothing is in it."""
+    """One scope; `counts` is None if it is empty."""
 
     name: str
     counts: ScopeCounts | None
@@ -22,22 +22,22 @@ class ScopeView:
 
     @property
     def documents(self) -> int:
-        """How many documents can be found in it."""
+        """How many documents a search can find in it."""
         return self.counts.documents if self.counts else 0
 
     @property
     def memories(self) -> int:
-        """How many memories can be found in it."""
+        """How many memories a search can find in it."""
         return self.counts.memories if self.counts else 0
 
     @property
     def created_at(self) -> datetime | None:
-        """When the first thing was put into it or said of it."""
+        """When its first record or setting was written."""
         return min(self._times("created_at"), default=None)
 
     @property
     def updated_at(self) -> datetime | None:
-        """When the last thing was put into it or said of it."""
+        """When its last record or setting was written."""
         return max(self._times("updated_at"), default=None)
 
     def _times(self, name: Literal["created_at", "updated_at"]) -> Iterator[datetime]:
@@ -45,7 +45,7 @@ class ScopeView:
 
 
 async def every_scope(context: RequestContext) -> list[ScopeView]:
-    """Return the scopes that the caller reaches and that hold something or of which something is said."""
+    """Return the scopes that the caller reaches and that have records or settings."""
     counts, settings = await context.core.counts.by_scope(), context.core.scope_settings
     names = dict.fromkeys([*counts, *settings.all()])
     reached = filter(context.permissions.reaches, names)
@@ -53,7 +53,7 @@ async def every_scope(context: RequestContext) -> list[ScopeView]:
 
 
 async def delete_scope(context: RequestContext, name: str) -> Answer:
-    """Delete a scope for good, and say how many documents and memories it had."""
+    """Delete a scope for good, and return how many documents and memories it had."""
     counts = await context.core.scopes.delete(name, SOURCE)
     documents, memories = (counts.documents, counts.memories) if counts else (0, 0)
     return {"deletedDocumentsCount": documents, "deletedMemoriesCount": memories}
@@ -63,7 +63,7 @@ async def scope_view(context: RequestContext, name: str, missing: str | None = N
     """Return one scope.
 
     Raises:
-        NotFound: nothing is in it and nothing is said of it; with the sentence `missing`, if there is one.
+        NotFound: it has neither records nor settings; with the sentence `missing`, if that is given.
     """
     counts, settings = await context.core.counts.by_scope(name), context.core.scope_settings
     if missing and name not in counts and name not in settings.all():

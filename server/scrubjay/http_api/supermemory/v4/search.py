@@ -1,4 +1,4 @@
-"""The routes of search: `/v3/search` finds documents by their chunks, `/v4/search` memories and more."""
+"""Searches of version 4: `/v3/search` finds documents by their chunks, `/v4/search` memories and more."""
 
 import asyncio
 import sys
@@ -11,25 +11,26 @@ from pydantic import BeforeValidator, Field
 from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
-from scrubjay.http_api.matches import Match, MatchQuery, Mode, find_matches, rewrites, sessions_of
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory_v4.answers import ANSWERS
-from scrubjay.http_api.supermemory_v4.bodies import Filepath, Filters, Tagged, TagList, Whole, iso
-from scrubjay.http_api.supermemory_v4.document_bodies import type_of
-from scrubjay.http_api.supermemory_v4.results import (
+from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, find_matches, rewrites, sessions_of
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
+from scrubjay.http_api.supermemory.v4.documents import type_of
+from scrubjay.http_api.supermemory.v4.results import (
+    THRESHOLD,
     AsksForChats,
     ChatMessage,
     Include,
     citation,
     messages,
+    milliseconds_since,
     results,
 )
 from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.requests import Query, SearchDocuments, about
 from scrubjay.models.results import DocumentHit
 
-RELEVANT = 0.5  # from which score on a chunk is relevant where nobody says
-THRESHOLD = 0.6  # least similarity of a memory where nobody says
+RELEVANT = 0.5  # the score from which a chunk is relevant, by default
 _SAME = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
@@ -40,8 +41,8 @@ class Search(AsksForChats):
     q: Text = Field(description="What to find.", max_length=10_000)
     limit: Count = about("Documents returned.", 10, ge=1, le=100)
     chunk_threshold: _Share | None = about(
-        "From which score on a chunk is relevant, and a document without such a chunk is "
-        "left out. Left out, nothing is, and isRelevant is told from 0.5 on."
+        "The score from which a chunk is relevant; a document without a relevant chunk is left out. Left "
+        "out, no document is, and isRelevant means 0.5 or more."
     )
     document_threshold: _Share = about("Least score of a document.", 0.0)
     container_tag: str | None = about("The tag to look in; left out, every one.")
@@ -49,25 +50,26 @@ class Search(AsksForChats):
     doc_id: Annotated[Text, Field(max_length=255)] | None = about(
         "Only this document, by id or customId; an unknown one is 404."
     )
-    filepath: Filepath | None = about("Exact, or a folder where it ends in /.")
+    filepath: Filepath | None = about("Exact, or a folder if it ends in /.")
     filters: Filters | None = None
     include_full_docs: Flag = about("With each document its text, under content.", False)
     include_summary: Flag = about("With each document its summary.", False)
     only_matching_chunks: Flag = about(
         "Without the chunks before and after, which have isRelevant false.", False
     )
-    rerank: Flag = about("Taken without effect: no reranking stage is configured.", False)
+    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
     rewrite_query: Flag = about(
-        "Asks again without the wording, part by part, and by what is named; deterministic, without a model.",
+        "Also search for the question's content words, for each of its parts, and for the names in it; "
+        "by rules, without a model.",
         False,
     )
     categories_filter: Annotated[Any, BeforeValidator(lambda value: None)] = about(
-        "Passed over: documents have no categories.", deprecated=True
+        "Ignored: documents have no categories.", deprecated=True
     )
 
     @property
     def relevant(self) -> float:
-        """From which score on a chunk is relevant."""
+        """The score from which a chunk is relevant."""
         return RELEVANT if self.chunk_threshold is None else self.chunk_threshold
 
     @property
@@ -95,13 +97,12 @@ class MemorySearch(Tagged, AsksForChats):
     threshold: Real = about("Least similarity of a result; 0 lets everything through.", THRESHOLD, ge=0, le=1)
     filters: Filters | None = None
     filepath: Filepath | None = about(
-        "Only what is from the document filed here; a folder where it ends in /."
+        "Only results of the document with this path; a folder if it ends in /."
     )
     include: Include = Include()
     rewrite_query: Flag = about(
-        "Also search with the question's content words alone, with each of its parts, and "
-        "with what it names; the best of all is kept, each thing once. By words, without a model, so "
-        "that the same question is always rewritten alike.",
+        "Also search for the question's content words, for each of its parts, and for the names in it; the "
+        "best results of all are returned, each once. By rules, without a model.",
         False,
     )
     rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
@@ -112,7 +113,7 @@ class MemorySearch(Tagged, AsksForChats):
 
 @route("POST /v3/search", "Search documents", "ScoredDocuments", missing="No document has the docId.")
 async def search_documents(context: Context, body: Search) -> Answer:
-    """Documents by their best chunk, best first, with matching chunks and, unless left out, those around."""
+    """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
     own = [body.container_tag] if body.container_tag else []
     scopes = await context.scopes([*own, *(body.container_tags or ())])
@@ -127,8 +128,7 @@ async def search_documents(context: Context, body: Search) -> Answer:
         entries = await _without_conversations(context, entries, matches)
         entries += [_turn(match, each, body) for match in matches for each in messages(match, body.q)]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
-    milliseconds = round((time.perf_counter() - started) * 1000, 1)
-    answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds)
+    answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds_since(started))
     if not entries and body.filters is not None:
         unused = await context.core.counts.unused_keys(body.filters, scopes)
         if unused:
@@ -144,8 +144,8 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
     """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
 
     A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are
-    found with `includeChats` or `type` alone, one result for each message; every result then says where it
-    is from in `src`, and a message cites its session, turn, role and time.
+    found only with `includeChats` or `type`, one result for each message; every result then has `src`, and a
+    message cites its session, turn, role and time.
     """
     if body.rerank and body.aggregate:
         raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
@@ -166,7 +166,7 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
         chunks=include.chunks,
     )
     matches = await find_matches(context, query, await context.scopes(body.tags))
-    return results(matches, body.q, include, sources, (time.perf_counter() - started) * 1000, body.limit)
+    return results(matches, body.q, include, sources, started, body.limit)
 
 
 async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
@@ -192,9 +192,6 @@ def _document(hit: DocumentHit, body: Search) -> Any:
         hit,
         type=type_of(hit.type),
         chunks=chunks,
-        metadata=hit.metadata or None,
-        createdAt=iso(hit.created_at),
-        updatedAt=iso(hit.updated_at),
         **({"filepath": hit.path} if hit.path else {}),
         **({"content": hit.content or ""} if body.include_full_docs else {}),
         **({"summary": hit.summary} if body.include_summary else {}),
@@ -213,18 +210,17 @@ async def _without_conversations(
     return [entry for entry in entries if entry["documentId"] not in repeats]
 
 
-def _turn(match: Match, message: ChatMessage, body: Search) -> Any:
+def _turn(match: Match, message: ChatMessage, body: Search) -> Answer:
     """Return a message as a result: a document of type `chat` with one chunk, and its citation."""
-    record, score = match.record, match.similarity
-    is_relevant = score >= body.relevant
-    return {
-        "documentId": message.id,
-        "title": match.hit.session_id,
-        "type": "chat",
-        "score": score,
-        "chunks": [{"content": message.text, "score": score, "isRelevant": is_relevant, "position": 0}],
-        "metadata": record.metadata or None,
-        "createdAt": iso(record.created_at),
-        "updatedAt": iso(record.updated_at),
+    score = match.similarity
+    chunk = dict(content=message.text, score=score, isRelevant=score >= body.relevant, position=0)
+    return ANSWERS.fill(
+        "ScoredDocument",
+        match.record,
+        documentId=message.id,
+        title=match.hit.session_id,
+        type="chat",
+        score=score,
+        chunks=[chunk],
         **citation(match, message),
-    }
+    )

@@ -1,19 +1,20 @@
-"""A namespace that a request names, and its records by id. A namespace is a scope."""
+"""What requests of version 5 share: pages, includes, and the namespace that they name."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Depends, Path
+from fastapi import Depends, Path, Query
 from pydantic import AfterValidator, WithJsonSchema
 
-from scrubjay.errors import NotFound
+from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scopes import is_scope
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.permissions import RESERVED
-from scrubjay.http_api.supermemory_v5.bodies import LONGEST_ID
+from scrubjay.http_api.supermemory.fields import LONGEST_ID
 from scrubjay.models.records import Document, Memory
 
-_RULE = "A namespace is called by 1 to 100 letters, digits or . _ : -"
+MOST = 100  # entries of a page
+_RULE = "A namespace has a name of 1 to 100 letters, digits or . _ : -"
 _SCHEMA = {
     "type": "string",
     "minLength": 1,
@@ -25,23 +26,34 @@ _SCHEMA = {
 
 def _check_name(name: str) -> str:
     if name in RESERVED:
-        reason = "over HTTP nobody reads or writes it"
-        raise ValueError(f"{name!r} is reserved: {reason}. Name another namespace.")
+        raise ValueError(f"{name!r} is reserved and cannot be read or written over HTTP. Name another one.")
     if not is_scope(name):
-        raise ValueError(f"{name[:80]!r} cannot be one. {_RULE}; spell other characters with these.")
+        raise ValueError(f"{name[:80]!r} is not a namespace. {_RULE}; replace other characters.")
     return name
-
-
-Target = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]  # named beside the path
-Namespace = Annotated[Target, Path(description=f"{_RULE}; `user` is reserved.")]
 
 
 def _id(description: str) -> Any:
     return Path(alias="id", min_length=1, max_length=LONGEST_ID, description=description)
 
 
-MemoryId = Annotated[str, _id("An id that an answer gave.")]
-DocumentId = Annotated[str, _id("The id that an answer gave, or the caller's own.")]
+PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
+PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries per page.")]
+NamespaceName = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]
+Namespace = Annotated[NamespaceName, Path(description=f"{_RULE}; `user` is reserved.")]
+MemoryId = Annotated[str, _id("An id from an answer.")]
+DocumentId = Annotated[str, _id("The id from an answer, or your own.")]
+
+
+def parse_include(values: list[str], known: tuple[str, ...]) -> frozenset[str]:
+    """Return the names in `include` parameters, each with one name or several with commas between them.
+
+    Raises:
+        InputError: a name is unknown.
+    """
+    names = frozenset(name.strip() for value in values for name in value.split(",") if name.strip())
+    if unknown := sorted(names - set(known)):
+        raise InputError(f"include = {unknown[0][:80]!r} is not known here; choose from {', '.join(known)}.")
+    return names
 
 
 @dataclass(frozen=True)
@@ -51,10 +63,10 @@ class NamespaceContext(RequestContext):
     name: str
 
     async def memory(self, record_id: str) -> Memory:
-        """Return the fact of this namespace with this id, forgotten or not.
+        """Return the memory of this namespace with this id, forgotten or not.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the namespace has no such memory.
         """
         record = await self.find(record_id, self.name)
         if not isinstance(record, Memory):
@@ -65,7 +77,7 @@ class NamespaceContext(RequestContext):
         """Return the document of this namespace with this id, or with this id of the caller's own.
 
         Raises:
-            NotFound: there is none, or it was deleted.
+            NotFound: the namespace has no such document, or it was deleted.
         """
         record = await self.find_named(record_id, self.name)
         if not isinstance(record, Document):
