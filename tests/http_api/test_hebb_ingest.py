@@ -65,7 +65,7 @@ async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.As
         1,
     )
     items = (await http.get("/api/v1/memories")).json()["items"]
-    assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00Z" for n in (2, 1, 0)]
+    assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00.000Z" for n in (2, 1, 0)]
 
 
 async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_taken(
