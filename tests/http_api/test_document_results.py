@@ -18,6 +18,10 @@ RARE = (
     f"Fence\n\n{'The fence was painted green. ' * 25}"
 )
 
+OPS = {"key": "team", "value": "ops"}
+BELOW = {"filterType": "numeric", "numericOperator": "<"}
+FIELDS = "documentId title type score chunks metadata createdAt updatedAt filepath"
+
 
 @pytest.fixture
 async def filled(http: AsyncClient) -> AsyncClient:
@@ -47,17 +51,7 @@ async def test_a_result_has_the_fields_of_the_seeds_and_no_other(filled: AsyncCl
     answer = await search(filled, "zxqv-7741")
     assert answer["total"] == len(answer["results"]) and answer["timing"] >= 0
     best = answer["results"][0]
-    assert best.keys() == {
-        "documentId",
-        "title",
-        "type",
-        "score",
-        "chunks",
-        "metadata",
-        "createdAt",
-        "updatedAt",
-        "filepath",
-    }
+    assert best.keys() == set(FIELDS.split())
     assert best["chunks"][0].keys() == {"content", "score", "isRelevant", "position"}
     assert (best["title"], best["type"], best["createdAt"][-1]) == ("Orchard", "text", "Z")
     scores = [result["score"] for result in answer["results"]]
@@ -69,7 +63,7 @@ async def test_full_texts_and_summaries_come_when_they_are_asked_for(filled: Asy
     assert best["content"] == RARE and best["summary"]
 
 
-async def test_chunks_beside_a_match_come_along_unless_they_are_not_wanted(filled: AsyncClient):
+async def test_chunks_around_a_match_come_unless_they_are_not_wanted(filled: AsyncClient):
     around = (await search(filled, "zxqv-7741"))["results"][0]["chunks"]
     assert [chunk["position"] for chunk in around] == sorted(chunk["position"] for chunk in around)
     assert any(not chunk["isRelevant"] for chunk in around)
@@ -86,7 +80,7 @@ async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
         assert counts == sorted(counts, reverse=True) and counts[0] == 2
 
 
-async def test_what_has_nothing_of_the_question_is_no_result(filled: AsyncClient, engine: Engine):
+async def test_a_document_without_anything_of_the_question_is_no_result(filled: AsyncClient, engine: Engine):
     for text in ("Kingfishers dive for minnows.", "Knead the dough for ten minutes."):
         await filled.post("/v3/documents", json={"content": text, "containerTag": TAG})
     await embedded(await engine.core())  # meaning finds the nearest, however far they are
@@ -108,35 +102,14 @@ async def test_a_document_is_found_by_words_of_its_path_and_metadata_alone(fille
 @pytest.mark.parametrize(
     ("filters", "found"),
     [
-        ({"AND": [{"key": "team", "value": "ops"}]}, 1),
-        ({"OR": [{"key": "team", "value": "ops"}, {"key": "n", "value": "2", "filterType": "numeric"}]}, 2),
+        ({"AND": [OPS]}, 1),
+        ({"OR": [OPS, {"key": "n", "value": "2", "filterType": "numeric"}]}, 2),
         ({"AND": [{"key": "team", "value": "web", "ignoreCase": "true"}]}, 1),
         ({"AND": [{"key": "team", "value": "ops", "negate": True}]}, 1),
-        (
-            {
-                "AND": [
-                    {
-                        "key": "n",
-                        "value": "3",
-                        "filterType": "numeric",
-                        "numericOperator": "<",
-                        "negate": "true",
-                    }
-                ]
-            },
-            1,
-        ),
+        ({"AND": [{"key": "n", "value": "3", **BELOW, "negate": "true"}]}, 1),
         ({"AND": [{"key": "tags", "value": "b", "filterType": "array_contains"}]}, 1),
         ({"AND": [{"key": "team", "value": "p", "filterType": "string_contains"}]}, 1),
-        (
-            {
-                "AND": [
-                    {"OR": [{"key": "n", "value": "5"}, {"key": "n", "value": "2"}]},
-                    {"key": "team", "value": "ops"},
-                ]
-            },
-            1,
-        ),
+        ({"AND": [{"OR": [{"key": "n", "value": "5"}, {"key": "n", "value": "2"}]}, OPS]}, 1),
     ],
 )
 async def test_filters_are_an_object_or_json_text(filled: AsyncClient, filters: dict[str, Any], found: int):
@@ -144,7 +117,7 @@ async def test_filters_are_an_object_or_json_text(filled: AsyncClient, filters: 
         assert (await search(filled, filters=form))["total"] == found
 
 
-async def test_a_key_that_nothing_has_matches_nothing_and_is_reported(filled: AsyncClient):
+async def test_a_filter_by_an_unknown_key_matches_nothing_and_is_reported(filled: AsyncClient):
     answer = await search(filled, filters={"AND": [{"key": "nope", "value": "x"}]})
     assert answer["results"] == [] and "'nope'" in answer["warnings"][0]
     assert "warnings" not in await search(filled, filters={"AND": [{"key": "team", "value": "nobody"}]})
@@ -169,13 +142,8 @@ async def test_a_search_can_be_of_one_document_or_one_folder(filled: AsyncClient
 
 
 async def test_rewriting_and_reranking_are_taken(filled: AsyncClient):
-    answer = await search(
-        filled,
-        "What is the pump called, and who painted the fence?",
-        rewriteQuery=True,
-        rerank=True,
-        categoriesFilter=["x"],
-    )
+    more = {"rewriteQuery": True, "rerank": True, "categoriesFilter": ["x"]}
+    answer = await search(filled, "What is the pump called, and who painted the fence?", **more)
     assert answer["total"] == 2
     scores = [result["score"] for result in answer["results"]]
     assert scores == sorted(scores, reverse=True)
@@ -196,6 +164,6 @@ async def test_rewriting_and_reranking_are_taken(filled: AsyncClient):
         {"q": "x", "containerTags": ["user"]},
     ],
 )
-async def test_what_is_out_of_range_is_refused(http: AsyncClient, body: dict[str, Any]):
+async def test_a_search_out_of_range_is_refused(http: AsyncClient, body: dict[str, Any]):
     answer = await http.post("/v3/search", json=body)
     assert answer.status_code == 400 and answer.json()["error"]
