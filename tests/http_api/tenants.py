@@ -113,6 +113,8 @@ SUPERMEMORY: dict[str, list[Try]] = {
         to("/v3/search", GONE, json={**_SEARCH, "docId": "$document"}),
         to("/v3/search", GONE, json={"q": "$rare", "docId": "$custom"}),
     ],
+    "GET /v3/settings": [to("/v3/settings")],
+    "PATCH /v3/settings": [to("/v3/settings", bound=403, json={"filterPrompt": "Of the second tenant."})],
     "GET /v3/container-tags/list": [to("/v3/container-tags/list")],
     "GET /v3/container-tags/{tag}": [to("/v3/container-tags/$tag")],
     "PATCH /v3/container-tags/{tag}": [to("/v3/container-tags/$tag", json={"name": "Of the second tenant"})],

@@ -120,7 +120,8 @@ async def test_each_version_refuses_what_only_it_refuses(v4: V4, v5: V5):
     for tag in ("user", "*", "no spaces"):
         assert (await v4.add("x", tag, 400))["error"]
     assert (await v4.post("/v3/documents", 400, content="x", containerTags=["a", "b"]))["error"]
-    await v4.add("x", unheard=1)
+    (warning,) = (await v4.add("x", unheard=1))["warnings"]
+    assert "'unheard'" in warning
     for body in ({}, {"content": "x", "customId": "a name of version 4"}, {"content": "x", "id": ""}):
         await v5.post(f"/ns/{TAG}/document", 400, **body)
 

@@ -83,7 +83,6 @@ async def test_routes_that_only_a_hosted_service_has_say_why_there_is_nothing(
     http: httpx2.AsyncClient, document: dict[str, Any]
 ):
     for verb, path in (
-        ("GET", "/v3/settings"),
         ("POST", "/v3/connections/notion"),
         ("GET", "/v3/connections"),
         ("POST", "/v3/auth/scoped-key"),

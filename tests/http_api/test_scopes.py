@@ -140,6 +140,17 @@ async def test_the_background_to_all_namespaces_is_stored(v5: V5):
     await v5.call("PATCH", path, 400, json={})
 
 
+async def test_settings_of_clients_are_stored_and_returned(v4: V4, engine: Engine):
+    sent = {"shouldLLMFilter": True, "filterPrompt": "Only birds.", "includeItems": ["a"]}
+    assert await v4.call("GET", "/v3/settings") == {}
+    assert (await v4.call("PATCH", "/v3/settings", json=sent))["updated"] == sent
+    await v4.call("PATCH", "/v3/settings", json={"includeItems": None})
+    assert await v4.call("GET", "/v3/settings") == {"shouldLLMFilter": True, "filterPrompt": "Only birds."}
+    await v4.call("PATCH", "/v3/settings", 400, json={"filterPrompt": "x" * 20_001})
+    async with with_permissions(build_app(engine, build_server(engine)), Permissions(tag="sam")) as client:
+        await V4(client).call("PATCH", "/v3/settings", 403, json={})
+
+
 # -- profiles ------------------------------------------------------------------------------------------------
 
 

@@ -34,6 +34,18 @@ class Body4(BaseModel):
     )
 
 
+class Write4(Body4):
+    """A write of version 4. `warnings` name its unknown fields, which would otherwise be lost in silence."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def warnings(self, *parts: BaseModel) -> Answer:
+        """Return the field `warnings` of the answer, if this body or a part of it has unknown fields."""
+        unknown = dict.fromkeys(name for each in (self, *parts) for name in each.model_extra or ())
+        sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
+        return {"warnings": sentences} if sentences else {}
+
+
 class Body5(BaseModel):
     """A body of version 5. An unknown field is refused: a misspelt filter would let everything through."""
 

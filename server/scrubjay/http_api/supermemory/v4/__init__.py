@@ -3,12 +3,19 @@
 from fastapi import APIRouter
 
 from scrubjay.http_api.refusals import absent
-from scrubjay.http_api.supermemory.v4 import container_tags, conversations, documents, memories, search
+from scrubjay.http_api.supermemory.v4 import (
+    container_tags,
+    conversations,
+    documents,
+    memories,
+    search,
+    settings,
+)
 
 _ABSENT = {
     "/v3/connections* /connectors* /ns/{namespace}/connectors*": "Scrubjay opens no connection to other "
     "services, so it has no connectors. Add their content as documents.",
-    "/v3/settings /settings": "Scrubjay is configured on its own machine, with `scrubjay config`.",
+    "/settings": "Scrubjay is configured on its own machine, with `scrubjay config`.",
     "/v3/auth/*": "Keys are made on Scrubjay's own machine: `scrubjay token add --tag TAG`.",
     "/v3/billing* /billing*": "There is no account, no plan and nothing to pay: Scrubjay runs on your "
     "own machine.",
@@ -16,5 +23,5 @@ _ABSENT = {
 }
 
 # In the order in which paths are tried: those that end in a word come before those of any id.
-_FAMILIES = (documents, search, container_tags, memories, conversations)
+_FAMILIES = (documents, search, container_tags, memories, conversations, settings)
 ROUTERS: tuple[APIRouter, ...] = (*(family.route.router for family in _FAMILIES), absent(_ABSENT))

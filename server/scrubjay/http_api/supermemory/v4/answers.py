@@ -7,10 +7,11 @@ ANSWERS = Answers(
     """
 Pagination currentPage:int limit:int totalItems:int totalPages:int
 Problem id:str error:str
-Accepted id:str status:'queued'|'embedding'|'done'|'failed'
+Accepted id:str status:'queued'|'embedding'|'done'|'failed' warnings?:[str]
     -- On disk, and found by words within a moment. queued, or the present status if nothing new was sent.
+    `warnings` name fields of the request that do not exist.
 Conversation Accepted+ conversationId:str -- `id` is the id of its document.
-BatchItem id:str status:'queued'|'embedding'|'done'|'failed'|'error' error?:str
+BatchItem id:str status:'queued'|'embedding'|'done'|'failed'|'error' error?:str warnings?:[str]
     -- `id` of one that failed is its custom id, or unknown.
 Batch results:[BatchItem] success:int failed:int -- In the order of the request.
 BulkDelete success:bool deletedCount:int errors?:[Problem] containerTags?:[str]
@@ -32,11 +33,11 @@ Processing documents:[UnfinishedDocument] totalCount:int pagination?:Pagination
 Chunk id:str documentId=record_id:str content=text:str position=part:int lineStart:int|null lineEnd:int|null
 Chunks chunks:[Chunk] pagination:Pagination
 CreatedMemory id:str memory=content:str isStatic:bool createdAt:time
-CreatedMemories documentId:null memories:[CreatedMemory]
+CreatedMemories documentId:null memories:[CreatedMemory] warnings?:[str]
     -- In the order of the request; an existing memory has the id that it had.
 UpdatedMemory id:str memory=content:str version:int parentMemoryId:str|null rootMemoryId=root_id:str
     createdAt:time metadata:object|null forgetAfter=expires_at:time|null forgetReason:str|null
-    -- The newest version; the old one stays as its history.
+    warnings?:[str] -- The newest version; the old one stays as its history.
 ForgottenMemory id:str forgotten:bool
 Match id:str memory:str score:share -- score is the similarity to the query; 1 for one named by its id.
 Matches dryRun:bool count:int forgetBatchId:str|null summary:str candidates?:[Match] forgotten?:[Match]
@@ -87,5 +88,6 @@ TagSettings containerTag=name:str name=settings.name:str|null
 MergedTags success:bool status:str mergedCount:int targetTag:str deletedTags:[str]
     -- The merge is complete. mergedCount counts the documents, memories and turns that moved.
 DeletedTag success:bool containerTag:str deletedDocumentsCount:int deletedMemoriesCount:int
+UpdatedSettings orgId:str orgSlug:str updated:object
 """,
 )

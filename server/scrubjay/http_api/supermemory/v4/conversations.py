@@ -9,7 +9,7 @@ from scrubjay.home.capture import storable
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context
 from scrubjay.http_api.routes import Routes
-from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.fields import Body4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Tagged, one_tag
 from scrubjay.models.fields import MAX_TURN_TEXT, Instant, Metadata, Name
@@ -64,7 +64,7 @@ class SentMessage(Body4):
         )
 
 
-class Conversation(Tagged):
+class Conversation(Tagged, Write4):
     """A conversation, or its new messages."""
 
     conversation_id: Name = Field(
@@ -86,7 +86,7 @@ async def keep(body: Conversation, context: Context) -> Answer:
     messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
     name, add = body.conversation_id, context.core.conversations.add
     state = await add(name, messages, scope=scope, metadata=body.metadata)
-    return dict(id=state.id, conversationId=name, status=state.status)
+    return dict(id=state.id, conversationId=name, status=state.status, **body.warnings())
 
 
 def _redacted(text: str) -> str:

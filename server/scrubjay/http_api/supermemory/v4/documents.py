@@ -16,7 +16,15 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import fields, resources
-from scrubjay.http_api.supermemory.fields import MOST_AT_ONCE, MOST_IDS, Body4, Content, pagination, url_of
+from scrubjay.http_api.supermemory.fields import (
+    MOST_AT_ONCE,
+    MOST_IDS,
+    Body4,
+    Content,
+    Write4,
+    pagination,
+    url_of,
+)
 from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
@@ -53,7 +61,7 @@ WithinTag = Annotated[
 ]
 
 
-class DocumentFields(fields.Form, fields.Described, fields.Handled, Body4):
+class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
     """What a client can say about a document in addition to its text."""
 
     container_tag: str | None = about("The tag (scope) it belongs to; left out, `sm_project_default`.")
@@ -129,7 +137,7 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
     """
     scope = context.permissions.writes_to(body.tag())
     text = await resources.read_upload(body.file, scope, body.values())
-    return await resources.add_document(context, NewDocument(scope, text, body))
+    return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
 
 
 @route(
@@ -233,7 +241,7 @@ async def add(context: Context, body: AddedDocument) -> Answer:
     Repeating the call changes nothing.
     """
     new = NewDocument(context.permissions.writes_to(body.tag()), as_text(body), body)
-    return await resources.add_document(context, new)
+    return await resources.add_document(context, new) | body.warnings()
 
 
 @route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
@@ -241,11 +249,12 @@ async def add_batch(context: Context, body: Batch) -> Answer:
     """Add texts or objects, the earliest documentDate first; a wrong one does not stop the others."""
     context.permissions.writes_to(body.tag())  # refuses once what is wrong for all of them
     results: dict[int, Answer] = {}
+    documents: dict[int, AddedDocument] = {}
     new: dict[int, NewDocument] = {}
     for number, item in enumerate(body.documents):
         custom_id = item.get("customId") if isinstance(item, dict) else None
         try:
-            document = body.document(item)
+            documents[number] = document = body.document(item)
             scope = context.permissions.writes_to(document.tag())
             new[number] = NewDocument(scope, as_text(document), document)
         except ValidationError as error:
@@ -258,7 +267,7 @@ async def add_batch(context: Context, body: Batch) -> Answer:
         if isinstance(state, InputError):
             results[number] = _failure(sent.text.custom_id, str(state))
         else:
-            results[number] = as_ref(state)
+            results[number] = as_ref(state) | documents[number].warnings()
     ordered = [results[number] for number in sorted(results)]
     failures = sum(item["status"] == "error" for item in ordered)
     return dict(results=ordered, success=len(ordered) - failures, failed=failures)
@@ -309,7 +318,8 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
     row = await _document(context, name, body.tag())
     context.permissions.writes_to(row.scope)
     content = {} if body.content is None else {"content": body.content}
-    return await resources.change_document(context, row, body, {**body.values(), **content})
+    answer = await resources.change_document(context, row, body, {**body.values(), **content})
+    return answer | body.warnings()
 
 
 @route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status=204)

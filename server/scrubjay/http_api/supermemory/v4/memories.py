@@ -15,7 +15,7 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes, spell
 from scrubjay.http_api.supermemory import resources
-from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.fields import Body4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
     PER_PAGE,
@@ -58,7 +58,7 @@ class TemporalContext(Body4):
         return written | ({"eventDate": list(map(spell, self.event_date))} if self.event_date else {})
 
 
-class NewMemory(Body4):
+class NewMemory(Write4):
     content: Content = Field(description="One fact, understandable on its own.")
     is_static: Flag = about("A lasting trait rather than a passing state.", False)
     metadata: Metadata = Field(default_factory=dict)
@@ -67,7 +67,7 @@ class NewMemory(Body4):
     temporal_context: TemporalContext | None = None
 
 
-class CreateMemories(Body4):
+class CreateMemories(Write4):
     memories: Annotated[list[NewMemory], Field(min_length=1, max_length=100)]
     container_tag: Tag | None = None
 
@@ -78,7 +78,7 @@ class _OneMemory(Body4):
     container_tag: Tag | None = None
 
 
-class UpdateMemory(_OneMemory):
+class UpdateMemory(_OneMemory, Write4):
     new_content: Content
     metadata: Metadata | None = about("Left out: as in the old version.")
     forget_after: Instant | None = about(
@@ -154,7 +154,8 @@ async def create(body: CreateMemories, context: Context) -> Answer:
     """Store up to 100 facts as they are, searchable at once. Repeating the call adds nothing."""
     scope = context.permissions.writes_to(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
-    return dict(documentId=None, memories=[ANSWERS.fill("CreatedMemory", fact) for fact in facts])
+    memories = [ANSWERS.fill("CreatedMemory", fact) for fact in facts]
+    return dict(documentId=None, memories=memories, **body.warnings(*body.memories))
 
 
 @route("PATCH /v4/memories", "Update a memory", "UpdatedMemory", missing=_UNKNOWN)
@@ -172,7 +173,7 @@ async def update(body: UpdateMemory, context: Context) -> Answer:
     if "forget_reason" in body.model_fields_set:
         values["forget_reason"] = body.forget_reason
     (new,) = await _add(context, old.scope, [parse(FactText, values)])
-    return ANSWERS.fill("UpdatedMemory", new, parentMemoryId=parent_of(new))
+    return ANSWERS.fill("UpdatedMemory", new, parentMemoryId=parent_of(new), **body.warnings())
 
 
 @route("POST /v4/memories/list", "List memories", "Memories")
