@@ -1,7 +1,4 @@
-"""Finds what answers a search over HTTP, whatever the family of clients: facts, chunks and turns together.
-
-The most similar comes first, and nothing twice.
-"""
+"""Finds facts, chunks and turns for a search of either version, most similar first and without repeats."""
 
 import asyncio
 import re
@@ -27,7 +24,7 @@ _BETWEEN = re.compile(r"[?;\n]+|,?\s{1,9}(?:and|or|but)\s+|,\s+", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class MatchQuery:
-    """What to find (`mode`, with `chats` also turns), how many, how similar, and what comes with each."""
+    """What to find (`mode`, with `chats` also turns), how many, how similar, and what else to include."""
 
     query: str
     mode: Mode = "memories"
@@ -35,19 +32,19 @@ class MatchQuery:
     threshold: float = 0.0
     filters: Filter | None = None
     filepath: str | None = None  # of documents, their chunks and their facts; a folder where it ends in /
-    docs: bool = True  # False: turns alone
+    docs: bool = True  # False: only turns
     chats: bool = False
     rewrite: bool = False  # search with other wordings too
-    related: bool = False  # with each fact the versions around it and what it builds on
+    related: bool = False  # with each fact its other versions and links
     forgotten: bool = False
     chunks: bool = False  # with each fact the chunks of its documents that match too
 
 
 @dataclass(frozen=True)
 class Match:
-    """One result: the record (a document without its text), its hit, and what belongs to it.
+    """One result: the record (a document without its text) and its hit.
 
-    `documents` are those that a fact cites, or the one of a chunk, without those that are forgotten.
+    `documents` are those that a fact cites, or that of a chunk, without forgotten ones.
     """
 
     record: Memory | Turn | Document
@@ -63,12 +60,12 @@ class Match:
 
     @property
     def text(self) -> str:
-        """What it says."""
+        """Its text."""
         return self.hit.memory or self.hit.chunk or ""
 
     @property
     def is_chat(self) -> bool:
-        """Whether it is what was said, or a summary of that."""
+        """Return True if it is a turn, or a summary of turns."""
         return isinstance(self.record, Turn) or self.record.source == SUMMARY
 
 
@@ -93,7 +90,7 @@ def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
 
 
 def rewrites(query: str) -> list[str]:
-    """Reword a query: as it is, its content words, each of its parts, and the names in it; all different.
+    """Return wordings of a query: itself, its content words, each of its parts, and the names in it.
 
     >>> for wording in rewrites("When did we rename tick() and who asked for it?"):
     ...     print(wording)

@@ -77,7 +77,8 @@ class Tagged(Body4):
     @property
     def tags(self) -> list[str]:
         """The named tags, each once."""
-        return list(dict.fromkeys(filter(None, (self.container_tag, *(self.container_tags or ())))))
+        own = [] if self.container_tag is None else [self.container_tag]
+        return list(dict.fromkeys([*own, *(self.container_tags or ())]))
 
 
 class Paging(Body4):

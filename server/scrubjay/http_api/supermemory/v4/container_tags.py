@@ -91,7 +91,7 @@ async def merge(context: Context, body: Merge) -> Answer:
 )
 async def merge_status(context: Context, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
     """No merge is ever waiting."""
-    raise NotFound("A merge is complete when its call is answered, so there is none to wait for.")
+    raise NotFound("A merge is complete when its call is answered, so there is nothing to wait for.")
 
 
 @route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings", missing=_UNKNOWN)

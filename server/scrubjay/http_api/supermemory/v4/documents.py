@@ -283,7 +283,7 @@ async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     """Hide documents and the memories learned from them from every search, as deleting one does."""
     given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
     if len(given) != 1:
-        problem = f"{' and '.join(given)} are given." if given else "none is given."
+        problem = f"{' and '.join(given)} are given." if given else "nothing is given."
         raise InputError(f"Give one of ids, containerTags and filepath; {problem}")
     if body.ids is not None:
         count, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
