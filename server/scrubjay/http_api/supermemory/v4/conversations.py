@@ -90,4 +90,4 @@ async def keep(body: Conversation, context: Context) -> Answer:
 
 
 def _redacted(text: str) -> str:
-    return redact(storable(text))[0]
+    return redact(storable(text))[0] if text else ""
