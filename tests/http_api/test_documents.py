@@ -107,6 +107,7 @@ async def test_a_document_of_another_scope_is_unknown(api: V4 | V5):
         {"metadata": {"a": {"b": 1}}},
         {"group": {"a": None}},
         {"date": "yesterday"},
+        {"metadata": "{no json"},
         {"supportingContext": "y" * 1_501},
         {"taskType": "none"},
     ],

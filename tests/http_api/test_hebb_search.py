@@ -326,7 +326,7 @@ async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engin
     )
     assert (
         memory["metadata"] == {"session_id": "a", "turn": 4}
-        and memory["created_at"] == "2026-03-01T09:00:00Z"
+        and memory["created_at"] == "2026-03-01T09:00:00.000Z"
     )
     assert memory["content"] == "user: What did we rename tick() to?\n\nassistant: To advance()."
     assert (await http.get(f"/api/v1/memories/{recorded.id}")).json()["content"] == memory["content"]

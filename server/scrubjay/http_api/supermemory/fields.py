@@ -68,6 +68,13 @@ def from_json(value: Any) -> Any:
     return value
 
 
+def _as_object(value: Any) -> Any:
+    try:
+        return from_json(value)
+    except ValueError:
+        return value  # which the field refuses by its name
+
+
 class Form(BaseModel):
     """Fields of a form: an empty optional field counts as not sent, and objects may be JSON text."""
 
@@ -80,7 +87,7 @@ class Form(BaseModel):
             return values
         required = {field.alias for field in cls.model_fields.values() if field.is_required()}
         sent = {name: value for name, value in values.items() if value != "" or name in required}
-        return {name: from_json(value) if name in cls.objects else value for name, value in sent.items()}
+        return {name: _as_object(value) if name in cls.objects else value for name, value in sent.items()}
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
