@@ -19,7 +19,7 @@ from scrubjay.http_api.door import Door
 
 @pytest.fixture(scope="session")
 def app(mcp_server: Server[Any]) -> FastAPI:
-    """The application over the engine of whichever test is at hand."""
+    """The application over the engine of the current test."""
     return build_app(CURRENT, mcp_server)
 
 

@@ -2,7 +2,7 @@
 
 A request is written with names: `$tag` is the tag it is asked under, `$document`, `$custom`, `$memory`,
 `$old`, `$turn`, `$episode` are ids of the first tenant, `$taken` is a custom id that it uses too, `$text` is
-one of its memories word for word, and `$rare` is a word that nobody else uses.
+one of its memories word for word, and `$rare` is a word that is used nowhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import httpx2
 FIRST, SECOND = "tenant-a", "tenant-b"
 RARE = "zyqwortha"  # what the second tenant asks for
 SECRET = "vexlumina"  # in all that the first tenant keeps, and in no request of the second
-OWN = "quillbright"  # in the scope `user`, which nobody sees over HTTP
+OWN = "quillbright"  # in the scope `user`, which no client sees over HTTP
 GONE = 404
 
 

@@ -116,7 +116,7 @@ async def test_the_id_of_a_message_means_its_turn(v4: V4, engine: Engine):
     assert await v4.search(QUESTION, type="chat") == []
 
 
-async def test_without_a_word_of_chats_answers_are_what_they_were(v4: V4, engine: Engine):
+async def test_answers_without_chats_do_not_change(v4: V4, engine: Engine):
     await v4.keep("We rename nothing without a test.")
     await document(await engine.core(), "# Renaming\n\nWe rename tick() late.\n", scope=TAG)
     asked = [
@@ -303,7 +303,7 @@ async def test_conversations_of_two_tags_never_meet(v4: V4, engine: Engine):
     assert "8421" in " ".join(said(await v4.search("rename tick port", "other", type="chat")))
 
 
-async def test_what_is_no_conversation_is_refused(v4: V4):
+async def test_a_malformed_conversation_is_refused(v4: V4):
     for wrong in (
         {"messages": []},
         {"messages": [{"role": "user", "content": ""}]},

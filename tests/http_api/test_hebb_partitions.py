@@ -90,7 +90,7 @@ async def test_a_damaged_file_of_partitions_stops_nothing(home):
     assert list(PartitionBook(home).of(["a"])) == SYSTEM
 
 
-async def test_the_state_of_the_server_is_told_at_both_addresses(http: httpx2.AsyncClient):
+async def test_both_addresses_answer_the_state_of_the_server(http: httpx2.AsyncClient):
     for at in ("", "/api/v1"):
         assert (await http.get(f"{at}/health")).json()["status"] == "ok"
         status = (await http.get(f"{at}/status")).json()
