@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from scrubjay.http_api.supermemory_v5.filter_expressions import (
+from scrubjay.http_api.supermemory.v5.filter_expressions import (
     DEEPEST,
     MOST,
     WIDEST,

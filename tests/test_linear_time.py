@@ -18,7 +18,7 @@ from scrubjay.histories.tasks import _CALL, _elements
 from scrubjay.hooks import hosts
 from scrubjay.hosts import json_text
 from scrubjay.http_api import door
-from scrubjay.http_api.matches import rewrites
+from scrubjay.http_api.supermemory.matches import rewrites
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
 from scrubjay.reading.html import convert_html

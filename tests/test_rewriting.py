@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.http_api.matches import MOST_WORDINGS, rewrites
+from scrubjay.http_api.supermemory.matches import MOST_WORDINGS, rewrites
 
 
 def test_a_plain_question_is_asked_with_and_without_its_wording():

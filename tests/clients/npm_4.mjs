@@ -76,7 +76,8 @@ async function it_maps_refusals_to_its_own_exceptions() {
   await refused(Supermemory.BadRequestError, 400, () => client.search({ q: "x", aggregate: true, rerank: true }));
   await refused(Supermemory.BadRequestError, 400, () => client.search({ q: "" }));
   await refused(Supermemory.BadRequestError, 400, () => client.add({ content: "x", containerTag: "user" }));
-  await refused(Supermemory.NotFoundError, 404, () => client.settings.get());
+  await client.settings.update({ filterPrompt: "Only birds." });
+  assert.equal((await client.settings.get()).filterPrompt, "Only birds.");
   await refused(Supermemory.NotFoundError, 404, () => client.connections.list({}));
 }
 

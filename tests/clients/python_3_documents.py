@@ -92,7 +92,8 @@ def it_maps_refusals_to_its_own_exceptions(client: Supermemory) -> None:
     refused(supermemory.BadRequestError, 400, lambda: client.search.documents(q="x", limit=101))
     refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="user"))
     refused(supermemory.BadRequestError, 400, lambda: client.add(content="x", container_tag="two words"))
-    refused(supermemory.NotFoundError, 404, lambda: client.settings.get())
+    client.settings.update(filter_prompt="Only birds.")
+    assert client.settings.get().filter_prompt == "Only birds."
     refused(supermemory.NotFoundError, 404, lambda: client.connections.list())
 
 

@@ -10,6 +10,7 @@ import pytest
 from current import CURRENT
 from fastapi import FastAPI
 from mcp.server import Server
+from spellings import V4, V5
 
 from scrubjay.engine.engine import Engine
 from scrubjay.http_api.app import build_app
@@ -18,7 +19,7 @@ from scrubjay.http_api.door import Door
 
 @pytest.fixture(scope="session")
 def app(mcp_server: Server[Any]) -> FastAPI:
-    """The application over the engine of whichever test is at hand."""
+    """The application over the engine of the current test."""
     return build_app(CURRENT, mcp_server)
 
 
@@ -29,3 +30,19 @@ async def http(engine: Engine, app: FastAPI) -> AsyncIterator[httpx2.AsyncClient
     key = {"Authorization": "Bearer any"}  # as every official client sends one
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=key) as client:
         yield client
+
+
+@pytest.fixture
+def v4(http: httpx2.AsyncClient) -> V4:
+    return V4(http)
+
+
+@pytest.fixture
+def v5(http: httpx2.AsyncClient) -> V5:
+    return V5(http)
+
+
+@pytest.fixture(params=[V4, V5], ids=["v4", "v5"])
+def api(http: httpx2.AsyncClient, request: pytest.FixtureRequest) -> V4 | V5:
+    """Each version in turn."""
+    return request.param(http)

@@ -21,10 +21,10 @@ TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "ad
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[User, str]]:
     """A user and the URL of the engine that all these tests share; no token was made."""
-    somebody = make_user(tmp_path_factory.mktemp("m"))
-    with answering(somebody) as url:
+    owner = make_user(tmp_path_factory.mktemp("m"))
+    with answering(owner) as url:
         warm(url)
-        yield somebody, url
+        yield owner, url
 
 
 def warm(url: str, key: str = "local") -> None:

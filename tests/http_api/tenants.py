@@ -2,7 +2,7 @@
 
 A request is written with names: `$tag` is the tag it is asked under, `$document`, `$custom`, `$memory`,
 `$old`, `$turn`, `$episode` are ids of the first tenant, `$taken` is a custom id that it uses too, `$text` is
-one of its memories word for word, and `$rare` is a word that nobody else uses.
+one of its memories word for word, and `$rare` is a word that is used nowhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import httpx2
 FIRST, SECOND = "tenant-a", "tenant-b"
 RARE = "zyqwortha"  # what the second tenant asks for
 SECRET = "vexlumina"  # in all that the first tenant keeps, and in no request of the second
-OWN = "quillbright"  # in the scope `user`, which nobody sees over HTTP
+OWN = "quillbright"  # in the scope `user`, which no client sees over HTTP
 GONE = 404
 
 
@@ -113,6 +113,8 @@ SUPERMEMORY: dict[str, list[Try]] = {
         to("/v3/search", GONE, json={**_SEARCH, "docId": "$document"}),
         to("/v3/search", GONE, json={"q": "$rare", "docId": "$custom"}),
     ],
+    "GET /v3/settings": [to("/v3/settings")],
+    "PATCH /v3/settings": [to("/v3/settings", bound=403, json={"filterPrompt": "Of the second tenant."})],
     "GET /v3/container-tags/list": [to("/v3/container-tags/list")],
     "GET /v3/container-tags/{tag}": [to("/v3/container-tags/$tag")],
     "PATCH /v3/container-tags/{tag}": [to("/v3/container-tags/$tag", json={"name": "Of the second tenant"})],
@@ -231,14 +233,7 @@ HEBB: dict[str, list[Try]] = {
     "GET /api/v1/partitions/{partition_id}": _hebb(f"{_API}/partitions/mem_semantic"),
     "PATCH /api/v1/partitions/{partition_id}": [],
     "DELETE /api/v1/partitions/{partition_id}": [],
-    "GET /api/v1/graph/tags": _hebb(f"{_API}/graph/tags"),
-    "GET /api/v1/graph/tags/{tag}": _hebb(f"{_API}/graph/tags/feather", GONE),
-    "GET /api/v1/graph/neighbors/{tag}": _hebb(f"{_API}/graph/neighbors/feather", params={"depth": 3}),
-    "GET /api/v1/graph/path": _hebb(f"{_API}/graph/path", params={"from": "feather", "to": "bird"}),
-    "GET /api/v1/graph/export": _hebb(f"{_API}/graph/export"),
     "POST /api/v1/admin/consolidate": _hebb(f"{_API}/admin/consolidate"),
-    "GET /api/v1/admin/stats": _hebb(f"{_API}/admin/stats"),
-    "GET /api/v1/admin/config": _hebb(f"{_API}/admin/config"),
     "GET /api/v1/health": [to(f"{_API}/health")],
     "GET /api/v1/status": [to(f"{_API}/status")],
 }  # fmt: skip

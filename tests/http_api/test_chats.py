@@ -7,10 +7,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import httpx2
 import pytest
 from said import document, embedded, turn
-from v4_calls import TAG, keep, post, said, search, send
+from spellings import TAG, V4, said
 
 from scrubjay.engine.engine import Engine
 from scrubjay.models.records import Document, Turn
@@ -39,11 +38,9 @@ async def under(engine: Engine, policy: str, **settings: Any) -> None:
     core.settings = replace(core.settings, chat_capture=policy, **settings)
 
 
-async def converse(
-    http: httpx2.AsyncClient, messages: list[dict[str, Any]], id: str = "c1", **fields: Any
-) -> dict[str, Any]:
-    return await post(
-        http, "/v4/conversations", conversationId=id, containerTags=[TAG], messages=messages, **fields
+async def converse(v4: V4, messages: list[dict[str, Any]], id: str = "c1", **fields: Any) -> dict[str, Any]:
+    return await v4.post(
+        "/v4/conversations", conversationId=id, containerTags=[TAG], messages=messages, **fields
     )
 
 
@@ -57,16 +54,16 @@ async def text_of(engine: Engine, id: str) -> str:
     return (await (await engine.core()).store.get(Document, [id]))[id].content
 
 
-async def test_what_we_renamed_is_answered_with_a_chat_citation(http: httpx2.AsyncClient, engine: Engine):
+async def test_what_we_renamed_is_answered_with_a_chat_citation(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(
-        http,
-        [{**message, "timestamp": "2026-02-03T10:00:00Z"} for message in RENAME],
+        v4,
+        [{**message, "timestamp": "2026-02-03T10:00:00.000Z"} for message in RENAME],
         metadata={"source": "webui"},
     )
     await embedded(await engine.core())
     asked = {"q": QUESTION, "containerTag": TAG, "includeChats": True, "threshold": 0}
-    found = (await post(http, "/v4/search", **asked))["results"]
+    found = (await v4.post("/v4/search", **asked))["results"]
     assert {each["role"]: each["memory"] for each in found} == {
         message["role"]: message["content"] for message in RENAME
     }
@@ -77,21 +74,19 @@ async def test_what_we_renamed_is_answered_with_a_chat_citation(http: httpx2.Asy
             "threadId": "c1",
             "sessionId": "c1",
             "turn": 0,
-            "ts": "2026-02-03T10:00:00Z",
+            "ts": "2026-02-03T10:00:00.000Z",
             "metadata": {"source": "webui"},
         }
 
 
-async def test_of_a_turns_messages_the_one_that_answers_comes_first_and_counts_alone(
-    http: httpx2.AsyncClient, engine: Engine
-):
+async def test_of_a_turns_messages_the_one_that_answers_comes_first_and_counts_alone(v4: V4, engine: Engine):
     await under(engine, "all")
-    await converse(http, RENAME)
+    await converse(v4, RENAME)
     asked = "where is advance_clock() everywhere"
-    assert [each["role"] for each in await search(http, asked, includeChats=True)] == ["assistant", "user"]
-    (found,) = await search(http, asked, includeChats=True, limit=1)
+    assert [each["role"] for each in await v4.search(asked, includeChats=True)] == ["assistant", "user"]
+    (found,) = await v4.search(asked, includeChats=True, limit=1)
     assert found["memory"] == RENAME[1]["content"]
-    rows = (await post(http, "/v3/search", q=asked, containerTag=TAG, type="chat"))["results"]
+    rows = (await v4.post("/v3/search", q=asked, containerTag=TAG, type="chat"))["results"]
     assert [(row["role"], row["chunks"][0]["content"]) for row in rows] == [
         ("assistant", RENAME[1]["content"]),
         ("user", RENAME[0]["content"]),
@@ -99,30 +94,30 @@ async def test_of_a_turns_messages_the_one_that_answers_comes_first_and_counts_a
     assert len({row["documentId"] for row in rows}) == 2
 
 
-async def test_a_long_message_is_shown_by_the_part_that_answers(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_long_message_is_shown_by_the_part_that_answers(v4: V4, engine: Engine):
     await under(engine, "all")
     filler = "The weather on the way to the office was dull and grey again. " * 40
     await converse(
-        http,
+        v4,
         [RENAME[0], {"role": "assistant", "content": f"{filler}\n\n{RENAME[1]['content']}\n\n{filler}"}],
     )
-    found = await search(http, "advance_clock() everywhere", includeChats=True)
+    found = await v4.search("advance_clock() everywhere", includeChats=True)
     (answer,) = (each for each in found if each["role"] == "assistant")
     assert "advance_clock()" in answer["memory"] and len(answer["memory"]) <= 900
 
 
-async def test_the_id_of_a_message_means_its_turn(http: httpx2.AsyncClient, engine: Engine):
+async def test_the_id_of_a_message_means_its_turn(v4: V4, engine: Engine):
     await under(engine, "all")
-    await converse(http, RENAME)
+    await converse(v4, RENAME)
     (row,) = await turns(engine)
-    ids = {each["id"] for each in await search(http, QUESTION, type="chat")}
+    ids = {each["id"] for each in await v4.search(QUESTION, type="chat")}
     assert ids == {f"{row.id}:user", f"{row.id}:assistant"}
-    await send(http, "DELETE", "/v4/memories", containerTag=TAG, id=f"{row.id}:user")
-    assert await search(http, QUESTION, type="chat") == []
+    await v4.forget(id=f"{row.id}:user")
+    assert await v4.search(QUESTION, type="chat") == []
 
 
-async def test_without_a_word_of_chats_answers_are_what_they_were(http: httpx2.AsyncClient, engine: Engine):
-    await keep(http, "We rename nothing without a test.")
+async def test_answers_without_chats_do_not_change(v4: V4, engine: Engine):
+    await v4.keep("We rename nothing without a test.")
     await document(await engine.core(), "# Renaming\n\nWe rename tick() late.\n", scope=TAG)
     asked = [
         {"searchMode": mode, **more}
@@ -131,37 +126,35 @@ async def test_without_a_word_of_chats_answers_are_what_they_were(http: httpx2.A
     ]
     core = await engine.core()
     await embedded(core)
-    before = [await search(http, QUESTION, **each) for each in asked]
+    before = [await v4.search(QUESTION, **each) for each in asked]
     await turn(core, "s1", scope=TAG, user="We rename tick() to advance_clock().", assistant="Done.")
     await embedded(core)
-    assert [await search(http, QUESTION, **each) for each in asked] == before
+    assert [await v4.search(QUESTION, **each) for each in asked] == before
     assert not any("src" in each for results in before for each in results)
 
 
-async def test_every_result_says_where_it_is_from_when_chats_are_asked_for(
-    http: httpx2.AsyncClient, engine: Engine
-):
-    await keep(http, "We rename nothing without a test.")
+async def test_every_result_says_where_it_is_from_when_chats_are_asked_for(v4: V4, engine: Engine):
+    await v4.keep("We rename nothing without a test.")
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick()?", assistant="Yes.")
-    assert {each["src"] for each in await search(http, "rename", includeChats=True)} == {"doc", "chat"}
+    assert {each["src"] for each in await v4.search("rename", includeChats=True)} == {"doc", "chat"}
     for kinds, expected in (
         (["doc", "chat"], {"doc", "chat"}),
         (["doc"], {"doc"}),
         (["chat"], {"chat"}),
         ("chat", {"chat"}),
     ):
-        assert {each["src"] for each in await search(http, "rename", type=kinds)} == expected
-    await post(http, "/v4/search", 400, q="rename", type=["mail"])
-    await post(http, "/v4/search", 400, q="rename", type=[])
+        assert {each["src"] for each in await v4.search("rename", type=kinds)} == expected
+    await v4.post("/v4/search", 400, q="rename", type=["mail"])
+    await v4.post("/v4/search", 400, q="rename", type=[])
 
 
-async def test_more_of_a_conversation_adds_only_what_is_new(http: httpx2.AsyncClient, engine: Engine):
+async def test_more_of_a_conversation_adds_only_what_is_new(v4: V4, engine: Engine):
     await under(engine, "all")
-    first = await converse(http, RENAME)
+    first = await converse(v4, RENAME)
     for _ in range(2):
-        again = await converse(http, [*RENAME, *PORT])
+        again = await converse(v4, [*RENAME, *PORT])
     assert again["id"] == first["id"] and again["conversationId"] == "c1"
-    shown = (await http.get(f"/v3/documents/{first['id']}")).json()
+    shown = await v4.document(first["id"])
     assert shown["title"] == "Conversation c1"
     text = await text_of(engine, first["id"])
     assert (
@@ -177,37 +170,35 @@ async def test_more_of_a_conversation_adds_only_what_is_new(http: httpx2.AsyncCl
 
 
 async def test_the_end_of_a_conversation_alone_is_added_and_an_answer_goes_with_its_question(
-    http: httpx2.AsyncClient, engine: Engine
+    v4: V4, engine: Engine
 ):
     await under(engine, "all")
     for message in (*RENAME, *PORT):
-        id = (await converse(http, [message]))["id"]
+        id = (await converse(v4, [message]))["id"]
     assert [(bool(row.user), bool(row.assistant)) for row in await turns(engine)] == [
         (True, True),
         (True, True),
     ]
-    whole = (await converse(http, [*RENAME, *PORT], "c2"))["id"]
+    whole = (await converse(v4, [*RENAME, *PORT], "c2"))["id"]
     assert await text_of(engine, id) == await text_of(engine, whole)
 
 
-async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_lost(
-    http: httpx2.AsyncClient, engine: Engine
-):
-    kept = await converse(http, [{"role": "system", "content": "Be brief."}, *RENAME])
+async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_lost(v4: V4, engine: Engine):
+    kept = await converse(v4, [{"role": "system", "content": "Be brief."}, *RENAME])
     assert kept["status"] in ("queued", "embedding", "done") and await turns(engine) == []
-    assert await search(http, QUESTION) == [] == await search(http, QUESTION, type="chat")
-    (found,) = await search(http, QUESTION, searchMode="documents")
+    assert await v4.search(QUESTION) == [] == await v4.search(QUESTION, type="chat")
+    (found,) = await v4.search(QUESTION, mode="chunks")
     assert "advance_clock()" in found["chunk"] and "Be brief." in await text_of(engine, kept["id"])
     await under(engine, "all")
-    await converse(http, RENAME)
-    assert {each["src"] for each in await search(http, QUESTION, type="chat")} == {"chat"}
+    await converse(v4, RENAME)
+    assert {each["src"] for each in await v4.search(QUESTION, type="chat")} == {"chat"}
 
 
 @pytest.mark.parametrize(
     ("policy", "expected"), [("off", []), ("all", [0, 1]), ("salient", [0]), ("summary_only", [0, 1])]
 )
 async def test_the_policy_decides_which_turns_are_recorded(
-    http: httpx2.AsyncClient, engine: Engine, policy: str, expected: list[int]
+    v4: V4, engine: Engine, policy: str, expected: list[int]
 ):
     await under(engine, policy)
     talk = [
@@ -215,79 +206,75 @@ async def test_the_policy_decides_which_turns_are_recorded(
         {"role": "assistant", "content": "Good morning, what a nice day"},
     ]
     await converse(
-        http, [*RENAME, *talk, {"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}]
+        v4, [*RENAME, *talk, {"role": "user", "content": "ok"}, {"role": "assistant", "content": "fine"}]
     )
     assert [row.turn for row in await turns(engine)] == expected
 
 
-async def test_less_than_the_least_length_is_not_recorded(http: httpx2.AsyncClient, engine: Engine):
+async def test_less_than_the_least_length_is_not_recorded(v4: V4, engine: Engine):
     await under(engine, "all", min_length=60)
-    await converse(http, [*RENAME, *PORT])
+    await converse(v4, [*RENAME, *PORT])
     assert len(await turns(engine)) == 1
 
 
-async def test_short_messages_of_one_turn_are_not_recorded_for_their_length_together(
-    http: httpx2.AsyncClient, engine: Engine
-):
+async def test_short_messages_of_one_turn_are_not_recorded_for_their_length_together(v4: V4, engine: Engine):
     await under(engine, "all", min_length=60)
     short = [{"role": "user", "content": "Which port is it?"}, {"role": "user", "content": "And which host?"}]
     await converse(
-        http, [*short, {"role": "assistant", "content": "It is heron:8421, as I said in the morning."}]
+        v4, [*short, {"role": "assistant", "content": "It is heron:8421, as I said in the morning."}]
     )
     assert await turns(engine) == []
 
 
-async def test_while_capture_rests_no_turn_is_recorded(http: httpx2.AsyncClient, engine: Engine):
+async def test_while_capture_rests_no_turn_is_recorded(v4: V4, engine: Engine):
     await under(engine, "all", paused=True)
-    await converse(http, RENAME)
+    await converse(v4, RENAME)
     assert await turns(engine) == []
 
 
-async def test_summaries_alone_are_found_under_summary_only(http: httpx2.AsyncClient, engine: Engine):
+async def test_summaries_alone_are_found_under_summary_only(v4: V4, engine: Engine):
     await under(engine, "summary_only")
     long = [
         {"role": "user", "content": "Which zebra did we decide on?"},
         {"role": "assistant", "content": "We decided on the calm one. " * 60},
     ]
     for n in range(20):
-        await converse(http, [{**each, "content": f"{each['content']} ({n})"} for each in long])
+        await converse(v4, [{**each, "content": f"{each['content']} ({n})"} for each in long])
     core = await engine.core()
     await core.writer.settle()
     while await core.consolidation.work():
         pass
-    found = await search(http, "which zebra did we decide on", type="chat", limit=100)
+    found = await v4.search("which zebra did we decide on", type="chat", limit=100)
     assert {each["role"] for each in found} == {"summary"} and len(found) == 21
     assert all(each["sessionId"] == "c1" and each["src"] == "chat" for each in found)
 
 
-async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(
-    http: httpx2.AsyncClient, engine: Engine
-):
+async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(v4: V4, engine: Engine):
     await under(engine, "all")
-    await converse(http, RENAME)
+    await converse(v4, RENAME)
     for policy in ("all", "off"):  # what was recorded stays
         await under(engine, policy)
-        found = await search(http, QUESTION, searchMode="hybrid", includeChats=True)
-        older = await post(http, "/v3/search", q=QUESTION, containerTag=TAG, includeChats=True)
+        found = await v4.search(QUESTION, mode="hybrid", includeChats=True)
+        older = await v4.post("/v3/search", q=QUESTION, containerTag=TAG, includeChats=True)
         assert (
             [each["src"] for each in found] == [each["src"] for each in older["results"]] == ["chat", "chat"]
         )
-    (whole,) = (await post(http, "/v3/search", q=QUESTION, containerTag=TAG))["results"]
+    (whole,) = (await v4.post("/v3/search", q=QUESTION, containerTag=TAG))["results"]
     assert "src" not in whole and whole["title"] == "Conversation c1"
 
 
-async def test_a_conversation_that_no_turns_are_kept_of_comes_once_as_a_document(http: httpx2.AsyncClient):
-    await converse(http, RENAME)
+async def test_a_conversation_that_no_turns_are_kept_of_comes_once_as_a_document(v4: V4):
+    await converse(v4, RENAME)
     for fields in ({}, {"includeChats": True}, {"type": ["doc", "chat"]}):
-        (found,) = (await post(http, "/v3/search", q=QUESTION, containerTag=TAG, **fields))["results"]
+        (found,) = (await v4.post("/v3/search", q=QUESTION, containerTag=TAG, **fields))["results"]
         assert found["title"] == "Conversation c1" and found.get("src", "doc") == "doc"
 
 
-async def test_secrets_of_a_conversation_are_replaced_everywhere(http: httpx2.AsyncClient, engine: Engine):
+async def test_secrets_of_a_conversation_are_replaced_everywhere(v4: V4, engine: Engine):
     await under(engine, "all")
     secret = "ghp_0123456789abcdefABCDEF0123456789abcd"
     for _ in range(2):
-        id = (await converse(http, [{"role": "user", "content": f"Our deploy token is {secret}, keep it."}]))[
+        id = (await converse(v4, [{"role": "user", "content": f"Our deploy token is {secret}, keep it."}]))[
             "id"
         ]
     (row,) = await turns(engine)
@@ -295,30 +282,28 @@ async def test_secrets_of_a_conversation_are_replaced_everywhere(http: httpx2.As
     assert secret not in text and secret not in (row.user or "") and text.count("Our deploy token") == 1
 
 
-async def test_deleting_a_conversations_document_takes_its_turns_with_it(
-    http: httpx2.AsyncClient, engine: Engine
-):
+async def test_deleting_a_conversations_document_takes_its_turns_with_it(v4: V4, engine: Engine):
     await under(engine, "all")
-    id = (await converse(http, RENAME))["id"]
+    id = (await converse(v4, RENAME))["id"]
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick() again?", assistant="No.")
-    await send(http, "DELETE", "/v4/memories", containerTag=TAG, id=id)
+    await v4.forget(id=id)
     core = await engine.core()
-    assert {
-        each["sessionId"] for each in await search(http, QUESTION, includeChats=True, searchMode="hybrid")
-    } == {"s1"}
+    assert {each["sessionId"] for each in await v4.search(QUESTION, includeChats=True, mode="hybrid")} == {
+        "s1"
+    }
     await core.removal.restore(id, "test")
-    assert {each["sessionId"] for each in await search(http, QUESTION, type="chat")} == {"s1", "c1"}
+    assert {each["sessionId"] for each in await v4.search(QUESTION, type="chat")} == {"s1", "c1"}
 
 
-async def test_conversations_of_two_tags_never_meet(http: httpx2.AsyncClient, engine: Engine):
+async def test_conversations_of_two_tags_never_meet(v4: V4, engine: Engine):
     await under(engine, "all")
-    await converse(http, RENAME)
-    await post(http, "/v4/conversations", conversationId="c1", containerTag="other", messages=PORT)
-    assert {each["turn"] for each in await search(http, "rename tick port", type="chat")} == {0}
-    assert "8421" in " ".join(said(await search(http, "rename tick port", "other", type="chat")))
+    await converse(v4, RENAME)
+    await v4.post("/v4/conversations", conversationId="c1", containerTag="other", messages=PORT)
+    assert {each["turn"] for each in await v4.search("rename tick port", type="chat")} == {0}
+    assert "8421" in " ".join(said(await v4.search("rename tick port", "other", type="chat")))
 
 
-async def test_what_is_no_conversation_is_refused(http: httpx2.AsyncClient):
+async def test_a_malformed_conversation_is_refused(v4: V4):
     for wrong in (
         {"messages": []},
         {"messages": [{"role": "user", "content": ""}]},
@@ -328,4 +313,4 @@ async def test_what_is_no_conversation_is_refused(http: httpx2.AsyncClient):
         {"messages": RENAME, "containerTags": ["user"]},
         {"conversationId": "c1"},
     ):
-        await post(http, "/v4/conversations", 400, **{"conversationId": "c1", **wrong})
+        await v4.post("/v4/conversations", 400, **{"conversationId": "c1", **wrong})

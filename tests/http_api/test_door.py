@@ -45,7 +45,7 @@ def visitor(door: Door, base: str = "http://127.0.0.1:6767") -> httpx2.AsyncClie
 
 
 @pytest.fixture
-async def anybody() -> AsyncIterator[httpx2.AsyncClient]:
+async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
     """Somebody at a door without tokens."""
     async with visitor(Door(says_its_permissions)) as client:
         yield client
@@ -68,9 +68,9 @@ def bearer(key: str) -> dict[str, str]:
     "headers", [{}, bearer("local"), bearer("sm_anything_at_all_12345"), {"Authorization": "Basic eDp5"}]
 )
 async def test_on_this_machine_any_key_opens_while_there_is_no_token(
-    anybody: httpx2.AsyncClient, headers: dict[str, str]
+    open_client: httpx2.AsyncClient, headers: dict[str, str]
 ):
-    answer = await anybody.get("/v4/search", headers=headers)
+    answer = await open_client.get("/v4/search", headers=headers)
     assert answer.json() == {"tag": None, "read_only": False, "bytes": 0}
 
 
@@ -153,7 +153,7 @@ async def test_a_token_that_may_only_read_searches_and_lists_and_changes_nothing
             assert answer.status_code == 403 and "may only read" in answer.text, (verb, path)
 
 
-async def test_a_door_whose_tokens_cannot_be_read_lets_nobody_in(home: Home, guarded: Door):
+async def test_a_door_whose_tokens_cannot_be_read_accepts_no_key(home: Home, guarded: Door):
     with open(home.tokens, "w") as file:
         file.write("{")
     async with visitor(guarded) as client:
@@ -167,16 +167,16 @@ async def test_a_door_whose_tokens_cannot_be_read_lets_nobody_in(home: Home, gua
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.0.0.1:6767", "localhost:1", "LOCALHOST", "[::1]:6767", "[::1]"]
 )
-async def test_its_own_names_are_answered(anybody: httpx2.AsyncClient, host: str):
-    assert (await anybody.get("/openapi.json", headers={"Host": host})).status_code == 200
+async def test_its_own_names_are_answered(open_client: httpx2.AsyncClient, host: str):
+    assert (await open_client.get("/openapi.json", headers={"Host": host})).status_code == 200
 
 
 @pytest.mark.parametrize(
     "host",
     ["evil.example", "evil.example:6767", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.7", ""],
 )
-async def test_a_name_that_was_made_to_point_here_is_not(anybody: httpx2.AsyncClient, host: str):
-    answer = await anybody.get("/openapi.json", headers={"Host": host})
+async def test_a_name_that_was_made_to_point_here_is_not(open_client: httpx2.AsyncClient, host: str):
+    answer = await open_client.get("/openapi.json", headers={"Host": host})
     assert answer.status_code == 421 and "--allow-host" in answer.json()["error"]
 
 
@@ -201,14 +201,14 @@ async def test_where_others_reach_it_numbers_and_allowed_names_are_answered(host
         "http://]",
     ],
 )
-async def test_a_page_of_a_foreign_origin_is_refused(anybody: httpx2.AsyncClient, origin: str):
+async def test_a_page_of_a_foreign_origin_is_refused(open_client: httpx2.AsyncClient, origin: str):
     for verb in ("GET", "POST", "OPTIONS"):
-        answer = await anybody.request(verb, "/v4/search", headers={"Origin": origin})
+        answer = await open_client.request(verb, "/v4/search", headers={"Origin": origin})
         assert answer.status_code == 403 and "access-control-allow-origin" not in answer.headers
 
 
-async def test_a_page_of_our_own_may_ask(anybody: httpx2.AsyncClient):
-    answer = await anybody.get("/", headers={"Origin": "http://127.0.0.1:6767"})
+async def test_a_page_of_our_own_may_ask(open_client: httpx2.AsyncClient):
+    answer = await open_client.get("/", headers={"Origin": "http://127.0.0.1:6767"})
     assert answer.status_code == 200 and "access-control-allow-origin" not in answer.headers
 
 
@@ -260,7 +260,7 @@ def test_cors_takes_exact_origins(origin: str):
 
 
 @pytest.mark.parametrize("port", ["x", "-1", "65536", "9" * 5_000])
-def test_a_port_that_is_none_is_refused_in_a_sentence(port: str):
+def test_a_malformed_port_is_refused_in_a_sentence(port: str):
     with pytest.raises(InputError, match="--http"):
         parse_address(f"127.0.0.1:{port}")
 
@@ -302,10 +302,10 @@ async def test_a_body_of_too_many_parts_is_refused_before_it_is_parsed_and_a_fil
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
-async def test_json_that_is_not_utf_8_is_refused(anybody: httpx2.AsyncClient, encoding: str):
+async def test_json_that_is_not_utf_8_is_refused(open_client: httpx2.AsyncClient, encoding: str):
     """Its marks cannot be counted: half a letter may be a quote."""
     body = '{"q": "∢"}'.encode(encoding)
-    refused = await anybody.post("/v4/search", content=body, headers={"Content-Type": "application/json"})
+    refused = await open_client.post("/v4/search", content=body, headers={"Content-Type": "application/json"})
     assert refused.status_code == 400 and "UTF-8" in refused.json()["error"]
 
 
@@ -333,13 +333,13 @@ async def test_large_bodies_are_worked_on_one_at_a_time_and_small_ones_meanwhile
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "x", "+5", "9" * 30])
-async def test_a_length_that_is_none_is_refused(anybody: httpx2.AsyncClient, length: str):
+async def test_a_malformed_length_is_refused(open_client: httpx2.AsyncClient, length: str):
     assert (
-        await anybody.post("/v4/search", content=b"", headers={"Content-Length": length})
+        await open_client.post("/v4/search", content=b"", headers={"Content-Length": length})
     ).status_code in (400, 413)
 
 
-async def test_a_loop_that_ran_away_is_slowed_down_and_no_other_caller_is(home: Home):
+async def test_a_runaway_loop_is_slowed_down_and_no_other_caller_is(home: Home):
     keys = [tokens.add(home, NOW)[1] for _ in range(2)]
     seconds = [0.0]
     async with visitor(
@@ -367,7 +367,7 @@ async def test_guessing_keys_is_slowed_down_too(home: Home):
 
 
 @given(st.floats(0.5, 1000), st.lists(st.floats(0, 2), max_size=200))
-def test_nobody_gets_more_than_the_rate_and_the_burst(per_second: float, pauses: list[float]):
+def test_no_caller_gets_more_than_the_rate_and_the_burst(per_second: float, pauses: list[float]):
     now, taken = [0.0], 0
     rate = Rate(per_second, lambda: now[0])
     for pause in pauses:
@@ -376,7 +376,7 @@ def test_nobody_gets_more_than_the_rate_and_the_burst(per_second: float, pauses:
     assert taken <= max(1.0, 2 * per_second) + per_second * now[0] + 1e-6
 
 
-def test_a_limit_of_zero_is_none():
+def test_a_rate_of_zero_means_no_limit():
     assert not any(Rate(0, lambda: 0.0).wait("a") for _ in range(1000))
 
 
@@ -392,22 +392,24 @@ def test_a_limit_of_zero_is_none():
     ],
 )
 async def test_a_host_that_is_more_than_a_name_and_a_port_is_not_ours(
-    anybody: httpx2.AsyncClient, host: str
+    open_client: httpx2.AsyncClient, host: str
 ) -> None:
-    assert (await anybody.get("/", headers={"Host": host})).status_code == 421
+    assert (await open_client.get("/", headers={"Host": host})).status_code == 421
 
 
-async def test_a_form_needs_an_origin_or_a_key(anybody: httpx2.AsyncClient) -> None:
+async def test_a_form_needs_an_origin_or_a_key(open_client: httpx2.AsyncClient) -> None:
     upload = {"file": ("a.txt", b"A heron.", "text/plain")}
-    refused = await anybody.post("/v3/documents/file", files=upload)
+    refused = await open_client.post("/v3/documents/file", files=upload)
     assert refused.status_code == 403 and "Authorization" in refused.text
     for kind in ("text/plain", "application/x-www-form-urlencoded; charset=utf-8", "Multipart/Form-Data"):
-        answer = await anybody.post("/v4/search", content=b"{}", headers={"Content-Type": kind})
+        answer = await open_client.post("/v4/search", content=b"{}", headers={"Content-Type": kind})
         assert answer.status_code == 403
     for headers in (bearer("any"), {"Origin": "http://127.0.0.1:6767"}):
-        assert (await anybody.post("/v3/documents/file", files=upload, headers=headers)).status_code == 200
-    assert (await anybody.post("/v4/search", json={})).status_code == 200
-    crossed = await anybody.post("/v4/search", json={}, headers={"Sec-Fetch-Site": "cross-site"})
+        assert (
+            await open_client.post("/v3/documents/file", files=upload, headers=headers)
+        ).status_code == 200
+    assert (await open_client.post("/v4/search", json={})).status_code == 200
+    crossed = await open_client.post("/v4/search", json={}, headers={"Sec-Fetch-Site": "cross-site"})
     assert crossed.status_code == 403
 
 
@@ -462,7 +464,7 @@ async def test_a_connection_whose_client_takes_nothing_of_its_answer_is_closed(
         writer.close()
 
 
-async def test_an_engine_that_ends_waits_for_no_request_that_is_not_here_whole(
+async def test_an_engine_that_ends_does_not_wait_for_incomplete_requests(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     options, listening = Options(parse_address("127.0.0.1:0")).bind()
@@ -500,7 +502,7 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_caller_with_600_requests_keeps_nobody_else_waiting() -> None:
+async def test_one_caller_with_600_requests_does_not_keep_another_waiting() -> None:
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))
     flood = [asyncio.create_task(asked(door, f"/{n}", "many")) for n in range(600)]
@@ -514,10 +516,10 @@ async def test_one_caller_with_600_requests_keeps_nobody_else_waiting() -> None:
     answers = await asyncio.gather(*flood)
     assert [answer.status_code for answer in answers] == [200] * (AT_ONCE + WAITING) + [429] * (592 - WAITING)
     assert int(answers[-1].headers["Retry-After"]) >= 1 and "at once" in answers[-1].json()["error"]
-    assert not door._turns._lines  # nothing is remembered of who left
+    assert not door._turns._callers  # a caller that left is forgotten
 
 
-async def test_an_engine_that_is_busy_answers_in_time_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_busy_engine_answers_in_time_and_finishes_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_module, "CALL_SECONDS", 0.1)
     slow, ended = Slow(), asyncio.Event()
 
@@ -537,10 +539,10 @@ async def test_an_engine_that_is_busy_answers_in_time_and_goes_on(monkeypatch: p
         slow.go.release()
     await asyncio.wait_for(ended.wait(), 10)
     await settled()
-    assert not door._turns._lines and not door._unanswered
+    assert not door._turns._callers and not door._unanswered
 
 
-async def test_a_request_that_waits_for_its_turn_is_answered_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_waiting_request_is_answered_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_module, "CALL_SECONDS", 0.1)
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))
@@ -577,22 +579,6 @@ async def test_an_answer_that_has_begun_takes_its_time(monkeypatch: pytest.Monke
     assert (await asked(Door(app, Options(HERE)), "/", "any")).text == "all of it"
 
 
-async def test_connections_of_one_key_take_turns() -> None:
-    slow = Slow()
-    door = Door(slow, Options(HERE, per_second=0))
-    flood = [asyncio.create_task(asked(door, f"/{n}", "any", port=1)) for n in range(40)]
-    await settled()
-    other = asyncio.create_task(asked(door, "/other", "any", port=2))
-    await settled()
-    for _ in range(2):
-        slow.go.release()
-    await settled()
-    assert slow.begun[AT_ONCE:] == [f"/{AT_ONCE}", "/other"]
-    for _ in range(40):
-        slow.go.release()
-    await asyncio.gather(other, *flood)
-
-
 @pytest.fixture
 async def served() -> AsyncIterator[
     Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
@@ -612,14 +598,14 @@ async def served() -> AsyncIterator[
         yield connect
         for writer in writers:
             writer.close()
-    assert not door._turns._lines and not door._room.held
+    assert not door._turns._callers and not door._room.held
 
 
 BEGUN = b"POST /v4/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer any\r\nContent-Length: 100000\r\n\r\n{"
 
 
 @pytest.mark.parametrize("said", [True, False])
-async def test_who_sends_too_much_hears_that_it_is_too_much(served, said: bool):
+async def test_a_client_that_sends_too_much_reads_a_413(served, said: bool):
     """A connection that closes amid what is sent takes the answer with it."""
     length = "Content-Length: 40000000" if said else "Transfer-Encoding: chunked"
     reader, writer = await served(BEGUN.replace(b"Content-Length: 100000", length.encode())[:-1])
@@ -632,7 +618,7 @@ async def test_who_sends_too_much_hears_that_it_is_too_much(served, said: bool):
     assert answer.startswith(b"HTTP/1.1 413") and b"33,554,432" in answer
 
 
-async def test_who_sends_slowly_holds_up_no_other_and_is_sent_away(served, monkeypatch: pytest.MonkeyPatch):
+async def test_a_slow_sender_blocks_no_other_and_gets_a_408(served, monkeypatch: pytest.MonkeyPatch):
     slow = [await served(BEGUN) for _ in range(4 * AT_ONCE)]
     for reader, _ in slow:
         assert not reader.at_eof()
@@ -658,7 +644,7 @@ async def test_a_long_body_that_comes_at_the_least_rate_is_read(served, monkeypa
     assert b" 200 " in await asyncio.wait_for(reader.readline(), 10)
 
 
-async def test_what_waits_for_its_turn_takes_so_much_memory_and_no_more(monkeypatch: pytest.MonkeyPatch):
+async def test_waiting_bodies_take_a_bounded_amount_of_memory(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(door_module, "MOST_HELD", 1_000_000)
     door, slow = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
@@ -678,7 +664,7 @@ async def test_what_waits_for_its_turn_takes_so_much_memory_and_no_more(monkeypa
     assert not door._room.held
 
 
-async def test_who_takes_its_answer_slowly_holds_no_turn():
+async def test_a_slow_reader_holds_no_slot():
     door, going = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
     async def empty() -> Message:
@@ -702,7 +688,7 @@ async def test_who_takes_its_answer_slowly_holds_no_turn():
     assert not door._room.held
 
 
-async def test_a_caller_that_leaves_while_it_waits_takes_no_turn() -> None:
+async def test_a_client_that_disconnects_while_it_waits_takes_no_slot() -> None:
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))
     flood = [asyncio.create_task(asked(door, f"/{n}", "any")) for n in range(AT_ONCE + 3)]
@@ -715,10 +701,10 @@ async def test_a_caller_that_leaves_while_it_waits_takes_no_turn() -> None:
         slow.go.release()
     answers = await asyncio.gather(*flood, return_exceptions=True)
     assert sum(isinstance(answer, httpx2.Response) for answer in answers) == AT_ONCE + 1
-    assert not door._turns._lines
+    assert not door._turns._callers
 
 
-async def test_too_many_callers_that_wait_are_told_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_too_many_waiting_requests_are_refused_with_503(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_module, "_MOST_WAITING", 3)
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))

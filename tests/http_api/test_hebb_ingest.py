@@ -65,7 +65,7 @@ async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.As
         1,
     )
     items = (await http.get("/api/v1/memories")).json()["items"]
-    assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00Z" for n in (2, 1, 0)]
+    assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00.000Z" for n in (2, 1, 0)]
 
 
 async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_taken(
@@ -86,7 +86,7 @@ async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_
     ) and "already has another user text" in again["warnings"][0]
 
 
-async def test_what_a_request_says_in_vain_is_told(http: httpx2.AsyncClient):
+async def test_fields_without_effect_are_named_in_a_warning(http: httpx2.AsyncClient):
     answer = await ingest(http, PLAIN, format_hint="word", partition_id="mem_semantic")
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]
 
@@ -94,7 +94,7 @@ async def test_what_a_request_says_in_vain_is_told(http: httpx2.AsyncClient):
 @pytest.mark.parametrize(
     "fields", [{"content": ""}, {"content": "x" * 500_001}, {"importance_score": 11}, {"source": "engine:x"}]
 )
-async def test_what_does_not_fit_is_refused(http: httpx2.AsyncClient, fields: dict[str, Any]):
+async def test_a_wrong_field_is_refused(http: httpx2.AsyncClient, fields: dict[str, Any]):
     assert (await http.post("/api/v1/ingest", json={"content": PLAIN, **fields})).status_code == 422
 
 

@@ -71,9 +71,7 @@ async def test_everything_that_is_said_of_a_memory_comes_back(http: httpx2.Async
         {"source": "engine:summary"},
     ],
 )
-async def test_a_memory_that_does_not_fit_is_refused_and_told_where(
-    http: httpx2.AsyncClient, fields: dict[str, Any]
-):
+async def test_a_wrong_memory_is_refused_with_its_place(http: httpx2.AsyncClient, fields: dict[str, Any]):
     answer = await http.post(AT, json={"content": "zebra", **fields})
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"][:2] == ["body", next(iter(fields))]
@@ -88,7 +86,7 @@ async def test_an_unknown_partition_is_not_found_and_nothing_is_kept(http: httpx
     assert (await http.get(AT)).json()["total"] == 0
 
 
-async def test_what_a_client_sends_that_says_nothing_is_passed_over(http: httpx2.AsyncClient):
+async def test_empty_fields_of_a_client_are_ignored(http: httpx2.AsyncClient):
     made = await keep(
         http, "zebra", metadata={"session_id": None, "turn": None}, source=None, unknown_field=1
     )
@@ -106,7 +104,7 @@ async def test_a_secret_is_never_kept(http: httpx2.AsyncClient):
     assert "AKIAIOSFODNN7EXAMPLE" not in made["content"]
 
 
-async def test_a_memory_sent_twice_is_kept_once_and_is_what_the_last_one_says(http: httpx2.AsyncClient):
+async def test_a_memory_sent_twice_is_stored_once_with_its_last_values(http: httpx2.AsyncClient):
     first = await keep(http, "The zebra stable is green.", importance_score=7)
     again = await keep(http, "The zebra stable is green.")
     assert (again["id"], again["importance_score"]) == (first["id"], 7)

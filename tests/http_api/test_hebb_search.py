@@ -142,7 +142,7 @@ async def test_weights_are_one_where_none_is_named(http: httpx2.AsyncClient):
         {"weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
     ],
 )
-async def test_what_is_out_of_range_is_refused_and_told_where(
+async def test_a_value_out_of_range_is_refused_with_its_place(
     http: httpx2.AsyncClient, fields: dict[str, Any]
 ):
     answer = await http.post("/api/v1/search", json={"query": "zebra", **fields})
@@ -224,7 +224,7 @@ async def test_a_partition_that_is_not_there_is_named_and_not_passed_over(http: 
     assert (await search(http, "zebra", partition_ids=["mem_nowhere"]))["results"] == []
 
 
-async def test_a_floor_shuts_out_what_scores_below_it(http: httpx2.AsyncClient):
+async def test_a_floor_excludes_lower_scores(http: httpx2.AsyncClient):
     await keep(http, "The zebra stable is green.", importance_score=10)
     await keep(http, "The zebra stable is not far.", importance_score=0)
     scores = [hit["score"] for hit in (await search(http, "zebra stable"))["results"]]
@@ -326,7 +326,7 @@ async def test_a_turn_is_a_memory_of_its_session(http: httpx2.AsyncClient, engin
     )
     assert (
         memory["metadata"] == {"session_id": "a", "turn": 4}
-        and memory["created_at"] == "2026-03-01T09:00:00Z"
+        and memory["created_at"] == "2026-03-01T09:00:00.000Z"
     )
     assert memory["content"] == "user: What did we rename tick() to?\n\nassistant: To advance()."
     assert (await http.get(f"/api/v1/memories/{recorded.id}")).json()["content"] == memory["content"]
@@ -340,7 +340,7 @@ async def test_recency_halves_in_thirty_days(http: httpx2.AsyncClient, engine: E
     assert abs(hit["recency_score"] - 0.5) < 0.001
 
 
-async def test_what_was_forgotten_is_nobodys_neighbour(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_forgotten_memory_is_no_neighbour(http: httpx2.AsyncClient, engine: Engine):
     await talk(http, "a")
     items = (await http.get("/api/v1/memories")).json()["items"]
     gone = next(each for each in items if each["content"] == TALK[4])

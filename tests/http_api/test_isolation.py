@@ -54,7 +54,7 @@ class House(NamedTuple):
     app: FastAPI
     words: dict[str, str]
     before: dict[str, Any]
-    anybody: httpx2.AsyncClient
+    open_client: httpx2.AsyncClient
     bound: httpx2.AsyncClient
 
     async def ask(
@@ -85,12 +85,12 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=SECOND)
     guarded = Door(app, Options(parse_address("127.0.0.1:80"), per_second=0), held.now)
     opened = Door(app, Options(parse_address("127.0.0.1:80"), per_second=0))
-    async with _client(opened) as anybody, _client(guarded, key) as bound:
-        words = await settle_in(anybody)
+    async with _client(opened) as open_client, _client(guarded, key) as bound:
+        words = await settle_in(open_client)
         await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")
-        # What an engine does by itself for every tag is no answer to anybody.
+        # What an engine does by itself for every tag is not part of any answer.
         await core.consolidation.work_off()
-        yield House(core, app, words, await kept(core), anybody, bound)
+        yield House(core, app, words, await kept(core), open_client, bound)
     await engine.close()
 
 
@@ -130,7 +130,7 @@ def test_the_first_tenant_keeps_something_of_every_kind(house: House):
 async def test_a_tag_sees_and_changes_nothing_of_another(house: House, operation: str):
     for each in TRIES[operation]:
         if each.names_a_tag:
-            await _finds_nothing(house, house.anybody, operation, each)
+            await _finds_nothing(house, house.open_client, operation, each)
     assert await kept(house.core) == house.before
 
 
@@ -156,16 +156,16 @@ async def test_a_token_of_a_tag_may_not_name_another(house: House, operation: st
 async def test_reserved_tags_are_refused(house: House, operation: str, tag: str):
     for each in TRIES[operation]:
         if each.names_a_tag:
-            answer, request = await house.ask(house.anybody, operation, each, tag)
+            answer, request = await house.ask(house.open_client, operation, each, tag)
             assert answer.status_code == 400, (request, answer.status_code, answer.text)
             assert OWN not in answer.text
 
 
 @OPERATIONS
-async def test_nobody_sees_what_is_the_users_own(house: House, operation: str):
+async def test_no_client_sees_the_scope_user(house: House, operation: str):
     for each in TRIES[operation]:
         if not each.names_a_tag and operation.startswith(("GET", "POST")):
-            answer, request = await house.ask(house.anybody, operation, each, "")
+            answer, request = await house.ask(house.open_client, operation, each, "")
             assert OWN not in answer.text, request
 
 

@@ -26,7 +26,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[s
     """The URL of an engine with tokens, and their keys: of everything, of the tags ours and theirs, and one
     that only reads ours.
     """
-    somebody = make_user(tmp_path_factory.mktemp("k"))
+    owner = make_user(tmp_path_factory.mktemp("k"))
     options = {
         "all": [],
         "ours": ["--tag", "ours"],
@@ -34,9 +34,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[s
         "reader": ["--tag", "ours", "--read-only"],
     }
     made = {
-        name: somebody.gets("token", "add", "--name", name, *words).strip() for name, words in options.items()
+        name: owner.gets("token", "add", "--name", name, *words).strip() for name, words in options.items()
     }
-    with answering(somebody) as url:
+    with answering(owner) as url:
         warm(url, made["all"])
         yield url, made
 
@@ -133,13 +133,13 @@ async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemo
 
 
 @pytest.mark.parametrize("scope", ["*", "a b", "x" * 101])
-async def test_a_scope_that_is_none_is_refused(served: tuple[User, str], scope: str):
+async def test_a_malformed_scope_is_refused(served: tuple[User, str], scope: str):
     async with httpx2.AsyncClient() as client:
         answer = await client.post(f"{served[1]}/mcp", json={}, params={"scope": scope})
     assert answer.status_code == 400 and "error" in answer.json()
 
 
-async def test_what_is_no_message_is_refused(served: tuple[User, str]):
+async def test_a_body_that_is_not_a_message_is_refused(served: tuple[User, str]):
     url = f"{served[1]}/mcp"
     headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
     async with httpx2.AsyncClient(headers=headers, timeout=CALL_SECONDS) as client:
@@ -165,7 +165,7 @@ async def test_what_is_no_message_is_refused(served: tuple[User, str]):
 # -- tokens --------------------------------------------------------------------------------------------------
 
 
-async def test_without_a_key_nobody_is_served(keys: tuple[str, dict[str, str]]):
+async def test_no_request_without_a_key_is_served(keys: tuple[str, dict[str, str]]):
     async with httpx2.AsyncClient() as client:
         for headers in ({}, {"Authorization": "Bearer sm_wrong_wrong_wrong_wrong"}):
             assert (await client.post(f"{keys[0]}/mcp", json={}, headers=headers)).status_code == 401

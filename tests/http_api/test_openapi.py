@@ -56,7 +56,7 @@ async def test_every_operation_says_what_it_is_and_how_it_refuses(document: dict
         assert operation["tags"] == [family], (verb, path)
 
 
-async def test_every_keyword_of_a_schema_is_of_the_type_it_stands_beside(document: dict[str, Any]):
+async def test_every_keyword_of_a_schema_fits_its_type(document: dict[str, Any]):
     assert strays(document) == []
 
 
@@ -83,7 +83,6 @@ async def test_routes_that_only_a_hosted_service_has_say_why_there_is_nothing(
     http: httpx2.AsyncClient, document: dict[str, Any]
 ):
     for verb, path in (
-        ("GET", "/v3/settings"),
         ("POST", "/v3/connections/notion"),
         ("GET", "/v3/connections"),
         ("POST", "/v3/auth/scoped-key"),
@@ -132,7 +131,7 @@ ODD = ['"\\ud800"', '"\\u0000"', "NaN", "1e999", "9" * 400, '{"a":' * 900 + "1" 
 
 
 @pytest.mark.parametrize("odd", ODD, ids=lambda odd: odd[:9])
-async def test_no_odd_value_of_any_field_is_a_mistake_of_ours(
+async def test_no_odd_value_of_any_field_is_a_server_error(
     http: httpx2.AsyncClient, document: dict[str, Any], odd: str
 ):
     schemas = document["components"]["schemas"]
@@ -164,7 +163,9 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("family", ["supermemory 3 and 4", "supermemory 5", "Hebb Mind"])
-def test_schemathesis_finds_nothing_that_the_document_does_not_say(url: str, tmp_path: Path, family: str):
+def test_schemathesis_finds_nothing_that_the_document_does_not_describe(
+    url: str, tmp_path: Path, family: str
+):
     command = [
         sys.executable,
         "-m",

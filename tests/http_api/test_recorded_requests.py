@@ -1,6 +1,6 @@
 """Requests as the official clients send them, byte for byte (`clients/recorded/`), against the application:
 the status, and every key that the client parses. DELETE with a body, DELETE with a content type and none,
-multipart forms, filters, and a `/` that nobody escaped; and in `others.json` those of programs that use no
+multipart forms, filters, and a `/` without escaping; and in `others.json` those of programs that use no
 client, written after their documentation.
 """
 

@@ -36,8 +36,8 @@ def test_the_address_is_where_people_and_programs_look_for_it(served: tuple[User
 
 @pytest.mark.long
 def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
-    somebody = make_user(tmp_path)
-    with answering(somebody) as url:
+    owner = make_user(tmp_path)
+    with answering(owner) as url:
         where = (urlsplit(url).hostname, urlsplit(url).port)
         idle = [socket.create_connection(where) for _ in range(3)]
         for connection in idle[1:]:
@@ -48,9 +48,9 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
         # a request of which the rest never comes
         idle[2].sendall(b"Accept: application/json, text/event-stream\r\n\r\n{")
         began = time.monotonic()
-        somebody.gets("stop")
+        owner.gets("stop")
         assert time.monotonic() - began < ENDS_SECONDS
-        assert not facts(somebody)
+        assert not facts(owner)
         for connection in idle:
             connection.close()
 
@@ -88,21 +88,21 @@ async def test_one_program_with_600_requests_at_once_starves_no_other(served: tu
 
 @pytest.mark.long
 async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(tmp_path: Path):
-    somebody = make_user(tmp_path)
+    owner = make_user(tmp_path)
     pipe = StdioServerParameters(
-        command=console_command()[0], args=[*console_command()[1:]], env=somebody.env, cwd=somebody.project
+        command=console_command()[0], args=[*console_command()[1:]], env=owner.env, cwd=owner.project
     )
     async with Client(pipe) as client:
         fact = await kept(client, "The whimbrel was there before HTTP was.")
-        assert facts(somebody)["auto"] and facts(somebody)["http"] is None
-        with answering(somebody) as url:
+        assert facts(owner)["auto"] and facts(owner)["http"] is None
+        with answering(owner) as url:
             assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
-            assert not facts(somebody)["auto"] and facts(somebody)["http"] == url
+            assert not facts(owner)["auto"] and facts(owner)["http"] == url
             async with connected(url) as other:
                 address = f"scrubjay://memory/{fact}?scope=*"  # this client comes from no project
                 assert "whimbrel" in (await other.read_resource(address)).contents[0].text
         assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
-    somebody.types("stop")
+    owner.types("stop")
 
 
 @pytest.mark.long

@@ -39,7 +39,7 @@ def test_names_of_tokens_are_never_given_twice(home: Home):
 
 
 @pytest.mark.parametrize("tag", ["user", "*", "a b", ""])
-def test_no_token_is_made_for_what_no_tag_may_be_called(home: Home, tag: str):
+def test_no_token_is_made_for_a_malformed_tag(home: Home, tag: str):
     with pytest.raises(InputError, match="containerTag"):
         tokens.add(home, NOW, tag=tag)
     assert tokens.load(home) == ()

@@ -3,7 +3,7 @@
 They are in `<home>/scope_settings.json`; those of every scope at once are under the scope `*`:
 
     {"v": 1, "scopes": {scope: {"name", "supporting_context", "buckets": {name: description},
-                                "created_at", "updated_at"}}}
+                                "created_at", "updated_at", "client": {name: value}}}}
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class ScopeSettings:
     buckets: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    client: Mapping[str, Any] = field(default_factory=dict)  # what clients of supermemory stored
 
     def __post_init__(self) -> None:
         _check_text("name", self.name, LONGEST_NAME)
@@ -147,10 +148,14 @@ def _encode(settings: ScopeSettings) -> dict[str, Any]:
         "buckets": dict(settings.buckets),
         "created_at": settings.created_at and settings.created_at.isoformat(),
         "updated_at": settings.updated_at and settings.updated_at.isoformat(),
+        **({"client": dict(settings.client)} if settings.client else {}),
     }
 
 
 def _decode(entry: Mapping[str, Any]) -> ScopeSettings:
     instants = (entry["created_at"], entry["updated_at"])
     created, updated = (None if text is None else datetime.fromisoformat(text) for text in instants)
-    return ScopeSettings(entry["name"], entry["supporting_context"], entry["buckets"], created, updated)
+    client = entry.get("client", {})
+    return ScopeSettings(
+        entry["name"], entry["supporting_context"], entry["buckets"], created, updated, client
+    )

@@ -10,8 +10,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-IDLE_SECONDS = 30.0  # without a byte of what a client owes, or in which it takes none of its answer
-CLOSE_SECONDS = 5  # for requests in flight, once the engine is ending; what still streams then is cut off
+IDLE_SECONDS = 30.0  # a client may send nothing of its request, or read nothing of its answer
+CLOSE_SECONDS = 5  # for requests in flight when the engine ends; later ones are cut off
 
 
 @contextlib.asynccontextmanager
@@ -26,7 +26,7 @@ async def answering(
         server_header=False,
         lifespan=lifespan,
         http=_Connection,
-        proxy_headers=False,  # who is behind a proxy is not known from what a client may write
+        proxy_headers=False,  # a client could forge the headers that name who is behind a proxy
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
     server = _Server(config)
@@ -39,11 +39,11 @@ async def answering(
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed when its client has sent nothing for IDLE_SECONDS that it still owes.
+    """A connection that is closed if its client sends nothing of an unfinished request for IDLE_SECONDS.
 
-    A head has to be here whole in that time, however it comes. It is closed too when the client takes nothing
-    of its answer, and at the end of the engine when a request is not here whole. uvicorn closes one that
-    rests after an answer, but waits for ever for all of these.
+    The headers must arrive completely in that time. It is also closed if the client reads nothing of its
+    answer, and when the engine ends before the request is complete. uvicorn closes connections that are idle
+    after an answer, but waits for ever in these cases.
     """
 
     _heard = 0.0
@@ -91,4 +91,4 @@ class _Connection(H11Protocol):
 
 class _Server(uvicorn.Server):
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
-        return contextlib.nullcontext()  # the engine hears the signals, and ends the server in its turn
+        return contextlib.nullcontext()  # the engine handles the signals, and ends the server itself

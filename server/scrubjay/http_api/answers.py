@@ -1,5 +1,6 @@
 """What routes answer, as a table: one line for each kind of answer, in the words of the wire."""
 
+import operator
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -12,6 +13,7 @@ _PLAIN: dict[str, dict[str, Any]] = {
     "any": {},
     "amount": {"type": "integer", "minimum": 0},
     "bool": {"type": "boolean"},
+    "false": {"type": "boolean", "const": False},
     "float": {"type": "number"},
     "int": {"type": "integer"},
     "null": {"type": "null"},
@@ -25,8 +27,9 @@ _PLAIN: dict[str, dict[str, Any]] = {
 class Answers:
     """The answers of one family of clients, whose `schemas` are JSON Schema by name.
 
-    A line names an answer and its fields as `name:type`, `name?:type` where it may be absent; further lines
-    are indented, and what follows -- describes it. `Other+` takes over the fields of another answer above. A
+    A line names an answer and its fields: `name:type`, or `name?:type` for a field that may be absent, or
+    `name=attribute:type` for one that `fill` reads from an attribute with another name. Further lines are
+    indented, and the text after -- describes the answer. `Other+` copies the fields of an earlier answer. A
     type is plain, the name of an answer, 'a word', [a list of a type], {an object of values of a type}, or
     several with | between them.
 
@@ -37,12 +40,13 @@ class Answers:
 
     def __init__(self, family: str, table: str) -> None:
         self._family = family
+        self._attributes: dict[tuple[str, str], str] = {}  # by answer and field, where the names differ
         self.schemas: dict[str, dict[str, Any]] = {}
         for line in re.sub(r"\n\s+", " ", table.strip()).split("\n"):
             fields, _, text = line.partition(" -- ")
             name, *words = fields.split()
             about = {"description": text} if text else {}
-            self.schemas[family + name] = self._object(family + name, words) | about
+            self.schemas[family + name] = self._object(name, words) | about
 
     def schema(self, text: str) -> dict[str, Any]:
         """Return the JSON Schema of a type."""
@@ -59,35 +63,56 @@ class Answers:
         return _PLAIN.get(text, {"$ref": f"{_PREFIX}{self._family}{text}"})
 
     def fill(self, name: str, record: object, /, **own: Any) -> Answer:
-        """Return an answer with its fields in their order: `own` ones, else attributes of a record.
+        """Return an answer with its fields in order: the given ones, else read from the record.
 
-        An attribute is called like the field, in snake_case; an optional field is never read of a record.
+        An attribute has the field's name in snake_case, unless the table names another. A field with one
+        possible value has that value, and an answer within this one is filled from the same record. An
+        empty object is null if the field may be null. An optional field appears only if it is given.
         """
         schema, answer = self.schemas[self._family + name], dict[str, Any]()
-        for field in schema["properties"]:
+        for field, kind in schema["properties"].items():
             if field in own:
                 answer[field] = own[field]
             elif field in schema["required"]:
-                answer[field] = getattr(record, _CAPITAL.sub(r"_\1", field).lower())
+                answer[field] = self._value(name, field, kind, record)
         return answer
+
+    def _value(self, name: str, field: str, kind: dict[str, Any], record: object) -> Any:
+        if "const" in kind or kind == _PLAIN["null"]:
+            return kind.get("const")
+        if "$ref" in kind:
+            return self.fill(kind["$ref"].removeprefix(_PREFIX + self._family), record)
+        attribute = self._attributes.get((name, field)) or _CAPITAL.sub(r"_\1", field).lower()
+        value = operator.attrgetter(attribute)(record)
+        return None if value == {} and "anyOf" in kind else value
 
     def _object(self, title: str, fields: list[str]) -> dict[str, Any]:
         properties: dict[str, Any] = {}
         required: list[str] = []
-        for field in fields:
-            if field.endswith("+"):
-                other = self.schemas[self._family + field[:-1]]
+        for text in fields:
+            if text.endswith("+"):
+                other = self.schemas[self._family + text[:-1]]
                 properties |= other["properties"]
                 required += other["required"]
+                renamed = {key[1]: each for key, each in self._attributes.items() if key[0] == text[:-1]}
+                self._attributes |= {(title, field): each for field, each in renamed.items()}
             else:
-                name, _, kind = field.partition(":")
-                properties[name.rstrip("?")] = self.schema(kind)
-                required += [] if name.endswith("?") else [name]
-        return {"type": "object", "title": title, "properties": properties, "required": required}
+                name, _, kind = text.partition(":")
+                field, _, attribute = name.rstrip("?").partition("=")
+                properties[field] = self.schema(kind)
+                required += [] if name.endswith("?") else [field]
+                if attribute:
+                    self._attributes[title, field] = attribute
+        return {
+            "type": "object",
+            "title": self._family + title,
+            "properties": properties,
+            "required": required,
+        }
 
 
 def of_json(schema: dict[str, Any]) -> dict[str, Any]:
-    """Say in an OpenAPI document that something is JSON of this schema."""
+    """Return the content of an OpenAPI response: JSON of this schema."""
     return {"content": {"application/json": {"schema": schema}}}
 
 

@@ -11,16 +11,17 @@ from starlette.routing import Route
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
-from scrubjay.http_api import hebb, supermemory_v4, supermemory_v5
+from scrubjay.http_api import hebb
 from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.mcp import PATH, McpOverHttp
 from scrubjay.http_api.openapi import describe
 from scrubjay.http_api.options import Options
 from scrubjay.http_api.refusals import refuse
+from scrubjay.http_api.supermemory import v4, v5
 from scrubjay.http_api.tokens import Tokens
 
-ROUTERS: tuple[APIRouter, ...] = (*supermemory_v5.ROUTERS, *supermemory_v4.ROUTERS, *hebb.ROUTERS)
+ROUTERS: tuple[APIRouter, ...] = (*v5.ROUTERS, *v4.ROUTERS, *hebb.ROUTERS)
 
 
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
@@ -41,7 +42,7 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes.append(Route(PATH, mcp))
-    describe(app, *(family.answers.ANSWERS for family in (supermemory_v4, supermemory_v5, hebb)))
+    describe(app, *(family.answers.ANSWERS for family in (v4, v5, hebb)))
     return app
 
 

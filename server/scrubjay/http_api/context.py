@@ -1,7 +1,4 @@
-"""One request as a route sees it: the engine, the time, and what the caller may do.
-
-A route takes it as a parameter of type `Context`.
-"""
+"""One request as a route sees it, as a parameter of type `Context`: engine, time, and permissions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +14,7 @@ from scrubjay.models import requests
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 
-SOURCE = "api"  # of what is written over HTTP, where the request names none
+SOURCE = "api"  # of records written over HTTP, unless the request names one
 
 
 @dataclass(frozen=True)
@@ -33,9 +30,9 @@ class RequestContext:
         return self.permissions.reads(tags, await self.core.counts.scopes())
 
     async def find(self, record_id: str, scope: str | None = None) -> AnyRecord | None:
-        """Return the record with this id; None if it is not in `scope` or the caller does not reach it.
+        """Return the record with this id; None if it is not in `scope` or out of the caller's reach.
 
-        The id of a message, `turn_…:user`, means its turn.
+        The id of a message, `turn_…:user`, stands for its turn.
         """
         turn, colon, _ = record_id.partition(":")
         record = await self.core.lists.find(turn if colon and turn.startswith("turn_") else record_id)

@@ -1,10 +1,9 @@
-"""The outermost layer of the HTTP face: who may come in, whatever is asked.
+"""The outermost layer of the HTTP face, which decides from headers and sizes which requests are answered.
 
-It looks at the headers and the size of a request, and gives the application the permissions of its caller.
+It gives the application the permissions of the caller.
 """
 
 import asyncio
-import collections
 import contextlib
 import ipaddress
 import math
@@ -26,43 +25,43 @@ from scrubjay.http_api.tokens import Token, match
 from scrubjay.pipe import session
 from scrubjay.wire.lines import CALL_LIMIT, CALL_MARKS, LARGE, MOST_MARKS, NOT_UTF_8, crowded, is_crowded
 
-LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and what a multipart form wraps it in
-LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters, all of three bytes
-BURST_SECONDS = 2.0  # of unused allowance that a caller may spend at once
-CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process loads the engine too, and hears the clock late
-EARLY_SECONDS = 2.0  # after the start, in which requests come that may have waited since the socket listened
-AT_ONCE = session.AT_ONCE  # requests of one caller that work
+LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form around it
+LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
+BURST_SECONDS = 2.0  # of allowance that a caller may save up and spend at once
+CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
+EARLY_SECONDS = 2.0  # after the start, requests may have waited since the socket began to listen
+AT_ONCE = session.AT_ONCE  # requests of one caller that work at once
 WAITING = 256  # requests of one caller that wait for their turn
-BODY_SECONDS = 30.0  # in which a body must be here, and a second more for each LEAST_RATE of its bytes
+BODY_SECONDS = 30.0  # for a body to arrive, and a second more for each LEAST_RATE of its bytes
 LEAST_RATE = 32_000
-DROP_SECONDS = 5.0  # in which the rest of a body that is too long is read, and forgotten
-# Bytes of bodies whose turn has not come, beside PIECE of each, and of answers that clients do not take.
+DROP_SECONDS = 5.0  # to read and discard the rest of a body that is too long
+# Bytes of waiting bodies, without the first PIECE of each, and of answers that clients have not read.
 MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once
 _MOST_WAITING = 4 * WAITING  # of all callers
-_MOST_CALLERS = 10_000  # remembered; one whose allowance is full again is like one who never came
+_MOST_CALLERS = 10_000  # to remember; a caller whose full allowance is back can be forgotten
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-# A page of another origin may read these headers too.
+# Headers that pages of other origins may read too.
 _EXPOSED = ("Retry-After", "WWW-Authenticate", "Mcp-Session-Id")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 # Reads that are POST because of their bodies.
 _READS = re.compile(r"/(search|profile|profile/buckets|list|list/[a-z]+|documents/documents|mcp)/?$")
 
 
-# A host as RFC 9110 has it, without a user: a number in brackets, a name, or a bare number of version 6.
+# A host as in RFC 9110, without a user: an IP address in brackets, a name, or a bare IPv6 address.
 _HOST = re.compile(
     r"(?:\[([0-9a-f:.]+)\]|([a-z0-9._-]+))(?::[0-9]{1,5})?|([0-9a-f]*:[0-9a-f.]*+:[0-9a-f:.]*)"
 )
-# What the form of a page can send to any address without asking first; it cannot add a header.
+# A web form can send these to any address without a preflight, but cannot add a header.
 _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plain")
 
 
 class Door:
-    """Lets requests through to the application with the permissions of their caller in `request.state`.
+    """Passes requests on to the application, with the permissions of their caller in `request.state`.
 
-    `tokens` gives those in force now. Where there are none, and the address is of this machine alone, every
-    key opens.
+    `tokens` returns the current tokens. If there are none and only this machine reaches the address, every
+    key is accepted.
     """
 
     def __init__(
@@ -77,13 +76,13 @@ class Door:
         self._origins = frozenset(options.origins)
         self._open = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
-        self._turns = Turns(time)
+        self._turns = Turns()
         self._room = Room()
-        self._large = asyncio.Lock()  # who works on JSON of more than a megabyte
+        self._large = asyncio.Lock()  # held by the request whose large JSON is being processed
         self._time = time
         self._early = time() + EARLY_SECONDS
         self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
-        self._unanswered: set[asyncio.Future[None]] = set()  # work whose answer came too late
+        self._unanswered: set[asyncio.Future[None]] = set()  # work that missed its deadline and goes on
         self._inner: ASGIApp = self._let_in
         if options.origins:
             self._inner = CORSMiddleware(
@@ -101,7 +100,7 @@ class Door:
         elif scope["type"] != "http":
             await self._app(scope, receive, send)
         elif not self._hosts.answers(host := Request(scope).headers.get("host", "")):
-            # The host comes before all: CORS would answer a preflight without asking us.
+            # Check the host first: the CORS middleware answers a preflight by itself.
             advice = "Ask it by its address, or start it with `--allow-host NAME`."
             sentence = f"Host {host[:80]!r} is not this server. {advice}"
             await refusal(Request(scope), 421, sentence)(scope, receive, send)
@@ -128,7 +127,7 @@ class Door:
                     if body.is_large and not files:
                         await self._large.acquire()
                         stack.callback(self._large.release)
-                    await self._turns.begin(caller, str(request.client))
+                    await self._turns.begin(caller)
                 held = stack.pop_all()
         except BaseException as error:
             body.forget()
@@ -143,11 +142,11 @@ class Door:
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
         work.add_done_callback(lambda _: body.forget())
         work.add_done_callback(lambda _: held.close())
-        # A client that takes its answer slowly holds no turn: the work is done by then.
+        # A client that reads its answer slowly does not hold a slot: the work is done by then.
         answer.given.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
             await work
-        else:  # it goes on, so that a document of ten million characters is there when it is sent again
+        else:  # it goes on, so that a large document is stored by the time it is sent again
             self._unanswered.add(work)
             work.add_done_callback(self._unanswered.discard)
             late = _late(request)
@@ -156,7 +155,7 @@ class Door:
     def _check_origin(self, request: Request) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")
         if origin is not None and origin not in self._origins and not _is_own(origin, host):
-            advice = "`--cors ORIGIN` lets those of one origin in."
+            advice = "`--cors ORIGIN` allows one origin."
             raise HTTPException(403, f"Pages of {origin[:80]!r} may not ask this server. {advice}")
         if origin is None and request.method not in _SAFE and _may_be_a_form(request):
             advice = "Send any key as `Authorization: Bearer KEY`, which no page can."
@@ -193,13 +192,13 @@ class Door:
 
 
 class Room:
-    """How many bytes are held for clients without a turn: of what they send, and of what they are sent."""
+    """Bytes buffered for requests in the queue and responses not yet read."""
 
     held = 0
 
 
 class _Body:
-    """The body of one request, which is read before its turn: whoever sends slowly holds up no other."""
+    """The body of one request, read before it takes a slot: a slow sender does not block other requests."""
 
     def __init__(self, receive: Receive, room: Room, limit: int) -> None:
         self._receive, self._room, self.limit = receive, room, limit
@@ -208,11 +207,11 @@ class _Body:
         self._is_over = self._is_whole = False
 
     async def read(self) -> bool:
-        """Read all of it; False if the client has gone.
+        """Read all of it; return False if the client has disconnected.
 
         Raises:
-            HTTPException: 413 for one that is too long, 408 for one that comes too slowly, 503 where too
-                much of others waits.
+            HTTPException: 413 for one that is too long, 408 for one that arrives too slowly, 503 if too many
+                bytes of other requests wait.
         """
         began, more = asyncio.get_running_loop().time(), True
         while more:
@@ -231,7 +230,7 @@ class _Body:
         return True
 
     async def drop_rest(self) -> None:
-        """Read what is still sent of one that is too long: a client hears no refusal while it sends."""
+        """Read the rest of a body that is too long: clients read the refusal only after they have sent it."""
         left, more = LONGEST_BODY, not self._is_whole
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DROP_SECONDS):
@@ -256,25 +255,25 @@ class _Body:
 
     @property
     def is_large(self) -> bool:
-        """Whether one at a time is worked on."""
+        """Return True if only one body of this size may be processed at a time."""
         return len(self._data) > LARGE
 
     def check(self, most: int) -> None:
-        """Refuse what would take the parser of JSON long.
+        """Refuse a body that the JSON parser would need long for.
 
         Raises:
-            HTTPException: 413 for more marks than so many, 400 for JSON that is not UTF-8.
+            HTTPException: 413 for more than `most` marks, 400 for JSON that is not UTF-8.
         """
         if b"\x00" in self._data:
             raise HTTPException(400, NOT_UTF_8)
         if is_crowded(self._data, most):
-            raise HTTPException(413, crowded(most))  # which official clients do not repeat
+            raise HTTPException(413, crowded(most))  # a status that official clients do not retry
 
     async def receive(self) -> Message:
-        """Give the application the next piece; after the last one, news of the client."""
+        """Return the next piece; after the last one, wait for the client to disconnect."""
         if self._is_over:
             return await self._receive()
-        await asyncio.sleep(0)  # so that others get on between the pieces of a long one
+        await asyncio.sleep(0)  # let other requests run between the pieces
         piece = bytes(self._data[self._given : self._given + PIECE])
         self._given += len(piece)
         if not (more := self._given < len(self._data)):
@@ -282,15 +281,15 @@ class _Body:
         return {"type": "http.request", "body": piece, "more_body": more}
 
     def forget(self) -> None:
-        """Let go of it."""
+        """Free its memory."""
         self._room.held -= self._counted
         self._data, self._is_over = bytearray(), True
 
 
 class _Answer:
-    """The answer to one request, which the application gives, unless it comes too late.
+    """The answer of the application to one request, unless it misses its deadline.
 
-    `given` is done when the application has begun to send what it found, or has ended.
+    `given` is done when the application has begun to send a body, or has ended.
     """
 
     def __init__(self, send: Send, seconds: float, room: Room) -> None:
@@ -317,7 +316,7 @@ class _Answer:
             self.given.set_result(None)
 
     async def in_time(self, work: asyncio.Future[None]) -> bool:
-        """Wait until the work is done; False if it has not even begun to answer when it is due."""
+        """Wait until the work is done; return False if it has not begun to answer by the deadline."""
         loop = asyncio.get_running_loop()
         work.add_done_callback(lambda _: self._give())
         try:
@@ -332,9 +331,9 @@ class _Answer:
 
 
 class Hosts:
-    """The names of one address: `localhost` and its numbers, its own, and those that the user added.
+    """The names of one address: those of loopback, its own, and those that the user added.
 
-    Where other machines reach it, any number is its name too: only names can be made to point elsewhere.
+    If other machines reach it, any IP address is accepted too: only names can be pointed elsewhere.
     """
 
     def __init__(self, address: Address, more: Iterable[str] = ()) -> None:
@@ -342,13 +341,13 @@ class Hosts:
         self._any_number = not address.is_loopback
 
     def answers(self, host: str) -> bool:
-        """Whether a `Host` header, with or without a port, names this server."""
+        """Return True if a `Host` header, with or without a port, names this server."""
         name = _host_name(host)
         return name in self._names or (self._any_number and _is_number(name))
 
 
 class Rate:
-    """The allowance of each caller; `per_second` 0 is without limit, `time` a monotonic clock in seconds."""
+    """The rate limit of each caller; `per_second` 0 means no limit, `time` is a monotonic clock."""
 
     def __init__(self, per_second: float, time: Callable[[], float]) -> None:
         self._per_second, self._time = per_second, time
@@ -356,7 +355,7 @@ class Rate:
         self._left: dict[str, tuple[float, float]] = {}  # caller -> (allowance, when that was)
 
     def wait(self, caller: str) -> float:
-        """Take one request from the caller's allowance: 0.0, or the seconds until there is one."""
+        """Take one request from the caller's allowance; return the seconds to wait first, or 0.0."""
         if not self._per_second:
             return 0.0
         now = self._time()
@@ -376,106 +375,75 @@ class Rate:
 
 
 @dataclass
-class _Line:
-    """The requests of one caller: how many work, since when, and who waits, by connection."""
+class _Caller:
+    """The requests of one caller: how many work or wait, and the slots of those that work."""
 
-    working: int = 0
-    waiting: int = 0
-    seconds: float = 0.0  # that a request works, on average
-    began: collections.deque[float] = field(default_factory=collections.deque)
-    connections: dict[str, collections.deque[asyncio.Future[None]]] = field(default_factory=dict)
+    requests: int = 0
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
 
 class Turns:
-    """Lets `AT_ONCE` requests of each caller work; up to `WAITING` more wait, its connections in turn.
+    """Lets `AT_ONCE` requests of each caller work, while up to `WAITING` more wait, the oldest first.
 
-    So 600 requests of one caller are not all ahead of another's, nor those of one program ahead of another's
-    that sends the same key. `time` is a monotonic clock in seconds.
+    So a caller with 600 requests does not keep another one waiting.
     """
 
-    def __init__(self, time: Callable[[], float]) -> None:
-        self._time = time
-        self._lines: dict[str, _Line] = {}
+    def __init__(self) -> None:
+        self._callers: dict[str, _Caller] = {}
 
-    async def begin(self, caller: str, connection: str) -> None:
+    async def begin(self, name: str) -> None:
         """Wait until a request of this caller may work; `end` must follow.
 
         Raises:
-            HTTPException: 429 if too many of this caller wait already, 503 if too many of all do.
+            HTTPException: 429 if too many requests of this caller wait already, 503 if too many of all do.
         """
-        line = self._lines.setdefault(caller, _Line())
-        if line.working >= AT_ONCE:
-            self._check(line)
-            await self._wait(caller, connection)
-        else:
-            line.working += 1
-        line.began.append(self._time())
-
-    def end(self, caller: str) -> None:
-        """Let the next request of this caller work."""
-        line = self._lines[caller]
-        line.seconds += (self._time() - line.began.popleft() - line.seconds) / AT_ONCE
-        self._pass_on(caller)
-
-    def _check(self, line: _Line) -> None:
-        all_waiting = sum(each.waiting for each in self._lines.values())
-        if line.waiting < WAITING and all_waiting < _MOST_WAITING:
-            return
-        wait = min(60, max(1, math.ceil(line.seconds * line.waiting / AT_ONCE)))
-        if line.waiting < WAITING:
-            raise HTTPException(503, "Too many requests wait here.", {"Retry-After": str(wait)})
-        sentence = f"{WAITING} requests of yours wait already. Send fewer at once."
-        raise HTTPException(429, sentence, {"Retry-After": str(wait)})
-
-    async def _wait(self, caller: str, connection: str) -> None:
-        line = self._lines[caller]
-        turn = asyncio.get_running_loop().create_future()
-        line.connections.setdefault(connection, collections.deque()).append(turn)
-        line.waiting += 1
+        caller = self._callers.setdefault(name, _Caller())
+        if caller.requests >= AT_ONCE:
+            self._check(caller)
+        caller.requests += 1
         try:
-            await turn
+            await caller.slots.acquire()
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # the turn came as the client went
-                self._pass_on(caller)
+            self._leave(name)
             raise
-        finally:
-            line.waiting -= 1
 
-    def _pass_on(self, caller: str) -> None:
-        line = self._lines[caller]
-        while line.connections:
-            connection = next(iter(line.connections))
-            turns = line.connections.pop(connection)
-            turn = turns.popleft()
-            if turns:
-                line.connections[connection] = turns  # behind the others
-            if not turn.done():
-                turn.set_result(None)
-                return
-        line.working -= 1
-        if not line.working:
-            del self._lines[caller]
+    def end(self, name: str) -> None:
+        """Let the next request of this caller work."""
+        self._callers[name].slots.release()
+        self._leave(name)
+
+    def _check(self, caller: _Caller) -> None:
+        if caller.requests >= AT_ONCE + WAITING:
+            sentence = f"{WAITING} requests of yours wait already. Send fewer at once."
+            raise HTTPException(429, sentence, {"Retry-After": "1"})
+        if sum(max(0, each.requests - AT_ONCE) for each in self._callers.values()) >= _MOST_WAITING:
+            raise HTTPException(503, "Too many requests wait here.", {"Retry-After": "1"})
+
+    def _leave(self, name: str) -> None:
+        self._callers[name].requests -= 1
+        if not self._callers[name].requests:
+            del self._callers[name]
 
 
 def _is_own(origin: str, host: str) -> bool:
-    """Whether an `Origin` header is of a page that this very server answered under this `Host`."""
+    """Return True if an `Origin` header names a page of this server itself."""
     return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
 
 
 def _is_upload(request: Request) -> bool:
-    """Whether the body holds files, which are read where they can harm nobody."""
+    """Return True if the body contains files, which are parsed in a process of their own."""
     return request.headers.get("content-type", "").lower().startswith("multipart/")
 
 
 def _may_be_a_form(request: Request) -> bool:
-    """Whether an old browser may have sent this for a page of another origin, which names none."""
+    """Return True if an old browser, which sends no Origin, may have sent this for a foreign page."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     elsewhere = request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
     return elsewhere or (kind in _FORMS and not _key(request))
 
 
 def _host_name(host: str) -> str:
-    """`[::1]:6767` -> ::1; `LOCALHOST:6767` -> localhost; what is no host and port -> the empty name."""
+    """Return the name in a Host header without brackets and port; an empty one if it is malformed."""
     match = _HOST.fullmatch(host.strip().lower())
     return (match[1] or match[2] or match[3]) if match else ""
 
@@ -496,14 +464,14 @@ def _key(request: Request) -> str:
 def _check_size(request: Request, limit: int) -> None:
     length = request.headers.get("content-length", "0")
     if not (length.isascii() and length.isdigit()):
-        raise HTTPException(400, f"Content-Length {length[:40]!r} is no number of bytes.")
+        raise HTTPException(400, f"Content-Length {length[:40]!r} is not a number of bytes.")
     if len(length) > 20 or int(length) > limit:
         raise _too_large(limit)
 
 
 def _late(request: Request) -> HTTPException:
     sentence = f"The engine is starting or busy: this request has no answer after {CALL_SECONDS:g} seconds."
-    wrote = "" if _reads(request) else " What it was to write may or may not have been kept."
+    wrote = "" if _reads(request) else " Its write may or may not have been kept."
     return HTTPException(503, f"{sentence}{wrote} Repeating it is safe.", {"Retry-After": "1"})
 
 

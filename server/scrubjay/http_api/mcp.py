@@ -1,8 +1,8 @@
-"""MCP over streamable HTTP: the server that the pipe serves, behind the same door as every route.
+"""MCP over streamable HTTP: the server that the pipe serves, behind the same `door` as every route.
 
-Every request stands by itself, in both eras of the protocol: the tools ask clients nothing, so a session
-would hold nothing, and any of several engines can answer the next request. A client of the older era gets the
-name of a session all the same, by which it can cancel a call.
+Requests are stateless in both eras of the protocol: the tools ask clients nothing, so a session would be
+empty, and any of several engines can answer the next request. A client of the older era still gets a session
+id, by which it can cancel a call.
 """
 
 import contextlib
@@ -34,14 +34,14 @@ class McpOverHttp:
     """The ASGI application behind `/mcp`; it answers within `running`."""
 
     def __init__(self, server: Server[Any]) -> None:
-        # Host, Origin and size are the door's to check; the SDK's own limit must only not be the smaller one.
+        # The door checks Host, Origin and size; the SDK's own limit must not be smaller.
         self._sessions = StreamableHTTPSessionManager(
             server, stateless=True, max_request_body_size=LONGEST_BODY
         )
 
     @contextlib.asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """What answers lives in this block, and ends with it."""
+        """Run the MCP sessions until the block ends."""
         async with self._sessions.run():
             yield
 
@@ -49,7 +49,7 @@ class McpOverHttp:
         """Answer one message."""
         request = Request(scope)
         if request.method != "POST":
-            # GET would open a stream on which nothing is ever sent, DELETE end a session that does not exist.
+            # GET would open a stream that stays empty, DELETE would end a session that does not exist.
             sentence = "MCP is spoken here by POST, one message a request."
             await refusal(request, 405, sentence, {"Allow": "POST"})(scope, receive, send)
             return

@@ -1,4 +1,4 @@
-"""The served OpenAPI document: what FastAPI computes from the routes, and what holds for all of them."""
+"""The served OpenAPI document: what FastAPI computes from the routes, and what all of them share."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ A container tag and a namespace are the same thing: a scope, which nothing cross
 reserved and refused with 400; an id of a scope that the caller does not reach is 404. Without a tag a \
 write goes to `sm_project_default`, and a read sees every scope but `user`. On the server's own machine any \
 key opens as long as no token was made (`scrubjay token add`); a token may be bound to one tag, or to \
-reading. What only a hosted service can do (connections, settings, billing, scoped keys, feedback) answers \
+reading. What only a hosted service can do (connections, billing, scoped keys, feedback) answers \
 404 with a sentence.
 """
 SUPERMEMORY = "supermemory 3 and 4"
@@ -90,7 +90,7 @@ def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
     parts = document.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)  # FastAPI's own, which we do not answer with
+        schemas.pop(name, None)  # FastAPI's own, which no route here answers
     schemas.update({name: {"title": name, **schema} for name, schema in _SCHEMAS.items()})
     for answers in families:
         schemas.update(answers.schemas)
@@ -103,7 +103,7 @@ def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
 
 
 def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
-    """Whether no field of a form is needed: FastAPI says of every form that there must be one."""
+    """Return True if a form has no required field; FastAPI calls every form required."""
     form = body["content"].get("multipart/form-data", {}).get("schema", {})
     return "$ref" in form and "required" not in schemas[form["$ref"].rpartition("/")[2]]
 

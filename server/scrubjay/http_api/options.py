@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from scrubjay.errors import EngineError, InputError
 from scrubjay.http_api.tokens import Token
 
-# stops a loop that ran away and nobody who works: two cores answer fewer searches a second
+# stops only runaway loops: two cores answer fewer searches per second
 PER_SECOND = 500.0
 _BACKLOG = 128
 
@@ -33,7 +33,7 @@ class Address(NamedTuple):
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only programs of this machine reach it."""
+        """Return True if only programs of this machine reach it."""
         return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
 
     def bind(self) -> socket.socket:
@@ -88,7 +88,7 @@ class Options:
         """Refuse to listen where other machines could come in without a key; `tokens` is how many there are.
 
         Raises:
-            InputError: the address is not of this machine alone, and there is no token.
+            InputError: other machines reach the address, and there is no token.
         """
         if not self.address.is_loopback and not tokens:
             raise InputError(
@@ -124,14 +124,14 @@ def parse_origin(text: str) -> str:
     """Parse `https://name:port`, as a browser writes it in `Origin`.
 
     Raises:
-        InputError: it is no origin; `*` is none, because any page could then read what is remembered.
+        InputError: it is not an origin; nor is `*`, with which every page could read memories.
     """
     try:
         parts = urlsplit(text)
         is_exact = parts.hostname and parts.path in ("", "/") and not parts.query and not parts.username
         if parts.scheme in ("http", "https") and is_exact and parts.port != 0:
             return f"{parts.scheme}://{parts.netloc.lower()}"
-    except ValueError:  # brackets that do not close, a port that is none
+    except ValueError:  # unclosed brackets, or a malformed port
         pass
     such = "https://app.example.com or http://localhost:3000"
     raise InputError(f"--cors {text!r}: must be one exact origin, such as {such}.")

@@ -1,4 +1,4 @@
-"""What a caller may do over HTTP, and which scopes a tag of its request stands for."""
+"""What a caller may do over HTTP, and which scopes the tags of its request mean."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Forbidden(InputError):
 
 @dataclass(frozen=True)
 class Permissions:
-    """What one caller may do; `tag` is the only one it reaches, None for every one."""
+    """What one caller may do; `tag` is the only tag that it reaches, or None if it reaches all."""
 
     tag: str | None = None
     read_only: bool = False
@@ -45,7 +45,7 @@ class Permissions:
         return (self.tag,) if self.tag is not None else tuple(sorted(set(known) - RESERVED))
 
     def reaches(self, scope: str) -> bool:
-        """Whether the caller sees records of this scope; those of others are answered like unknown ids."""
+        """Return True if the caller sees records of this scope; other records look like unknown ids."""
         return scope not in RESERVED and self.tag in (None, scope)
 
     def own(self, tag: str | None) -> str | None:
@@ -58,13 +58,11 @@ class Permissions:
         if tag is None:
             return self.tag
         if tag in RESERVED:
-            raise InputError(
-                f"containerTag = {tag!r} is reserved: over HTTP nobody reads or writes it. Name another tag."
-            )
+            raise InputError(f"containerTag = {tag!r} is reserved and not open over HTTP. Name another tag.")
         if not is_scope(tag):
             raise InputError(
                 f"containerTag = {tag[:80]!r} must be 1 to 100 letters, digits or . _ : -; name another tag."
             )
         if self.tag not in (None, tag):
-            raise Forbidden(f"This token reaches the tag {self.tag!r} alone, and not {tag!r}.")
+            raise Forbidden(f"This token reaches only the tag {self.tag!r}, and not {tag!r}.")
         return tag

@@ -66,13 +66,13 @@ def refusal(request: Request, status: int, sentence: str, headers: Any = None) -
 
 
 def misnamed(path: str) -> str | None:
-    """Return what to say of a path whose namespace is empty or holds a slash, which clients do not escape."""
+    """Return the mistake of a path whose namespace is empty or has a slash, which clients do not escape."""
     if not path.startswith(NAMESPACES):
         return None
     name, *rest = path.removeprefix(NAMESPACES).split("/")
     if name and (not rest or rest[0] in _NOUNS):
         return None
-    rule = "it is called by 1 to 100 letters, digits or . _ : -, so it is neither empty nor holds a slash"
+    rule = "its name has 1 to 100 letters, digits or . _ : -, so it is neither empty nor has a slash"
     return f"{path[:120]} names no namespace: {rule}."
 
 
@@ -103,8 +103,8 @@ def _problem(error: Any) -> dict[str, Any]:
 def absent(reasons: Mapping[str, str]) -> APIRouter:
     """Make a router that answers 404 with a sentence, by verbs and paths with blanks between them.
 
-    Without a verb every one is meant. A path that ends in `*` stands for itself and all below it, one that
-    ends in `/*` for all below it. It stays out of the OpenAPI document, which has what there is.
+    No verb means every verb. A path that ends in `*` means itself and all below it, one that ends
+    in `/*` all below it. The router stays out of the OpenAPI document.
     """
     from fastapi import APIRouter
 

@@ -26,7 +26,7 @@ from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
-# characters of a key that somebody chose: what supermemory's plug-in for Claude Code takes at least
+# characters of a key that the user chose; supermemory's plug-in for Claude Code requires as many
 SHORTEST = 20
 _KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
 _LOCK_SECONDS = 5.0
@@ -34,7 +34,7 @@ _LOCK_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Token:
-    """What is known of a key: never the key itself."""
+    """A key without the key itself: its name, digest and permissions."""
 
     name: str
     digest: str
@@ -49,12 +49,12 @@ class Token:
 
 
 def digest(key: str) -> str:
-    """Return a plain digest, which is enough: a key made here has 256 random bits, so nobody can guess it."""
+    """Return a plain digest, which is enough: a key made here has 256 random bits and cannot be guessed."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def match(key: str, tokens: Iterable[Token]) -> Token | None:
-    """Return the token of this key; the time it takes does not tell how much of a digest was right."""
+    """Return the token of this key, in a time that does not depend on how much of a digest is right."""
     own, match = digest(key), None
     for token in tokens:
         if hmac.compare_digest(own, token.digest):
@@ -79,15 +79,15 @@ def given(key: str, name: str) -> Token:
 def add(
     home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False
 ) -> tuple[Token, str]:
-    """Make a token and its key, which nobody can show again: `sm_` and 43 random characters.
+    """Make a token and its key, which cannot be shown again: `sm_` and 43 random characters.
 
     Raises:
-        InputError: the name is taken, or the name or the tag is none.
+        InputError: the name is taken, or the name or the tag is malformed.
         HomeError: the file cannot be written.
     """
     if name is not None and not is_scope(name):
         raise InputError(f"--name {name[:80]!r} must be 1 to 100 letters, digits or . _ : -; choose another.")
-    Permissions().writes_to(tag)  # refuses what no scope may be called
+    Permissions().writes_to(tag)  # refuses a malformed tag
     key = f"sm_{secrets.token_urlsafe(32)}"
     with _changing(home):
         tokens = load(home)
@@ -120,7 +120,7 @@ def load(home: Home) -> tuple[Token, ...]:
     """Return the tokens of a home. A file that is removed opens nothing: its copy stays in force.
 
     Raises:
-        HomeError: the file cannot be read, so that nobody can be let in.
+        HomeError: the file cannot be read, so that no key can be checked.
     """
     try:
         entries = parsed(read_kept(home.tokens))["tokens"]
@@ -130,7 +130,7 @@ def load(home: Home) -> tuple[Token, ...]:
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, KeyError, TypeError) as error:
-        advice = "Put it right, or remove it: then its copy is in force."
+        advice = "Repair it, or remove it: then its copy is in force."
         raise HomeError(f"{home.tokens} cannot be read, so no key can be checked. {advice}") from error
 
 
@@ -151,10 +151,10 @@ class Tokens:
         self._tokens: tuple[Token, ...] = ()
 
     def now(self) -> tuple[Token, ...]:
-        """Return them; a look at the file's date costs microseconds, so a removed token is refused at once.
+        """Return them; checking the file's date costs microseconds, so a removed token is refused at once.
 
         Raises:
-            HomeError: the file cannot be read, or it is gone since, which opens nothing to nobody.
+            HomeError: the file cannot be read, or was removed, which must not open the server.
         """
         seen: tuple[int, ...] = ()
         try:
@@ -162,7 +162,7 @@ class Tokens:
             seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
         except FileNotFoundError:
             pass
-        except OSError:  # a link that leads to itself: `load` says so
+        except OSError:  # such as a link to itself, which `load` reports
             seen = (0,)
         if self._seen and not seen:
             advice = "`scrubjay doctor --mend` puts it back."

@@ -103,11 +103,6 @@ def has_any(column: str, values: Iterable[str]) -> Where:
     return Where(f"array_has_any({column}, [{', '.join(quote(value) for value in values)}])")
 
 
-def has_items(column: str) -> Where:
-    """The list column is not empty."""
-    return Where(f"array_length({column}) > 0")
-
-
 def starts_with(column: str, prefix: str) -> Where:
     """The text column begins with this."""
     return Where(f"starts_with({column}, {quote(prefix)})")

@@ -69,20 +69,6 @@ async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, date
     }
 
 
-async def record_tags(
-    store: Store, scopes: Sequence[str], now: datetime, most: int
-) -> list[tuple[str, list[str]]]:
-    """Return (id, tags) of at most `most` facts and turns with tags; all versions of a fact have one id."""
-    found: list[tuple[str, list[str]]] = []
-    for kind in KINDS:
-        column = "root_id" if kind is Memory else "id"
-        where = current(kind, scopes, now, conditions.has_items("tags"))
-        query = store.tables.of(TABLE_OF[kind]).query().where(where)
-        rows = await read_table(query.select([column, "tags"]).limit(max(1, most - len(found))))
-        found += zip(rows[column].to_pylist(), rows["tags"].to_pylist(), strict=True)
-    return found[:most]
-
-
 @dataclass(frozen=True)
 class SessionSpan:
     """A session in numbers: its turns that are not forgotten, and when the first and the last began."""

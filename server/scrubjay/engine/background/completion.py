@@ -26,6 +26,7 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import KeptSessions, parse
 from scrubjay.records.sessions import has_news
+from scrubjay.redaction.redact import redact
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
 

@@ -1,4 +1,4 @@
-"""Counts what a search may find by scope, partition and tag, as of every write that was acknowledged."""
+"""Counts what a search may find by scope and partition, including every write that was acknowledged."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.models.filters import Condition, Filter, Group
 from scrubjay.store import conditions, facets
-from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope, record_tags
+from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope
 
 __all__ = ["Counts", "ScopeCounts"]
 
@@ -41,14 +41,6 @@ class Counts(Verb):
         """Return how many facts and turns of these scopes each partition holds."""
         await self._writer.caught_up()
         return await count_by_partition(self._store, scopes, self._clock())
-
-    async def tags(self, scopes: Sequence[str], most: int) -> list[tuple[str, list[str]]]:
-        """Return (id, tags) of at most `most` facts and turns that carry tags.
-
-        The id of a fact is the one that all of its versions share.
-        """
-        await self._writer.caught_up()
-        return await record_tags(self._store, scopes, self._clock(), most)
 
     async def unused_keys(self, filters: Filter, scopes: Sequence[str]) -> list[str]:
         """Return the metadata keys that a filter asks for and that no record of these scopes has."""

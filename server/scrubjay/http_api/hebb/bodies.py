@@ -18,7 +18,7 @@ RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
 
 
 class Body(BaseModel):
-    """What a client sends; unknown fields are passed over, as its own server does."""
+    """A body of Hebb Mind's API. Unknown fields are ignored, as its own server does."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -115,7 +115,7 @@ class MemoryQuery(Body):
 
 
 class IngestRequest(Body):
-    """A conversation as it was exported.
+    """An exported conversation.
 
     Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice.
     """

@@ -1,4 +1,4 @@
-"""Reads conversations that other programs exported as turns: a user's words and everything answered to them.
+"""Reads exported conversations of other programs as turns: a prompt and everything answered to it.
 
 There are three formats: Claude Code's lines, ChatGPT's `conversations.json`, and plain text with the speaker
 before each part.
@@ -161,7 +161,7 @@ def _plain(text: str) -> Export:
         messages.append(_Message("user", text))
     turns = _number(_pair(None, [each._replace(text=each.text.strip()) for each in messages]))
     alone = len(messages) == 1 and turns
-    warnings = ["Nothing says who said what, so all of it was taken as one prompt."] if alone else []
+    warnings = ["The text names no speakers, so all of it became one prompt."] if alone else []
     return Export("plain", turns, warnings)
 
 
@@ -227,7 +227,7 @@ def _id(value: object) -> str | None:
 
 
 def _instant(value: object) -> datetime | None:
-    """Return a time as it was written, None for anything else."""
+    """Return a time, or None for anything else."""
     try:
         return parse_instant(value) if isinstance(value, str) else _epoch(value)
     except ValueError:

@@ -33,7 +33,7 @@ class HebbContext(RequestContext):
         """Return the turn with this id, or the newest version of the fact that has or had it.
 
         Raises:
-            NotFound: there is none in the scopes that it reads, or it is forgotten or has expired.
+            NotFound: the scopes that it reads have no such record, or it is forgotten or has expired.
         """
         record = await self.find(record_id)
         if isinstance(record, Memory):

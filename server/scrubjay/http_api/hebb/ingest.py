@@ -34,8 +34,8 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
     export = await asyncio.to_thread(read, item.content, hint)
     warnings = list(export.warnings)
     if item.format_hint and hint is None:
-        unknown = f"format_hint {item.format_hint!r} is none of {', '.join(FORMATS)}"
-        warnings.append(f"{unknown}; the text was taken for {export.format}.")
+        unknown = f"format_hint {item.format_hint!r} is not one of {', '.join(FORMATS)}"
+        warnings.append(f"{unknown}; the text was read as {export.format}.")
     if item.partition_id not in (PARTITION, IngestRequest.model_fields["partition_id"].default):
         warnings.append(f"The turns of a conversation are kept in {PARTITION}, not in {item.partition_id}.")
     # A session without a name is named by its text, so that the same text is the same session.
@@ -46,7 +46,7 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
             record = _request(turn, unnamed)
             result: TurnRecorded = await request.write("turn", record, scope=scope, source=source)
             created += result.stored
-        except InputError as error:  # a turn that contradicts what is recorded makes the others no less true
+        except InputError as error:  # a turn that contradicts a recorded one does not invalidate the others
             warnings.append(str(error))
     counts = dict(turns_parsed=len(export.turns), memories_created=created)
     return dict(format_detected=export.format, **counts, warnings=warnings[:MOST_WARNINGS])
@@ -68,6 +68,6 @@ def _request(turn: Exchange, unnamed: str) -> RecordTurn:
 
 
 def _clean(text: str | None) -> str | None:
-    """Cut a side of a turn to what can be kept, without characters that are none; None if nothing is left."""
+    """Cut a side of a turn to the longest that is stored, without invalid characters; None if it is empty."""
     cleaned = (text or "").replace("\x00", "").encode("utf-8", "replace").decode()
     return cleaned[:MAX_TURN_TEXT] if cleaned.strip() else None

@@ -40,7 +40,7 @@ class PartitionUpdate(Body):
 
 @route("GET /api/v1/partitions", "List partitions", "[Partition]")
 async def listed(request: HebbRequest) -> list[Answer]:
-    """The system's five, those that were made, and those that memories are in."""
+    """The five of the system, those that clients made, and those that contain memories."""
     return list((await partitions(request)).values())
 
 
@@ -49,7 +49,7 @@ async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
     """It belongs to the scope that the request writes to."""
     scope, book, now = request.writes(), request.core.partitions, request.now
     if item.id in book.of(await _scopes(request)):
-        raise InputError(f"A partition {item.id!r} is there already. Change that one, or choose another id.")
+        raise InputError(f"A partition {item.id!r} exists already. Change that one, or choose another id.")
     await book.make(scope, Partition(item.id, item.name, item.description, item.enabled, now, now))
     return (await partitions(request))[item.id]
 
@@ -64,7 +64,7 @@ async def read(request: HebbRequest, partition_id: PathId) -> Answer:
 
 @route("PATCH /api/v1/partitions/{partition_id}", "Change a partition", "Partition", missing=MISSING)
 async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpdate) -> Answer:
-    """What is left out stays as it was."""
+    """A field left out does not change."""
     await read(request, partition_id)
     scope, book = await _owner(request, partition_id), request.core.partitions
     known = book.of([scope]).get(partition_id) or Partition(partition_id, partition_id)
@@ -79,7 +79,7 @@ async def delete(request: HebbRequest, partition_id: PathId) -> None:
     partition = await read(request, partition_id)
     if partition["memory_count"] and not partition["is_system"]:
         content = f"{partition['memory_count']:,} memories"
-        raise InputError(f"{partition_id!r} holds {content}. Delete them first, so that none is lost by it.")
+        raise InputError(f"{partition_id!r} holds {content}. Delete them first, so that none is lost.")
     await request.core.partitions.remove(await _owner(request, partition_id), partition_id)
 
 
@@ -95,13 +95,13 @@ async def require_partition(request: HebbContext, partition_id: str) -> None:
     """Raise if there is no such partition.
 
     Raises:
-        NotFound: nobody made it, and nothing is in it.
+        NotFound: it was never made, and no memory is in it.
     """
     scopes = await _scopes(request)
     if partition_id in request.core.partitions.of(scopes):
         return
     if not (await request.core.counts.by_partition(scopes))[partition_id]:
-        advice = "GET /api/v1/partitions lists those there are, and POST makes one."
+        advice = "GET /api/v1/partitions lists them, and POST makes one."
         raise NotFound(f"There is no partition {partition_id!r}. {advice}")
 
 
@@ -112,6 +112,6 @@ async def _owner(request: HebbContext, partition_id: str) -> str:
 
 
 async def _scopes(request: HebbContext) -> tuple[str, ...]:
-    """Return what a request reads and what it would write to, which may hold nothing yet; that one first."""
+    """Return the scopes of a request: first the one that it would write to, then those that it reads."""
     own = request.scope or request.permissions.tag or DEFAULT_TAG
     return tuple(dict.fromkeys((own, *await request.reads())))

@@ -1,0 +1,1 @@
+"""The routes of supermemory: versions 4 and 5 spell the same documents, memories and scopes differently."""

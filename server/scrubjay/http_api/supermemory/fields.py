@@ -1,0 +1,178 @@
+"""Fields that both versions of supermemory's API take, under the names of each."""
+
+import json
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from scrubjay.home.scope_settings import LONGEST_CONTEXT
+from scrubjay.http_api.answers import Answer
+from scrubjay.models.fields import Instant, Metadata, Text
+from scrubjay.models.requests import about
+
+LONGEST_TEXT = 10_000_000  # characters of one document
+LONGEST_ID = 255  # characters
+MOST_AT_ONCE = 600  # documents of one batch
+MOST_IDS = 100  # documents of one deletion
+_NAMES_4 = {"date": "documentDate", "group": "filterByMetadata", "background": "entityContext"}
+_NAMES_5 = {"background": "supportingContext", "custom_id": "id"}
+
+
+class Body4(BaseModel):
+    """A body of version 4. Unknown fields are ignored, because its clients send some."""
+
+    model_config = ConfigDict(
+        alias_generator=lambda name: _NAMES_4.get(name) or to_camel(name), populate_by_name=True, frozen=True
+    )
+
+
+class Write4(Body4):
+    """A write of version 4. `warnings` name its unknown fields, which would otherwise be lost in silence."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def warnings(self, *parts: BaseModel) -> Answer:
+        """Return the field `warnings` of the answer, if this body or a part of it has unknown fields."""
+        unknown = dict.fromkeys(name for each in (self, *parts) for name in each.model_extra or ())
+        sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
+        return {"warnings": sentences} if sentences else {}
+
+
+class Body5(BaseModel):
+    """A body of version 5. An unknown field is refused: a misspelt filter would let everything through."""
+
+    model_config = ConfigDict(
+        alias_generator=lambda name: _NAMES_5.get(name) or to_camel(name), extra="forbid", frozen=True
+    )
+
+
+def from_json(value: Any) -> Any:
+    """Parse a text that looks like a JSON object or list, and return anything else unchanged.
+
+    Raises:
+        ValueError: the text only looks like JSON.
+    """
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            raise ValueError("must be JSON, and is not") from None
+    return value
+
+
+def _as_object(value: Any) -> Any:
+    try:
+        return from_json(value)
+    except ValueError:
+        return value  # which the field refuses by its name
+
+
+class Form(BaseModel):
+    """Fields of a form: an empty optional field counts as not sent, and objects may be JSON text."""
+
+    objects: ClassVar[tuple[str, ...]] = ("metadata", "group", "filterByMetadata")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        required = {field.alias for field in cls.model_fields.values() if field.is_required()}
+        sent = {name: value for name, value in values.items() if value != "" or name in required}
+        return {name: _as_object(value) if name in cls.objects else value for name, value in sent.items()}
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: Any, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler(core_schema)
+        form = handler.resolve_ref_schema(schema)
+        for name, field in form["properties"].items():
+            if name not in form.get("required", ()):
+                field["anyOf"] = [*field.get("anyOf", ()), {"type": "string", "maxLength": 0}]
+            if name in cls.objects:
+                field["anyOf"].append({"type": "string", "contentMediaType": "application/json"})
+        return schema
+
+
+def _flat(group: dict[str, Any]) -> dict[str, Any]:
+    for key, value in group.items():
+        for each in value if isinstance(value, list) else [value]:
+            if not isinstance(each, str | int | float | bool):
+                kinds = "a string, number, boolean or a list of them"
+                raise ValueError(f"must be flat, and {key[:60]!r} is not; use {kinds}")
+    return group
+
+
+Background = Annotated[str, Field(max_length=LONGEST_CONTEXT)]
+Content = Annotated[
+    Text,
+    Field(
+        max_length=LONGEST_TEXT,
+        description="The text, plain or Markdown. A URL is stored as it is: nothing is fetched.",
+    ),
+]
+OwnId = Annotated[
+    Annotated[Text, Field(max_length=LONGEST_ID)] | None,
+    Field(
+        description="Your own id. Adding under an existing one continues that document: a text that contains "
+        "the old one, or half of its lines, replaces it; one that the old text ends with changes nothing; "
+        "any other is appended."
+    ),
+]
+GivenId = Annotated[str, Field(min_length=1, max_length=LONGEST_ID)]
+
+
+class Described(BaseModel):
+    """What a client can say about a document in addition to its text. A field left out is not changed."""
+
+    metadata: Metadata | None = about(
+        "Flat: strings, numbers, booleans, lists of strings. Searches can filter by every key."
+    )
+    date: Instant | None = about("When the content is from (ISO 8601).")
+    group: Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)] | None = about(
+        "Existing memories count as this document's only if their metadata has these values; of a list "
+        "any one."
+    )
+    background: Background | None = about("Background to the whole scope; stored with the scope.")
+
+    def values(self) -> dict[str, Any]:
+        """Return the given fields as fields of a `DocumentText`."""
+        names = ("custom_id", "metadata", "date", "filepath", "group", "task_type")
+        return {name: value for name in names if (value := getattr(self, name, None)) is not None}
+
+
+class Handled(BaseModel):
+    """How to process a document."""
+
+    task_type: Literal["memory", "superrag"] | None = about(
+        "memory (default): each paragraph of its prose becomes a memory too, at most 200; "
+        "superrag: only its chunks are found."
+    )
+    dreaming: Literal["instant", "dynamic"] | None = about(
+        "Without effect: a document's memories exist as soon as it does."
+    )
+
+
+class FileHints(BaseModel):
+    """What a client says about the kind of a file."""
+
+    file_type: str | None = about("Without effect: the kind is read from the file's bytes and name.")
+    mime_type: str | None = about("Without effect, as fileType.")
+
+
+def url_of(content: str) -> str | None:
+    """Return the URL if a document consists of one, else None."""
+    text = content.strip()
+    return text if text.startswith(("http://", "https://")) and len(text.split()) == 1 else None
+
+
+def pagination(page: int, limit: int, total: int) -> Answer:
+    """Describe one page out of `total` entries."""
+    return dict(currentPage=page, limit=limit, totalItems=total, totalPages=-(-total // limit))

@@ -1,0 +1,191 @@
+"""Finds facts, chunks and turns for a search of either version, most similar first and without repeats."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from scrubjay.http_api.context import RequestContext
+from scrubjay.models.filters import Filter
+from scrubjay.models.records import SUMMARY, Document, Memory, PassageSrc, Turn
+from scrubjay.models.requests import SearchDocuments, SearchRecords, parse
+from scrubjay.models.results import Hit
+from scrubjay.search.document_search import FoundChunk
+from scrubjay.text.entities import entities
+from scrubjay.text.terms import content_words, words
+
+Mode = Literal["memories", "hybrid", "documents"]
+MOST = 100  # records of one answer
+MOST_WORDINGS = 6  # of one query together: each is a search of its own
+_LEAST_WORDS = 2  # that carry meaning, in one part of a question
+_BETWEEN = re.compile(r"[?;\n]+|,?\s{1,9}(?:and|or|but)\s+|,\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class MatchQuery:
+    """What to find (`mode`, with `chats` also turns), how many, how similar, and what else to include."""
+
+    query: str
+    mode: Mode = "memories"
+    limit: int = 10
+    threshold: float = 0.0
+    filters: Filter | None = None
+    filepath: str | None = None  # of documents, their chunks and their facts; a folder where it ends in /
+    docs: bool = True  # False: only turns
+    chats: bool = False
+    rewrite: bool = False  # search with other wordings too
+    related: bool = False  # with each fact its other versions and links
+    forgotten: bool = False
+    chunks: bool = False  # with each fact the chunks of its documents that match too
+
+
+@dataclass(frozen=True)
+class Match:
+    """One result: the record (a document without its text) and its hit.
+
+    `documents` are those that a fact cites, or that of a chunk, without forgotten ones.
+    """
+
+    record: Memory | Turn | Document
+    hit: Hit
+    position: int | None = None  # of a chunk in its document
+    documents: tuple[Document, ...] = ()
+    chunks: tuple[FoundChunk, ...] = ()
+
+    @property
+    def similarity(self) -> float:
+        """How relevant it is, in [0, 1]."""
+        return self.hit.relevance_score or 0.0
+
+    @property
+    def text(self) -> str:
+        """Its text."""
+        return self.hit.memory or self.hit.chunk or ""
+
+    @property
+    def is_chat(self) -> bool:
+        """Return True if it is a turn, or a summary of turns."""
+        return isinstance(self.record, Turn) or self.record.source == SUMMARY
+
+
+async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
+    """Return what matches in these scopes, at most `limit`, most similar first."""
+    if not scopes:
+        return []
+    wordings = rewrites(query.query) if query.rewrite else [query.query]
+    queries = [replace(query, query=wording) for wording in wordings]
+    best: dict[str, Match] = {}
+    for matches in await asyncio.gather(*(_matches(context, each, scopes) for each in queries)):
+        for match in matches:
+            if match.hit.id not in best or match.similarity > best[match.hit.id].similarity:
+                best[match.hit.id] = match
+    ranked = sorted(best.values(), key=lambda match: -match.similarity)
+    return _without_repeats(ranked)[: query.limit]
+
+
+def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
+    """Return the conversations of these matches, by scope and session (their document's custom id)."""
+    return {(match.record.scope, match.hit.session_id) for match in matches if match.is_chat}
+
+
+def rewrites(query: str) -> list[str]:
+    """Return wordings of a query: itself, its content words, each of its parts, and the names in it.
+
+    >>> for wording in rewrites("When did we rename tick() and who asked for it?"):
+    ...     print(wording)
+    When did we rename tick() and who asked for it?
+    rename tick asked
+    When did we rename tick()
+    tick()
+    """
+    parts = [part.strip() for part in _BETWEEN.split(query) if part.strip()]
+    parts = [part for part in parts if len(parts) > 1 and len(content_words(part)) >= _LEAST_WORDS]
+    names = " ".join(entity.spelling for entity in entities(query))
+    wordings = dict.fromkeys([query, " ".join(content_words(query)), *parts, names])
+    return [wording for wording in wordings if wording][:MOST_WORDINGS]
+
+
+async def _matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
+    facts = query.docs and query.mode != "documents"
+    as_results = query.docs and query.mode != "memories"
+    records = await _records(context, query, scopes, facts=facts) if facts or query.chats else []
+    chunks = await _chunks(context, query, scopes) if as_results or (query.chunks and facts) else []
+    facts_found = [match.record for match in records if isinstance(match.record, Memory)]
+    ids = {document_id for fact in facts_found for document_id in fact.document_ids}
+    documents = await context.core.lists.cited_documents(ids) if ids else {}
+    records = [_with_documents(match, documents, chunks if query.chunks else ()) for match in records]
+    if (path := query.filepath) is not None:
+        records = [
+            match
+            for match in records
+            if match.is_chat or any(_at_or_below(document.place, path) for document in match.documents)
+        ]
+    if not as_results:
+        return records
+    return [*records, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks)]
+
+
+async def _records(
+    context: RequestContext, query: MatchQuery, scopes: tuple[str, ...], *, facts: bool
+) -> list[Match]:
+    srcs: list[PassageSrc] = ["memory"] if facts else []
+    if query.chats:
+        srcs += ["turn", "summary"] if context.core.settings.chat_capture == "summary_only" else ["turn"]
+    values = {
+        "query": query.query,
+        "srcs": tuple(srcs),
+        "top_k": MOST if query.filepath else query.limit,
+        "threshold": query.threshold,
+        "weight_importance": 0.0,
+        "weight_recency": 0.0,
+        "include": {"related_memories": query.related, "forgotten": query.forgotten},
+    }
+    request = parse(SearchRecords, values).model_copy(update={"filters": query.filters})
+    hits = await context.core.search.memories(request, scopes, tied=False, apart=True)
+    return [Match(hits.records[hit.id], hit) for hit in hits.results]
+
+
+async def _chunks(
+    context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]
+) -> Sequence[FoundChunk]:
+    wanted = {"query": query.query, "path": query.filepath}
+    request = parse(SearchDocuments, {**wanted, "limit": query.limit, "chunk_threshold": query.threshold})
+    request = request.model_copy(update={"filters": query.filters})
+    return await context.core.search.chunks(request, scopes)
+
+
+def _with_documents(match: Match, documents: dict[str, Document], chunks: Iterable[FoundChunk]) -> Match:
+    if not isinstance(match.record, Memory):
+        return match
+    ids = match.record.document_ids
+    cited = tuple(documents[document_id] for document_id in ids if document_id in documents)
+    return replace(match, documents=cited, chunks=tuple(row for row in chunks if row.document.id in ids))
+
+
+def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
+    """Drop chunks that say no more than the facts of their document or the turns of their conversation."""
+    facts: dict[str, list[str]] = {}  # by document
+    for match in ranked:
+        for document in match.documents if isinstance(match.record, Memory) else ():
+            facts.setdefault(document.id, []).append(_words(match.text))
+    sessions = sessions_of(ranked)
+
+    def repeats(match: Match) -> bool:
+        document = match.record
+        if not isinstance(document, Document):
+            return False
+        if (document.scope, document.custom_id) in sessions:
+            return True
+        lines = [_words(line) for line in match.text.splitlines() if line.strip()]
+        return all(any(line in fact for fact in facts.get(document.id, ())) for line in lines)
+
+    return [match for match in ranked if not repeats(match)]
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
+def _at_or_below(path: str | None, target: str) -> bool:
+    return path is not None and (path.startswith(target) if target.endswith("/") else path == target)

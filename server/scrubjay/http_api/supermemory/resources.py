@@ -1,0 +1,147 @@
+"""What both versions do with documents, memories and profiles, whatever the names of their routes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from fastapi import UploadFile
+
+from scrubjay.engine.verbs.documents import DocumentState, document_in
+from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.context import SOURCE, RequestContext
+from scrubjay.http_api.supermemory.fields import Described
+from scrubjay.models.filters import Filter
+from scrubjay.models.records import AnyRecord, Document
+from scrubjay.models.requests import DocumentText, ForgetMatching, ForgetRecords, parse
+from scrubjay.models.results import Hit
+from scrubjay.reading import MAX_FILE
+
+DELETED = "deleted over HTTP"
+PROFILE_TOKENS = 1_500  # of static and dynamic facts together, at most three fifths of them static
+_FIRST = datetime(1, 1, 2, tzinfo=UTC)  # sorts documents without a date before all others
+
+
+class NewDocument(NamedTuple):
+    """A document to add, its scope, and what its request says about it."""
+
+    scope: str
+    text: DocumentText
+    body: Described
+
+
+def as_text(body: Any, task_type: str | None = None) -> DocumentText:
+    """Return a body with content as the engine's `DocumentText`."""
+    defaults = {"task_type": task_type or "memory"}
+    return DocumentText.model_validate({**defaults, **body.values(), "content": body.content})
+
+
+async def add_document(context: RequestContext, new: NewDocument) -> Answer:
+    """Add one document; it is on disk when this returns."""
+    await _store_background(context, new.scope, new.body)
+    return as_ref(await context.core.documents.add(new.text, scope=new.scope, source=SOURCE))
+
+
+async def add_documents(
+    context: RequestContext, documents: Sequence[NewDocument]
+) -> list[DocumentState | InputError]:
+    """Add documents, the earliest date first; return the state or the refusal of each, in the given order."""
+    order = sorted(range(len(documents)), key=lambda number: documents[number].body.date or _FIRST)
+    for number in order:
+        await _store_background(context, documents[number].scope, documents[number].body)
+    texts = [(documents[number].text, documents[number].scope) for number in order]
+    states = await context.core.documents.add_all(texts, source=SOURCE)
+    by_number = dict(zip(order, states, strict=True))
+    return [by_number[number] for number in range(len(documents))]
+
+
+async def change_document(
+    context: RequestContext, document: Document, body: Described, values: Mapping[str, Any]
+) -> Answer:
+    """Change some fields of a document, named as in a `DocumentText`; new content replaces its text."""
+    await _store_background(context, document.scope, body)
+    return as_ref(await context.core.documents.change(document, values, source=SOURCE))
+
+
+async def read_upload(
+    file: UploadFile, scope: str, values: Mapping[str, Any], *, may_fail: bool = True
+) -> DocumentText:
+    """Read an uploaded file as the text of a document with these values; see `document_in`.
+
+    Raises:
+        InputError: the file cannot be read, and `may_fail` is False.
+    """
+    data, name = await file.read(MAX_FILE + 1), file.filename or "file"
+    return await asyncio.to_thread(document_in, data, name, scope, values, may_fail=may_fail)
+
+
+def as_ref(state: DocumentState) -> Answer:
+    """Return how both versions answer a write of a document."""
+    return dict(id=state.id, status=state.status)
+
+
+async def delete_each(
+    context: RequestContext, names: Iterable[str], find: Callable[[str], Awaitable[AnyRecord]]
+) -> tuple[int, list[Answer]]:
+    """Forget the records with these names; return how many there are, and an error for each other name."""
+    rows: dict[str, AnyRecord] = {}
+    errors: list[Answer] = []
+    for name in dict.fromkeys(names):
+        try:
+            row = await find(name)
+            rows[row.id] = row
+        except (InputError, NotFound) as error:
+            errors.append(dict(id=name, error=str(error)))
+    await delete_records(context, rows.values())
+    return len(rows), errors
+
+
+async def delete_records(context: RequestContext, rows: Iterable[AnyRecord]) -> None:
+    """Forget records, with one write for each of their scopes."""
+    ids: dict[str, list[str]] = {}
+    for row in rows:
+        ids.setdefault(context.permissions.writes_to(row.scope), []).append(row.id)
+    for scope, names in ids.items():
+        await forget(context, names, scope, DELETED)
+
+
+async def forget(context: RequestContext, ids: Iterable[str], scope: str, reason: str | None = None) -> None:
+    """Forget records of one scope: they leave every search and profile, and stay as history."""
+    await context.write("forget", parse(ForgetRecords, {"ids": list(ids), "reason": reason}), scope=scope)
+
+
+async def forget_matching(context: RequestContext, scope: str, query: str, **options: Any) -> list[Hit]:
+    """Forget the facts that a query is about, or with `dry_run` only find them; best first."""
+    request = parse(ForgetMatching, {"query": query, "scope": scope, **options})
+    return (await context.core.removal.forget_matching(request, SOURCE)).candidates
+
+
+class Profile(NamedTuple):
+    """The facts of a profile: those that last, recent ones, and those in each bucket."""
+
+    static: list[Hit]
+    dynamic: list[Hit]
+    buckets: dict[str, list[Hit]]
+
+
+async def read_profile(
+    context: RequestContext,
+    scopes: tuple[str, ...],
+    filters: Filter | None,
+    names: Iterable[str] | None,
+    sections: Iterable[str] = Profile._fields,
+) -> Profile:
+    """Read these sections of a profile, and of its buckets those with these names, or all of them."""
+    wanted, facts, buckets = set(sections), None, dict[str, list[Hit]]()
+    if scopes and wanted & {"static", "dynamic"}:
+        facts = await context.core.search.profile(scopes, PROFILE_TOKENS, filters)
+    if "buckets" in wanted:
+        every = await context.core.search.profile_buckets(scopes, filters)
+        chosen = every.keys() if names is None else set(names)
+        buckets = {name: list(hits) for name, hits in every.items() if name in chosen}
+    return Profile(facts.static, facts.recent, buckets) if facts else Profile([], [], buckets)
+
+
+async def _store_background(context: RequestContext, scope: str, body: Described) -> None:
+    await context.core.scope_settings.keep_context(scope, body.background, context.now)

@@ -1,0 +1,27 @@
+"""The routes `/v3` and `/v4` of supermemory (Python client 3, npm client 4). A container tag is a scope."""
+
+from fastapi import APIRouter
+
+from scrubjay.http_api.refusals import absent
+from scrubjay.http_api.supermemory.v4 import (
+    container_tags,
+    conversations,
+    documents,
+    memories,
+    search,
+    settings,
+)
+
+_ABSENT = {
+    "/v3/connections* /connectors* /ns/{namespace}/connectors*": "Scrubjay opens no connection to other "
+    "services, so it has no connectors. Add their content as documents.",
+    "/settings": "Scrubjay is configured on its own machine, with `scrubjay config`.",
+    "/v3/auth/*": "Keys are made on Scrubjay's own machine: `scrubjay token add --tag TAG`.",
+    "/v3/billing* /billing*": "There is no account, no plan and nothing to pay: Scrubjay runs on your "
+    "own machine.",
+    "/v3/analytics/* /feedback*": "Scrubjay reports nothing to anyone, so there is nowhere to send this.",
+}
+
+# In the order in which paths are tried: those that end in a word come before those of any id.
+_FAMILIES = (documents, search, container_tags, memories, conversations, settings)
+ROUTERS: tuple[APIRouter, ...] = (*(family.route.router for family in _FAMILIES), absent(_ABSENT))

@@ -1,0 +1,131 @@
+"""Fields that several routes of version 4 take or give: tags, filters, pages."""
+
+from typing import Annotated, Any, Literal
+
+from fastapi import Query
+from pydantic import BeforeValidator, Field, PlainValidator, WithJsonSchema
+
+from scrubjay.errors import InputError
+from scrubjay.home.scopes import SCOPE_NAME
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.supermemory.fields import Body4, from_json, pagination
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.models.fields import Text
+from scrubjay.models.filters import Filter, parse_filter
+from scrubjay.models.records import Memory
+from scrubjay.records.reviewing import is_inference
+
+PER_PAGE, MOST_PER_PAGE = 10, 1_100  # the published schema; the guide says 50 and 200
+MOST_PAGES = 1_000_000
+_TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
+_NUMBERS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]
+
+
+def _tag_list(value: Any) -> Any:
+    if isinstance(value, list) and len(value) == 1:  # a form gives its one field as a list
+        (value,) = value
+    tags = from_json(value)
+    return [tags] if isinstance(tags, str) else tags
+
+
+def _number(value: object) -> object:
+    if isinstance(value, str | bool):
+        raise ValueError("must be a number, not a text or a boolean")
+    return value
+
+
+def _number_or_digits(value: Any) -> Any:
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() else value
+
+
+Tag = Annotated[
+    str,
+    Field(description="The scope: 1 to 100 letters, digits or . _ : -, but not `user`."),
+    WithJsonSchema({"type": "string", "pattern": f"^{SCOPE_NAME}$"}),
+]
+TagList = Annotated[  # the older spelling: one text is a list of one
+    list[str],
+    BeforeValidator(_tag_list),
+    Field(max_length=100),
+    WithJsonSchema({"anyOf": [_TEXTS, {"type": "string"}]}),
+]
+Filters = Annotated[
+    Filter,
+    PlainValidator(parse_filter),
+    WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "string"}]}),
+    Field(
+        description='Only what has this metadata: {"AND": [{"key": "lang", "value": "go"}]}, nested with OR, '
+        "or its JSON text. filterType: metadata (equal), numeric with numericOperator, string_contains or "
+        "array_contains; negate and ignoreCase are flags."
+    ),
+]
+Filepath = Annotated[Text, Field(max_length=4_096)]
+Whole = Annotated[int, BeforeValidator(_number)]  # accepts 10.0, which JSON does not tell from 10
+Digits = Annotated[int, BeforeValidator(_number_or_digits), WithJsonSchema({"anyOf": _NUMBERS})]
+PageNumber = Annotated[int, Query(ge=1, le=MOST_PAGES)]
+PageSize = Annotated[int, Query(ge=1, le=MOST_PER_PAGE)]
+
+
+class Tagged(Body4):
+    """A request about one tag or any of several; without a tag it reads every scope except `user`."""
+
+    container_tag: Tag | None = None
+    container_tags: Annotated[list[Tag], Field(max_length=100, description="Any of these scopes.")] | None = (
+        None
+    )
+
+    @property
+    def tags(self) -> list[str]:
+        """The named tags, each once."""
+        own = [] if self.container_tag is None else [self.container_tag]
+        return list(dict.fromkeys([*own, *(self.container_tags or ())]))
+
+
+class Paging(Body4):
+    page: Annotated[Whole, Field(ge=1, le=MOST_PAGES)] = 1
+    limit: Annotated[Whole, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
+    sort: Literal["createdAt", "updatedAt"] = "createdAt"
+    order: Literal["asc", "desc"] = "desc"
+
+    @property
+    def window(self) -> dict[str, Any]:
+        """The page as arguments of `scrubjay.engine.verbs.lists`."""
+        return {
+            "start": (self.page - 1) * self.limit,
+            "size": self.limit,
+            "sort": "created_at" if self.sort == "createdAt" else "updated_at",
+            "descending": self.order == "desc",
+        }
+
+    def pagination(self, total: int) -> Answer:
+        """Describe this page of a list of `total` entries."""
+        return pagination(self.page, self.limit, total)
+
+
+def one_tag(tags: list[str], what: str) -> str | None:
+    """Return the only tag of a list, or None if it is empty.
+
+    Raises:
+        InputError: there are several.
+    """
+    if len(tags) > 1:
+        advice = "Name it by containerTag, and store the others as metadata."
+        raise InputError(f"{len(tags)} container tags are named, and {what} belongs to one. {advice}")
+    return tags[0] if tags else None
+
+
+def memory_values(fact: Memory) -> Answer:
+    """Return the fields of a memory in every list; its parent is the version before it."""
+    return ANSWERS.fill(
+        "Memory",
+        fact,
+        isForgotten=fact.forgotten_at is not None,
+        isInference=is_inference(fact),
+        parentMemoryId=parent_of(fact),
+        sourceCount=max(1, len(fact.document_ids)),
+    )
+
+
+def parent_of(fact: Memory) -> str | None:
+    """Return the id of the version before this one."""
+    return fact.parent_ids[-1] if fact.relation == "updates" and fact.parent_ids else None

@@ -1,0 +1,150 @@
+"""Container tags: list, describe, merge and delete them, and read the profile of their facts."""
+
+import time
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from fastapi import Path
+from pydantic import Field
+
+from scrubjay.errors import InputError, NotFound
+from scrubjay.home.scope_settings import LONGEST_NAME
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory.fields import Background, Body4
+from scrubjay.http_api.supermemory.matches import MatchQuery, find_matches
+from scrubjay.http_api.supermemory.resources import read_profile
+from scrubjay.http_api.supermemory.scopes import ScopeView, delete_scope, every_scope, scope_view
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.bodies import Filters, Tagged, TagList
+from scrubjay.http_api.supermemory.v4.results import THRESHOLD, Include, Sources, results
+from scrubjay.models.fields import Name, Real, Text
+from scrubjay.models.requests import Query, about
+
+TagInPath = Annotated[str, Path(description="The container tag.")]
+_UNKNOWN = "This tag has neither records nor a description."
+
+route = Routes(ANSWERS)
+
+
+class TagChange(Body4):
+    """How to describe a tag; a field left out stays, null removes it."""
+
+    name: Annotated[Text, Field(max_length=LONGEST_NAME)] | None = about("Its name for people.")
+    entity_context: Background | None = about("Background to everything in it.")
+
+
+class Merge(Body4):
+    container_tags: TagList = Field(
+        description="Tags whose content moves; the target itself may be among them.", min_length=1
+    )
+    target_container_tag: str = Field(description="The tag that gets everything.")
+
+
+class AskProfile(Tagged):
+    """Whose profile, which parts of it, and what to search for as well."""
+
+    q: Query | None = about("Also search for this, in memories and documents.")
+    threshold: Real = about("Least similarity of a search result.", THRESHOLD, ge=0, le=1)
+    filters: Filters | None = None
+    include: list[Literal["static", "dynamic", "buckets"]] | None = about(
+        "Left out: static and dynamic, and the buckets that are named."
+    )
+    buckets: list[Name] | None = about("The names of the buckets to fill; left out, all.", max_length=100)
+
+    @property
+    def sections(self) -> list[str]:
+        """The parts of the profile to read."""
+        by_default = ["static", "dynamic", *([] if self.buckets is None else ["buckets"])]
+        return list(self.include or by_default)
+
+
+@route("GET /v3/container-tags/list", "List container tags", "[Tag]")
+async def list_tags(context: Context) -> list[Answer]:
+    """Every tag that the caller reaches, the one with the latest change first."""
+    scopes = await every_scope(context)
+    scopes.sort(key=lambda scope: scope.updated_at.timestamp() if scope.updated_at else 0.0, reverse=True)
+    return [ANSWERS.fill("Tag", scope, name=scope.settings.name or scope.name) for scope in scopes]
+
+
+@route("POST /v3/container-tags/merge", "Merge container tags", "MergedTags", missing=_UNKNOWN)
+async def merge(context: Context, body: Merge) -> Answer:
+    """Moves everything of some tags to another; two documents with one customId both stay."""
+    target = context.permissions.writes_to(body.target_container_tag)
+    tags = dict.fromkeys(body.container_tags)
+    sources = [context.permissions.writes_to(tag) for tag in tags if tag != target]
+    if not sources:
+        raise InputError("containerTags names only the target. Name a tag whose content is to move.")
+    for tag in sources:
+        await _tag(context, tag)
+    count = sum([await context.core.scopes.merge(tag, target) for tag in sources])
+    done = dict(success=True, status="completed", mergedCount=count)
+    return dict(**done, targetTag=target, deletedTags=sources)
+
+
+@route(
+    "GET /v3/container-tags/merge/{merge_id}",
+    "The progress of a merge",
+    missing="Always: a merge is complete when it is answered.",
+    status=404,
+)
+async def merge_status(context: Context, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
+    """No merge is ever waiting."""
+    raise NotFound("A merge is complete when its call is answered, so there is nothing to wait for.")
+
+
+@route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings", missing=_UNKNOWN)
+async def read(context: Context, tag: TagInPath) -> Answer:
+    """The description of a tag."""
+    return ANSWERS.fill("TagSettings", await _tag(context, str(context.permissions.own(tag))))
+
+
+@route("PATCH /v3/container-tags/{tag}", "Describe a container tag", "TagSettings")
+async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
+    """Names a tag or describes its content; a new tag begins with that."""
+    own = context.permissions.writes_to(tag)
+    names = {"name": "name", "entity_context": "supporting_context"}
+    values: dict[str, Any] = {names[field]: getattr(body, field) for field in body.model_fields_set}
+    await context.core.scope_settings.change(own, lambda old: replace(old, **values), context.now)
+    return ANSWERS.fill("TagSettings", await scope_view(context, own))
+
+
+@route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag", missing=_UNKNOWN)
+async def delete(context: Context, tag: TagInPath) -> Answer:
+    """Deletes everything of a tag for good: documents, memories, turns, their bytes, its description."""
+    own = context.permissions.writes_to(tag)
+    await _tag(context, own)
+    return dict(success=True, containerTag=own, **await delete_scope(context, own))
+
+
+@route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")
+async def profile(body: AskProfile, context: Context) -> Answer:
+    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
+    scopes = await context.scopes(body.tags)
+    facts = await read_profile(context, scopes, body.filters, body.buckets, body.sections)
+    sections: Answer = {
+        "static": [hit.memory for hit in facts.static if hit.memory],
+        "dynamic": [hit.memory for hit in facts.dynamic if hit.memory],
+        "buckets": {name: [hit.memory for hit in hits if hit.memory] for name, hits in facts.buckets.items()},
+    }
+    answer: Answer = {"profile": {name: sections[name] for name in sections if name in body.sections}}
+    if body.q is not None:
+        started = time.perf_counter()
+        query = MatchQuery(body.q, mode="hybrid", threshold=body.threshold, filters=body.filters)
+        matches = await find_matches(context, query, scopes)
+        answer["searchResults"] = results(matches, body.q, Include(), Sources(), started)
+    return answer
+
+
+@route("POST /v4/profile/buckets", "Buckets of a tag's profile", "Buckets")
+async def buckets(body: Tagged, context: Context) -> Answer:
+    """The names and descriptions of the buckets."""
+    descriptions: dict[str, str] = {}
+    for scope in await context.scopes(body.tags):
+        descriptions |= context.core.scope_settings.buckets(scope)
+    return dict(buckets=[dict(key=key, description=text) for key, text in descriptions.items()])
+
+
+async def _tag(context: RequestContext, tag: str) -> ScopeView:
+    return await scope_view(context, tag, f"The container tag {tag!r} is empty.")

@@ -1,0 +1,405 @@
+"""Documents of version 4: add, upload, list, read, change and delete them.
+
+A path names a record by its id or by its custom id, among those that the caller reaches.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import Body, Form, Path, Query, Response, UploadFile
+from pydantic import Field, ValidationError
+
+from scrubjay.engine.verbs.documents import Status
+from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory import fields, resources
+from scrubjay.http_api.supermemory.fields import (
+    MOST_AT_ONCE,
+    MOST_IDS,
+    Body4,
+    Content,
+    Write4,
+    pagination,
+    url_of,
+)
+from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.bodies import (
+    MOST_PAGES,
+    MOST_PER_PAGE,
+    PER_PAGE,
+    Digits,
+    Filepath,
+    Filters,
+    PageNumber,
+    PageSize,
+    Paging,
+    TagList,
+    memory_values,
+    one_tag,
+)
+from scrubjay.models.fields import Flag
+from scrubjay.models.input_errors import sentences
+from scrubjay.models.records import AnyRecord, Document, Memory
+from scrubjay.models.requests import about
+
+STUCK = timedelta(hours=4)  # an unfinished document that did not change for so long is called stuck
+_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that Scrubjay reads
+_MISSING = "No record that the caller reaches has this id or customId."
+
+route = Routes(ANSWERS)
+
+Name = Annotated[str, Path(alias="id", description="Its id, or its customId.")]
+WithinTag = Annotated[
+    str | None,
+    Query(
+        alias="containerTag", description="Its tag; needed if documents of two tags have the same customId."
+    ),
+]
+
+
+class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
+    """What a client can say about a document in addition to its text."""
+
+    container_tag: str | None = about("The tag (scope) it belongs to; left out, `sm_project_default`.")
+    container_tags: TagList | None = about(
+        "The older spelling; names one tag, because a document belongs to one."
+    )
+    custom_id: fields.OwnId = None
+    filepath: Filepath | None = about("Its path in your own order; searched by prefix.")
+
+    def tag(self) -> str | None:
+        """Return its one tag. Raises InputError if it names several."""
+        own = [self.container_tag] if self.container_tag else []
+        return one_tag(list(dict.fromkeys([*own, *(self.container_tags or ())])), "a document")
+
+
+class AddedDocument(DocumentFields):
+    content: Content
+
+
+class ChangedDocument(DocumentFields):
+    content: Content | None = None
+
+
+class Upload(DocumentFields, fields.FileHints):
+    file: UploadFile
+
+
+class Batch(DocumentFields):
+    """Documents to add together; the other fields are defaults for each of them."""
+
+    documents: list[str | dict[str, Any]] = Field(
+        description="Texts, or objects as for adding one. A wrong one does not stop the others.",
+        min_length=1,
+        max_length=MOST_AT_ONCE,
+    )
+
+    def document(self, item: str | dict[str, Any]) -> AddedDocument:
+        """Return one document with these defaults; an item's own tag replaces both spellings of the tag."""
+        own = {"content": item} if isinstance(item, str) else item
+        tags = {"containerTag", "containerTags"}
+        shared = self.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
+        if tags & own.keys():
+            shared = {name: value for name, value in shared.items() if name not in tags}
+        return AddedDocument.model_validate({**shared, **own})
+
+
+class BulkDelete(Body4):
+    """Which documents to delete: one of the three fields."""
+
+    ids: list[str] | None = about("Ids or custom ids.", min_length=1, max_length=MOST_IDS)
+    container_tags: TagList | None = about("Every document of these tags.")
+    filepath: Filepath | None = about("The document with this path; a folder if it ends in /.")
+
+
+class Paged(Paging):
+    container_tags: TagList | None = about("Documents of any of these tags; left out, of every tag.")
+    page: Annotated[Digits, Field(ge=1, le=MOST_PAGES)] = 1
+    limit: Annotated[Digits, Field(ge=1, le=MOST_PER_PAGE)] = PER_PAGE
+
+
+class Listing(Paged):
+    filters: Filters | None = None
+    filepath: Filepath | None = about("Exact, or a folder if it ends in /.")
+    include_content: Flag = False
+
+
+@route("POST /v3/documents/file", "Upload a file", "Accepted")
+async def upload(context: Context, body: Annotated[Upload, Form(media_type="multipart/form-data")]) -> Answer:
+    """Read a file of at most 50 MB and add its text; the file itself is not stored.
+
+    Text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks and mails are read. A file
+    that cannot be read becomes a document with the status failed, whose errorMessage says why.
+    """
+    scope = context.permissions.writes_to(body.tag())
+    text = await resources.read_upload(body.file, scope, body.values())
+    return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
+
+
+@route(
+    "GET /v3/documents/{id:path}/file-url",
+    "The file of a document, which is not stored",
+    missing="Always: the text of a file is stored, and not the file.",
+    status=404,
+)
+async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
+    """Scrubjay stores no files, so there is no address of one."""
+    row = await _document(context, name, within)
+    advice = f"Read its content with GET /v3/documents/{row.id}."
+    raise NotFound(f"The text of {row.title or row.id} is stored, and not the file. {advice}")
+
+
+@route("POST /v3/documents/list", "List documents", "Documents")
+async def list_documents(context: Context, body: Annotated[Listing | None, Body()] = None) -> Answer:
+    """A page of documents, under `memories`; failed ones are listed, deleted ones are not."""
+    listing = body or Listing()
+    page = await context.core.lists.documents(
+        await context.scopes(listing.container_tags),
+        filters=listing.filters,
+        path=listing.filepath,
+        content=listing.include_content,
+        **listing.window,
+    )
+    rows = await _shown(context, "Document", page.rows, with_text=listing.include_content)
+    return dict(memories=rows, pagination=listing.pagination(page.total))
+
+
+@route("POST /v3/documents/documents", "List documents with their memories", "Graph")
+async def list_with_memories(context: Context, body: Annotated[Paged | None, Body()] = None) -> Answer:
+    """A page of documents, each with the memories that were learned from it or cite it."""
+    listing = body or Paged()
+    scopes = await context.scopes(listing.container_tags)
+    page = await context.core.lists.documents(scopes, **listing.window)
+    facts = await context.core.lists.facts_of_documents([row.id for row in page.rows])
+    entries = {
+        row.id: {"memoryEntries": [_memory(fact) for fact in facts if row.id in fact.document_ids]}
+        for row in page.rows
+    }
+    rows = await _shown(context, "GraphDocument", page.rows, more=entries)
+    return dict(documents=rows, pagination=listing.pagination(page.total))
+
+
+@route("GET /v3/documents/processing", "List unfinished documents", "Processing")
+async def list_processing(
+    context: Context,
+    tags: Annotated[
+        str | None, Query(alias="containerTags", description="Tags, with commas between them.")
+    ] = None,
+    view: Annotated[
+        Literal["active", "pending", "all"],
+        Query(
+            description="active: changed in the last four hours; pending: all that are not done; "
+            "all: failed ones too, page by page."
+        ),
+    ] = "active",
+    page: PageNumber = 1,
+    limit: PageSize = PER_PAGE,
+) -> Answer:
+    """Documents that a search by meaning does not find yet; empty while no model can be loaded."""
+    scopes = await context.scopes([tag.strip() for tag in (tags or "").split(",") if tag.strip()])
+    rows = await context.core.lists.unfinished_documents(scopes, failed=view == "all")
+    status = await context.core.documents.statuses(rows)
+    is_old = {row.id: context.now - row.updated_at >= STUCK for row in rows}
+    rows = [row for row in rows if status[row.id] != "done" and (view != "active" or not is_old[row.id])]
+    answer: Answer = dict(documents=[], totalCount=len(rows))
+    if view == "all":
+        answer["pagination"] = pagination(page, limit, len(rows))
+        rows = rows[(page - 1) * limit : page * limit]
+    stuck = {row.id: {"stuck": status[row.id] != "failed" and is_old[row.id]} for row in rows}
+    answer["documents"] = await _shown(context, "UnfinishedDocument", rows, more=stuck)
+    return answer
+
+
+@route(
+    "GET /v3/documents/{id:path}/chunks",
+    "The chunks of a document",
+    "Chunks",
+    missing="No document that the caller reaches has this id or customId.",
+)
+async def chunks(
+    context: Context,
+    name: Name,
+    within: WithinTag = None,
+    page: PageNumber = 1,
+    limit: PageSize = MOST_PER_PAGE,
+) -> Answer:
+    """The passages of a document in its order, without the headings that searches add to them."""
+    row = await _document(context, name, within)
+    passages = await context.core.lists.chunks_of(row.id, start=(page - 1) * limit, size=limit)
+    rows = [ANSWERS.fill("Chunk", passage) for passage in passages]
+    return dict(chunks=rows, pagination=pagination(page, limit, row.chunk_count))
+
+
+@route("POST /v3/documents", "Add a document", "Accepted")
+async def add(context: Context, body: AddedDocument) -> Answer:
+    """Add a text; it is on disk when this answers, and found by words within a moment.
+
+    Repeating the call changes nothing.
+    """
+    new = NewDocument(context.permissions.writes_to(body.tag()), as_text(body), body)
+    return await resources.add_document(context, new) | body.warnings()
+
+
+@route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
+async def add_batch(context: Context, body: Batch) -> Answer:
+    """Add texts or objects, the earliest documentDate first; a wrong one does not stop the others."""
+    context.permissions.writes_to(body.tag())  # refuses once what is wrong for all of them
+    results: dict[int, Answer] = {}
+    documents: dict[int, AddedDocument] = {}
+    new: dict[int, NewDocument] = {}
+    for number, item in enumerate(body.documents):
+        custom_id = item.get("customId") if isinstance(item, dict) else None
+        try:
+            documents[number] = document = body.document(item)
+            scope = context.permissions.writes_to(document.tag())
+            new[number] = NewDocument(scope, as_text(document), document)
+        except ValidationError as error:
+            problem = sentences(AddedDocument.model_fields, error.errors(include_url=False))
+            results[number] = _failure(custom_id, problem)
+        except InputError as error:
+            results[number] = _failure(custom_id, str(error))
+    states = await resources.add_documents(context, list(new.values()))
+    for (number, sent), state in zip(new.items(), states, strict=True):
+        if isinstance(state, InputError):
+            results[number] = _failure(sent.text.custom_id, str(state))
+        else:
+            results[number] = as_ref(state) | documents[number].warnings()
+    ordered = [results[number] for number in sorted(results)]
+    failures = sum(item["status"] == "error" for item in ordered)
+    return dict(results=ordered, success=len(ordered) - failures, failed=failures)
+
+
+@route(
+    "DELETE /v3/documents/bulk",
+    "Delete documents by id, by tag or by path",
+    "BulkDelete",
+    missing="No document has this path.",
+)
+async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
+    """Hide documents and the memories learned from them from every search, as deleting one does."""
+    given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
+    if len(given) != 1:
+        problem = f"{' and '.join(given)} are given." if given else "nothing is given."
+        raise InputError(f"Give one of ids, containerTags and filepath; {problem}")
+    if body.ids is not None:
+        count, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
+        return dict(success=not errors, deletedCount=count, **({"errors": errors} if errors else {}))
+    for tag in (*(body.container_tags or ()), None):
+        context.permissions.writes_to(tag)
+    rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
+    await resources.delete_records(context, rows)
+    tags = {} if body.container_tags is None else {"containerTags": body.container_tags}
+    return dict(success=True, deletedCount=len(rows), **tags)
+
+
+@route("GET /v3/documents/{id:path}", "Get a document", "WholeDocument", missing=_MISSING)
+async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
+    """A document with its text, its status and the memories learned from it."""
+    row = await _document(context, name, within)
+    facts = await context.core.lists.facts_of_documents([row.id])
+    more: Answer = {"taskType": row.task_type or "superrag", "latestRevision": 1}
+    if url := url_of(row.content):
+        more["url"] = url
+    if facts:
+        more["memories"] = [_memory(fact) for fact in facts]
+    return (await _shown(context, "WholeDocument", [row], with_text=True, more={row.id: more}))[0]
+
+
+@route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted", missing=_MISSING)
+async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
+    """New content replaces the text and its memories; a change of other fields computes no new vectors.
+
+    A container tag says where the document is; it does not move it.
+    """
+    row = await _document(context, name, body.tag())
+    context.permissions.writes_to(row.scope)
+    content = {} if body.content is None else {"content": body.content}
+    answer = await resources.change_document(context, row, body, {**body.values(), **content})
+    return answer | body.warnings()
+
+
+@route("DELETE /v3/documents/{id:path}", "Delete a document", missing=_MISSING, status=204)
+async def delete(context: Context, name: Name, within: WithinTag = None) -> Response:
+    """Hide it and the memories learned from it from every search. Takes the id of a memory or a turn too.
+
+    `scrubjay restore` brings it back, `scrubjay forget --purge` erases its bytes.
+    """
+    await resources.delete_records(context, [await _record(context, name, within)])
+    return Response(status_code=204)
+
+
+def type_of(kind: str) -> str:
+    """Return the type of a document in the clients' words."""
+    return _TYPES.get(kind, "text")
+
+
+async def _record(context: RequestContext, name: str, tag: str | None = None) -> AnyRecord:
+    """Return the record with this id or custom id, unless it is forgotten.
+
+    Raises:
+        NotFound: the caller reaches no such record with this tag.
+        InputError: documents of several tags have this custom id.
+    """
+    record = await context.find_named(name, context.permissions.own(tag))
+    if record is None:
+        raise NotFound(f"Nothing here has the id or customId {name[:80]!r}.")
+    return record
+
+
+async def _document(context: RequestContext, name: str, tag: str | None = None) -> Document:
+    """Return the document with this name; the id of a memory stands for the document it was learned from.
+
+    Raises:
+        NotFound, InputError: as `_record`.
+    """
+    record = await _record(context, name, tag)
+    if isinstance(record, Memory):
+        sources = await context.core.lists.get(Document, record.document_ids)
+        record = next((row for row in sources.values() if row.forgotten_at is None), record)
+    if not isinstance(record, Document):
+        raise NotFound(f"No document here has the id or customId {name[:80]!r}.")
+    return record
+
+
+async def _shown(
+    context: RequestContext,
+    kind: str,
+    rows: Sequence[Document],
+    *,
+    with_text: bool = False,
+    more: dict[str, Answer] | None = None,
+) -> list[Answer]:
+    """Return documents as answers of this kind, with the fields in `more` by id."""
+    status = await context.core.documents.statuses(rows)
+    return [_as_answer(kind, row, status[row.id], with_text, (more or {}).get(row.id, {})) for row in rows]
+
+
+def _as_answer(kind: str, row: Document, status: Status, with_text: bool, more: Answer) -> Answer:
+    return ANSWERS.fill(
+        kind,
+        row,
+        type=type_of(row.type),
+        status=status,
+        containerTags=[row.scope],
+        filepath=row.filepath or row.path,
+        **({"errorMessage": row.error} if row.error else {}),
+        **({"content": row.content} if with_text else {}),
+        **more,
+    )
+
+
+def _memory(fact: Memory) -> Answer:
+    """Return a memory as documents list it, with the first of its parents."""
+    values = memory_values(fact)
+    parent = values["parentMemoryId"] and fact.parent_ids[0]
+    root = fact.root_id if fact.version > 1 else None
+    return ANSWERS.fill("DocumentMemory", fact, **{**values, "parentMemoryId": parent}, rootMemoryId=root)
+
+
+def _failure(custom_id: Any, problem: str) -> Answer:
+    is_named = isinstance(custom_id, str) and custom_id
+    return dict(id=custom_id if is_named else "unknown", status="error", error=problem)

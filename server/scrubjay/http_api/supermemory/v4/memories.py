@@ -1,0 +1,321 @@
+"""Memories of version 4: create, list, update, forget, and review those that were concluded.
+
+A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag is
+unknown.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import Path, Query
+from pydantic import Field
+
+from scrubjay.errors import InputError, NotFound
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.routes import Routes, spell
+from scrubjay.http_api.supermemory import resources
+from scrubjay.http_api.supermemory.fields import Body4, Write4
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.bodies import (
+    PER_PAGE,
+    Filters,
+    PageNumber,
+    PageSize,
+    Paging,
+    Tag,
+    Tagged,
+    Whole,
+    memory_values,
+    parent_of,
+)
+from scrubjay.http_api.supermemory.v4.container_tags import TagInPath
+from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
+from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
+from scrubjay.models.requests import FactText, Reason, Review, about, parse
+from scrubjay.models.requests import Query as QueryText
+from scrubjay.models.results import Hit, MemoryAdded, Reviewed
+from scrubjay.search.hits import as_hit
+
+SOON_SECONDS = 0.5  # to wait for the vectors of new memories: some 8 ms each on an idle engine
+_TEMPORAL = ("documentDate", "eventDate")  # in metadata
+_UNKNOWN = "This tag has no such memory."
+
+route = Routes(ANSWERS)
+
+Content = Annotated[Text, Field(max_length=MAX_MEMORY)]
+
+
+class TemporalContext(Body4):
+    """When a fact was written down, and the dates of the events in it."""
+
+    document_date: Instant | None = None
+    event_date: Annotated[list[Instant] | None, Field(max_length=100)] = None
+
+    def metadata(self) -> dict[str, Any]:
+        """Return it as metadata, which is flat: under `documentDate` and `eventDate`."""
+        written = {} if self.document_date is None else {"documentDate": spell(self.document_date)}
+        return written | ({"eventDate": list(map(spell, self.event_date))} if self.event_date else {})
+
+
+class NewMemory(Write4):
+    content: Content = Field(description="One fact, understandable on its own.")
+    is_static: Flag = about("A lasting trait rather than a passing state.", False)
+    metadata: Metadata = Field(default_factory=dict)
+    forget_after: Instant | None = about("It is forgotten from then on (ISO 8601); null: never.")
+    forget_reason: Reason | None = None
+    temporal_context: TemporalContext | None = None
+
+
+class CreateMemories(Write4):
+    memories: Annotated[list[NewMemory], Field(min_length=1, max_length=100)]
+    container_tag: Tag | None = None
+
+
+class _OneMemory(Body4):
+    id: Name | None = about("Of the memory; the id of an older version stands for the newest.")
+    content: Content | None = about("Its exact words, instead of the id.")
+    container_tag: Tag | None = None
+
+
+class UpdateMemory(_OneMemory, Write4):
+    new_content: Content
+    metadata: Metadata | None = about("Left out: as in the old version.")
+    forget_after: Instant | None = about(
+        "It is forgotten from then on (ISO 8601); null: never. Left out: as in the old version."
+    )
+    forget_reason: Reason | None = None
+    temporal_context: TemporalContext | None = about(
+        "Stored in the metadata as documentDate and eventDate; left out: as in the old version."
+    )
+
+
+class ForgetMemory(_OneMemory):
+    """What to forget. The id may also be that of a document, with its memories, or of a turn."""
+
+    reason: Reason | None = about("Why; stored with it.")
+
+
+class ForgetMany(Body4):
+    """Which memories to forget: those with these ids, or those that a query is about."""
+
+    container_tag: Tag | None = None
+    query: QueryText | None = None
+    ids: Annotated[list[Name] | None, Field(min_length=1, max_length=500)] = None
+    dry_run: Flag = about("True: only list them.", False)
+    threshold: Real = about("Least similarity to the query of a memory to forget.", 0.5, ge=0, le=1)
+    max_forget: Whole = about("Forget at most so many, the most similar first.", 100, ge=1, le=500)
+    reason: Reason | None = None
+
+
+class ListMemories(Tagged, Paging):
+    filters: Filters | None = None
+
+
+class Decision(Body4):
+    action: Literal["approve", "decline", "undo"] = Field(
+        description="approve: it counts as said; decline: it is forgotten; undo: it waits again."
+    )
+
+
+@route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review", "Queue")
+async def review_queue(context: Context, tag: TagInPath) -> Answer:
+    """The memories of a tag that were concluded (`derives`) and wait for a decision."""
+    facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
+    rows = [
+        ANSWERS.fill("Inferred", fact, isInference=True, parentCount=len(fact.parent_ids)) for fact in facts
+    ]
+    return dict(memories=rows, total=len(rows))
+
+
+@route(
+    "POST /v3/container-tags/{tag}/inferred/{id}/review",
+    "Review a memory that was concluded",
+    "Decided",
+    missing="The tag has no memory with this id.",
+)
+async def review(
+    context: Context,
+    tag: TagInPath,
+    memory_id: Annotated[str, Path(alias="id", description="Of the memory.")],
+    body: Decision,
+) -> Answer:
+    """Approves, declines, or takes back either."""
+    scope = context.permissions.writes_to(tag)
+    fact = await context.find(memory_id, scope)
+    if not isinstance(fact, Memory):
+        raise NotFound(f"No memory of the tag {tag!r} has the id {memory_id[:80]!r}.")
+    result: Reviewed = await context.write("review", Review(id=fact.id, action=body.action), scope=scope)
+    return ANSWERS.fill("Decided", result)
+
+
+@route("POST /v4/memories", "Create memories", "CreatedMemories", status=201)
+async def create(body: CreateMemories, context: Context) -> Answer:
+    """Store up to 100 facts as they are, searchable at once. Repeating the call adds nothing."""
+    scope = context.permissions.writes_to(body.container_tag)
+    facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
+    memories = [ANSWERS.fill("CreatedMemory", fact) for fact in facts]
+    return dict(documentId=None, memories=memories, **body.warnings(*body.memories))
+
+
+@route("PATCH /v4/memories", "Update a memory", "UpdatedMemory", missing=_UNKNOWN)
+async def update(body: UpdateMemory, context: Context) -> Answer:
+    """Add a new version of a memory, if its content is new; fields left out are inherited."""
+    old = await _fact(context, body)
+    values: dict[str, Any] = {"content": body.new_content, "updates": [old.id]}
+    if body.metadata is not None or body.temporal_context is not None:
+        names = old.metadata if body.metadata is None else _TEMPORAL
+        inherited = {key: value for key, value in old.metadata.items() if key in names}
+        dates = body.temporal_context.metadata() if body.temporal_context else {}
+        values["metadata"] = {**inherited, **(body.metadata or {}), **dates}
+    if "forget_after" in body.model_fields_set:
+        values["expires_at"] = body.forget_after
+    if "forget_reason" in body.model_fields_set:
+        values["forget_reason"] = body.forget_reason
+    (new,) = await _add(context, old.scope, [parse(FactText, values)])
+    return ANSWERS.fill("UpdatedMemory", new, parentMemoryId=parent_of(new), **body.warnings())
+
+
+@route("POST /v4/memories/list", "List memories", "Memories")
+async def list_memories(body: ListMemories, context: Context) -> Answer:
+    """The newest version of every memory that is not forgotten, a page at a time, with its older versions."""
+    lists, scopes = context.core.lists, await context.scopes(body.tags)
+    page = await lists.memories(scopes, filters=body.filters, summaries=False, **body.window)
+    entries = []
+    for fact in page.rows:
+        history = [ANSWERS.fill("Version", older) for older in await lists.older_versions(fact)]
+        entries.append(ANSWERS.fill("ListedMemory", fact, **memory_values(fact), history=history))
+    return dict(memoryEntries=entries, pagination=body.pagination(page.total))
+
+
+@route("GET /v4/memories", "List memories, by query parameters", "Memories")
+async def list_by_query(
+    context: Context,
+    tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
+    page: PageNumber = 1,
+    limit: PageSize = PER_PAGE,
+) -> Answer:
+    """The same as `POST /v4/memories/list`, for one tag or all of them."""
+    return await list_memories(ListMemories(container_tag=tag, page=page, limit=limit), context)
+
+
+@route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory", missing=_UNKNOWN)
+async def forget(body: ForgetMemory, context: Context) -> Answer:
+    """Hide a memory, a document with its memories, or a turn from every search; twice is no error."""
+    record = await _record(context, body)
+    await resources.forget(context, [record.id], record.scope, body.reason)
+    return dict(id=record.id, forgotten=True)
+
+
+@route("POST /v4/memories/forget-matching", "Forget the memories that a query is about", "Matches")
+async def forget_matching(body: ForgetMany, context: Context) -> Answer:
+    """Forget by a query or by ids, at most `maxForget` at once; `dryRun` true only lists them.
+
+    A query matches memories of this one tag that are at least `threshold` similar to it, but neither turns
+    nor documents.
+    """
+    scope, unknown = context.permissions.writes_to(body.container_tag), 0
+    if (body.query is None) == (body.ids is None):
+        mistake = "; neither is given" if body.query is None else ", not both"
+        raise InputError(f"Give either query or ids{mistake}.")
+    if body.query is not None:
+        options = body.model_dump(include={"threshold", "reason", "dry_run"})
+        options["most"] = body.max_forget
+        hits: Sequence[Hit] = await resources.forget_matching(context, scope, body.query, **options)
+    else:
+        hits, unknown = await _forget_ids(context, body, body.ids or (), scope)
+    matched = [
+        dict(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
+        for hit in hits
+    ]
+    is_done = matched and not body.dry_run
+    return {
+        "dryRun": body.dry_run,
+        "count": len(matched),
+        "forgetBatchId": derived_id("forget", *(hit.id for hit in hits)) if is_done else None,
+        "summary": _summary(len(matched), unknown, dry_run=body.dry_run),
+        "candidates" if body.dry_run else "forgotten": matched,
+    }
+
+
+async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
+    """Return the record with the id or the exact words of a request, a memory in its newest version.
+
+    Raises:
+        InputError: neither is given.
+        NotFound: the tag has no such record.
+    """
+    scope = context.permissions.writes_to(body.container_tag)
+    if body.id is not None:
+        record = await context.find(body.id, body.container_tag)
+        if record is None:  # the same sentence for an id of another tag, which must not show that it exists
+            raise NotFound(f"Nothing here has the id {body.id[:80]!r}.")
+    elif body.content is not None:
+        record = await context.core.lists.fact_saying(body.content, scope)
+    else:
+        raise InputError("Neither id nor content is given. Name the memory by its id, or by its exact words.")
+    return await context.core.lists.newest_version(record) if isinstance(record, Memory) else record
+
+
+async def _fact(context: RequestContext, body: UpdateMemory) -> Memory:
+    """Return the current memory that a request names; a document stands for its only one.
+
+    Raises:
+        InputError: the request names a turn, or a document with no or several memories.
+        NotFound: the tag has no such memory, or it was forgotten.
+    """
+    record = await _record(context, body)
+    if isinstance(record, Document):
+        facts = await context.core.lists.facts_of_documents([record.id])
+        if len(facts) != 1:
+            what = f"a document with {len(facts)} memories, and not one memory"
+            raise InputError(f"{record.id} is {what}. Take the id of a memory.")
+        record = facts[0]
+    if not isinstance(record, Memory):
+        what = "a turn of a conversation, and has no versions"
+        raise InputError(f"{record.id} is {what}. Take the id of a memory.")
+    if not is_current(record, context.now):
+        raise NotFound(f"The memory {record.id!r} was forgotten. Create a new one.")
+    return record
+
+
+def _fact_text(memory: NewMemory) -> FactText:
+    dates = memory.temporal_context.metadata() if memory.temporal_context else {}
+    values: dict[str, Any] = {"content": memory.content, "is_static": memory.is_static}
+    values["metadata"] = {**memory.metadata, **dates}
+    if memory.forget_after is not None:
+        values |= {"expires_at": memory.forget_after, "forget_reason": memory.forget_reason}
+    return parse(FactText, values)
+
+
+async def _add(context: RequestContext, scope: str, texts: Sequence[FactText]) -> list[Memory]:
+    """Write facts, and wait a moment for their vectors.
+
+    Without vectors a search finds them only by their words, which rarely reaches the default threshold.
+    """
+    ids = []
+    for text in texts:
+        added: MemoryAdded = await context.write("memory", text, scope=scope)
+        ids.append(added.id)
+    await context.core.await_vectors(ids, SOON_SECONDS)
+    rows = await context.core.lists.get(Memory, ids)
+    return [rows[memory_id] for memory_id in ids]
+
+
+async def _forget_ids(
+    context: RequestContext, body: ForgetMany, ids: Iterable[str], scope: str
+) -> tuple[list[Hit], int]:
+    """Forget the records with these ids; return them, and how many ids are unknown in this scope."""
+    records = [await context.find(memory_id, scope) for memory_id in dict.fromkeys(ids)]
+    known = [record for record in records if record is not None]
+    unknown = len(records) - len(known)
+    known = known[: body.max_forget]
+    if known and not body.dry_run:
+        await resources.forget(context, [record.id for record in known], scope, body.reason)
+    return [as_hit(record).model_copy(update={"relevance_score": 1.0}) for record in known], unknown
+
+
+def _summary(count: int, unknown: int, *, dry_run: bool) -> str:
+    what = f"{count} {'memory' if count == 1 else 'memories'}"
+    sentence = f"{what} would be forgotten." if dry_run else f"{what} forgotten."
+    return f"{sentence} {unknown} of the ids name nothing under this tag." if unknown else sentence

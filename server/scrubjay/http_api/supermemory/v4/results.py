@@ -1,0 +1,168 @@
+"""Search results as the clients parse them: memories, chunks of documents, turns of chats with a citation.
+
+A key that was not asked for is absent, not null.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import BeforeValidator, Field
+
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.matches import Match
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.documents import type_of
+from scrubjay.models.fields import Flag
+from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.requests import about
+from scrubjay.models.results import Context
+from scrubjay.records.passages import TURN_PASSAGE, speeches
+from scrubjay.search.retrieval.asked import coverage
+from scrubjay.text.chunking import split
+
+THRESHOLD = 0.6  # default for the least similarity of a memory
+
+
+class Sources(NamedTuple):
+    """Where results come from; `with_src` adds `src` to each, if the request mentions chats."""
+
+    docs: bool = True
+    chats: bool = False
+    with_src: bool = False
+
+
+class AsksForChats(Body4):
+    """The fields of a search that asks for turns. `type` takes precedence if both are given."""
+
+    include_chats: Flag | None = about(
+        'True: also turns of conversations, and on every result `src`, "doc" or "chat".'
+    )
+    type: Annotated[
+        Annotated[list[Literal["doc", "chat"]], Field(min_length=1, max_length=10)] | None,
+        BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        Field(description='The same, chosen in full: ["doc", "chat"], ["doc"] or ["chat"].'),
+    ] = None
+
+    @property
+    def sources(self) -> Sources:
+        """Where the results come from."""
+        if self.type is not None:
+            return Sources("doc" in self.type, "chat" in self.type, with_src=True)
+        return Sources(chats=bool(self.include_chats), with_src=bool(self.include_chats))
+
+
+class Include(Body4):
+    """What else each result contains; nothing unless it is asked for."""
+
+    documents: Flag = about("The documents that a memory or a chunk comes from.", False)
+    summaries: Flag = about("With each of these documents its summary.", False)
+    related_memories: Flag = about(
+        "`context`: older and newer versions, and what it extends or derives from.", False
+    )
+    forgotten_memories: Flag = about("Also memories that were forgotten or have expired.", False)
+    chunks: Flag = about(
+        "With each memory the chunks of its documents that answer too (deprecated: use hybrid).", False
+    )
+
+
+def results(
+    matches: Sequence[Match],
+    query: str,
+    include: Include,
+    sources: Sources,
+    started: float,
+    limit: int | None = None,
+) -> Answer:
+    """Return `Results`, at most `limit`, of a search that started at this time of `perf_counter`."""
+    entries: list[Answer] = []
+    for match in matches:
+        if match.is_chat:
+            entries += [
+                {**citation(match, message), "id": message.id, "memory": message.text, **_values(match)}
+                for message in messages(match, query)
+            ]
+        else:
+            entries.append(_result(match, include, sources))
+    entries = entries[:limit]
+    return {"results": entries, "timing": milliseconds_since(started), "total": len(entries)}
+
+
+def milliseconds_since(started: float) -> float:
+    """Return how long ago this time of `perf_counter` was."""
+    return round((time.perf_counter() - started) * 1000, 1)
+
+
+class ChatMessage(NamedTuple):
+    """A message of a turn, or a summary of turns. Every request takes its id for the turn."""
+
+    id: str
+    role: str
+    text: str
+
+
+def messages(match: Match, query: str) -> list[ChatMessage]:
+    """Return the messages of a turn, the one with most of the query's words first, else the later one.
+
+    The text of a long message is the part with most of them.
+    """
+    turn = match.record
+    if not isinstance(turn, Turn) or (turn.capture == "summary_only" and turn.summary):
+        return [ChatMessage(match.hit.id, match.hit.role or "summary", match.text)]
+    ranked: list[tuple[float, ChatMessage]] = []
+    for role, text in reversed(speeches(turn)):
+        parts = [text[start:end] for start, end in split(text, TURN_PASSAGE)]
+        shares: list[float] = coverage(query, parts).tolist()
+        share, part = max(zip(shares, parts, strict=True), key=lambda each: each[0])
+        ranked.append((share, ChatMessage(f"{turn.id}:{role}", role, part)))
+    return [message for _, message in sorted(ranked, key=lambda each: -each[0])]
+
+
+def citation(match: Match, message: ChatMessage) -> Answer:
+    """Return the citation of a message."""
+    session, turn = match.hit.session_id or "", match.hit.turn or 0
+    place = {"src": "chat", "threadId": session, "sessionId": session, "turn": turn}
+    return {**place, "role": message.role, "ts": match.hit.date}
+
+
+def _values(match: Match) -> Answer:
+    record = match.record
+    return {
+        "similarity": match.similarity,
+        "metadata": record.metadata or None,
+        "updatedAt": record.updated_at,
+        "version": record.version if isinstance(record, Memory) else 1,
+        "rootMemoryId": record.root_id if isinstance(record, Memory) and not match.is_chat else None,
+    }
+
+
+def _result(match: Match, include: Include, sources: Sources) -> Answer:
+    fact = match.record if isinstance(match.record, Memory) else None
+    values: Answer = {"id": match.hit.id, **_values(match)}
+    if sources.with_src:
+        values["src"] = "doc"
+    if filepath := next((document.place for document in match.documents if document.place), None):
+        values["filepath"] = filepath
+    if include.related_memories:
+        context = match.hit.context or Context()
+        links = {"parents": context.parents, "children": context.children, "related": context.related}
+        values["context"] = {
+            name: [ANSWERS.fill("Tie", link) for link in each] for name, each in links.items()
+        }
+    if include.documents or include.summaries:
+        values["documents"] = [_document(row, include.summaries) for row in match.documents]
+    values["memory" if match.hit.memory is not None else "chunk"] = match.text
+    if include.forgotten_memories and fact:
+        values |= {"isLatest": fact.is_latest, "isForgotten": fact.forgotten_at is not None}
+    if include.chunks and fact:
+        values["chunks"] = [
+            {"content": chunk.hit.chunk or "", "documentId": chunk.document.id, "position": chunk.position}
+            for chunk in match.chunks
+        ]
+    return values
+
+
+def _document(document: Document, with_summary: bool) -> Answer:
+    summary = {"summary": document.summary} if with_summary else {}
+    return ANSWERS.fill("ResultDocument", document, type=type_of(document.type), **summary)

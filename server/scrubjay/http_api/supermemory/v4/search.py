@@ -1,0 +1,226 @@
+"""Searches of version 4: `/v3/search` finds documents by their chunks, `/v4/search` memories and more."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from scrubjay.errors import InputError
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, find_matches, rewrites, sessions_of
+from scrubjay.http_api.supermemory.v4.answers import ANSWERS
+from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
+from scrubjay.http_api.supermemory.v4.documents import type_of
+from scrubjay.http_api.supermemory.v4.results import (
+    THRESHOLD,
+    AsksForChats,
+    ChatMessage,
+    Include,
+    citation,
+    messages,
+    milliseconds_since,
+    results,
+)
+from scrubjay.models.fields import Count, Flag, Real, Text
+from scrubjay.models.requests import Query, SearchDocuments, about
+from scrubjay.models.results import DocumentHit
+
+RELEVANT = 0.5  # the score from which a chunk is relevant, by default
+_SAME = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
+_Share = Annotated[Real, Field(ge=0, le=1)]
+
+route = Routes(ANSWERS)
+
+
+class Search(AsksForChats):
+    q: Text = Field(description="What to find.", max_length=10_000)
+    limit: Count = about("Documents returned.", 10, ge=1, le=100)
+    chunk_threshold: _Share | None = about(
+        "The score from which a chunk is relevant; a document without a relevant chunk is left out. Left "
+        "out, no document is, and isRelevant means 0.5 or more."
+    )
+    document_threshold: _Share = about("Least score of a document.", 0.0)
+    container_tag: str | None = about("The tag to look in; left out, every one.")
+    container_tags: TagList | None = about("Any of these tags.")
+    doc_id: Annotated[Text, Field(max_length=255)] | None = about(
+        "Only this document, by id or customId; an unknown one is 404."
+    )
+    filepath: Filepath | None = about("Exact, or a folder if it ends in /.")
+    filters: Filters | None = None
+    include_full_docs: Flag = about("With each document its text, under content.", False)
+    include_summary: Flag = about("With each document its summary.", False)
+    only_matching_chunks: Flag = about(
+        "Without the chunks before and after, which have isRelevant false.", False
+    )
+    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
+    rewrite_query: Flag = about(
+        "Also search for the question's content words, for each of its parts, and for the names in it; "
+        "by rules, without a model.",
+        False,
+    )
+    categories_filter: Annotated[Any, BeforeValidator(lambda value: None)] = about(
+        "Ignored: documents have no categories.", deprecated=True
+    )
+
+    @property
+    def relevant(self) -> float:
+        """The score from which a chunk is relevant."""
+        return RELEVANT if self.chunk_threshold is None else self.chunk_threshold
+
+    @property
+    def threshold(self) -> float:
+        """The least score of a document."""
+        return max(self.document_threshold, self.chunk_threshold or 0.0)
+
+    def request(self, query: str) -> SearchDocuments:
+        """Return it as the engine takes it, with another wording of the question."""
+        return SearchDocuments(
+            query=query,
+            path=self.filepath,
+            chunk_threshold=self.chunk_threshold or 0.0,
+            document_threshold=self.threshold,
+            **{name: getattr(self, name) for name in _SAME},
+        ).model_copy(update={"filters": self.filters})
+
+
+class MemorySearch(Tagged, AsksForChats):
+    q: Query = Field(description="What to find, in plain words.", min_length=1)
+    search_mode: Mode = about(
+        "memories, documents (chunks), or hybrid: both, merged by similarity, each thing once.", "memories"
+    )
+    limit: Annotated[Whole, Field(ge=1, le=100)] = 10
+    threshold: Real = about("Least similarity of a result; 0 lets everything through.", THRESHOLD, ge=0, le=1)
+    filters: Filters | None = None
+    filepath: Filepath | None = about(
+        "Only results of the document with this path; a folder if it ends in /."
+    )
+    include: Include = Include()
+    rewrite_query: Flag = about(
+        "Also search for the question's content words, for each of its parts, and for the names in it; the "
+        "best results of all are returned, each once. By rules, without a model.",
+        False,
+    )
+    rerank: Flag = about("Accepted and without effect: no rerank stage is configured.", False)
+    aggregate: Flag = about(
+        "Accepted and without effect: nothing here writes new sentences. Not with rerank.", False
+    )
+
+
+@route("POST /v3/search", "Search documents", "ScoredDocuments", missing="No document has the docId.")
+async def search_documents(context: Context, body: Search) -> Answer:
+    """Documents, the one with the best chunk first, with matching chunks and by default those around."""
+    started = time.perf_counter()
+    own = [body.container_tag] if body.container_tag else []
+    scopes = await context.scopes([*own, *(body.container_tags or ())])
+    entries: list[Answer] = []
+    if body.sources.docs and scopes:
+        entries = await _documents(context, body, scopes)
+    if body.sources.chats:
+        query = MatchQuery(
+            body.q, limit=body.limit, threshold=body.threshold, filters=body.filters, docs=False, chats=True
+        )
+        matches = await find_matches(context, query, scopes)
+        entries = await _without_conversations(context, entries, matches)
+        entries += [_turn(match, each, body) for match in matches for each in messages(match, body.q)]
+        entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
+    answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds_since(started))
+    if not entries and body.filters is not None:
+        unused = await context.core.counts.unused_keys(body.filters, scopes)
+        if unused:
+            answer["warnings"] = [
+                f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
+                for key in unused
+            ]
+    return answer
+
+
+@route("POST /v4/search", "Search memories", "Results")
+async def search_memories(body: MemorySearch, context: Context) -> Any:
+    """Memories, most similar first; with `searchMode` hybrid or documents also the chunks of documents.
+
+    A memory result has the key `memory`, a chunk the key `chunk`, never both. Turns of conversations are
+    found only with `includeChats` or `type`, one result for each message; every result then has `src`, and a
+    message cites its session, turn, role and time.
+    """
+    if body.rerank and body.aggregate:
+        raise InputError("rerank and aggregate exclude each other. Ask for one of them.")
+    started = time.perf_counter()
+    sources, include = body.sources, body.include
+    query = MatchQuery(
+        body.q,
+        mode=body.search_mode,
+        limit=body.limit,
+        threshold=body.threshold,
+        filters=body.filters,
+        filepath=body.filepath,
+        docs=sources.docs,
+        chats=sources.chats,
+        rewrite=body.rewrite_query,
+        related=include.related_memories,
+        forgotten=include.forgotten_memories,
+        chunks=include.chunks,
+    )
+    matches = await find_matches(context, query, await context.scopes(body.tags))
+    return results(matches, body.q, include, sources, started, body.limit)
+
+
+async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
+    wordings = rewrites(body.q) if body.rewrite_query else [body.q]
+    search, best = context.core.search.documents, dict[str, DocumentHit]()
+    for hits in await asyncio.gather(
+        *(search(body.request(wording), scopes, room=sys.maxsize) for wording in wordings)
+    ):
+        for hit in hits.results:
+            if hit.document_id not in best or hit.score > best[hit.document_id].score:
+                best[hit.document_id] = hit
+    ranked = sorted(best.values(), key=lambda hit: -hit.score)[: body.limit]
+    return [_document(hit, body) for hit in ranked]
+
+
+def _document(hit: DocumentHit, body: Search) -> Any:
+    chunks = [
+        ANSWERS.fill("ScoredChunk", chunk, isRelevant=chunk.is_relevant and chunk.score >= body.relevant)
+        for chunk in hit.chunks
+    ]
+    return ANSWERS.fill(
+        "ScoredDocument",
+        hit,
+        type=type_of(hit.type),
+        chunks=chunks,
+        **({"filepath": hit.path} if hit.path else {}),
+        **({"content": hit.content or ""} if body.include_full_docs else {}),
+        **({"summary": hit.summary} if body.include_summary else {}),
+        **({"src": "doc"} if body.sources.with_src else {}),
+    )
+
+
+async def _without_conversations(
+    context: RequestContext, entries: Sequence[Answer], matches: Sequence[Match]
+) -> list[Answer]:
+    """Drop the documents of conversations whose turns are among the matches."""
+    sessions = sessions_of(matches)
+    ids = [entry["documentId"] for entry in entries] if sessions else []
+    rows = (await context.core.lists.cited_documents(ids)).values()
+    repeats = {row.id for row in rows if (row.scope, row.custom_id) in sessions}
+    return [entry for entry in entries if entry["documentId"] not in repeats]
+
+
+def _turn(match: Match, message: ChatMessage, body: Search) -> Answer:
+    """Return a message as a result: a document of type `chat` with one chunk, and its citation."""
+    score = match.similarity
+    chunk = dict(content=message.text, score=score, isRelevant=score >= body.relevant, position=0)
+    return ANSWERS.fill(
+        "ScoredDocument",
+        match.record,
+        documentId=message.id,
+        title=match.hit.session_id,
+        type="chat",
+        score=score,
+        chunks=[chunk],
+        **citation(match, message),
+    )

@@ -1,0 +1,98 @@
+"""What requests of version 5 share: pages, includes, and the namespace that they name."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Query
+from pydantic import AfterValidator, WithJsonSchema
+
+from scrubjay.errors import InputError, NotFound
+from scrubjay.home.scopes import is_scope
+from scrubjay.http_api.context import Context, RequestContext
+from scrubjay.http_api.permissions import RESERVED
+from scrubjay.http_api.supermemory.fields import LONGEST_ID
+from scrubjay.models.records import Document, Memory
+
+MOST = 100  # entries of a page
+_RULE = "A namespace has a name of 1 to 100 letters, digits or . _ : -"
+_SCHEMA = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 100,
+    "pattern": "^(?!user$)[A-Za-z0-9_.:-]+$",
+    "examples": ["user_alex"],
+}
+
+
+def _check_name(name: str) -> str:
+    if name in RESERVED:
+        raise ValueError(f"{name!r} is reserved and cannot be read or written over HTTP. Name another one.")
+    if not is_scope(name):
+        raise ValueError(f"{name[:80]!r} is not a namespace. {_RULE}; replace other characters.")
+    return name
+
+
+def _id(description: str) -> Any:
+    return Path(alias="id", min_length=1, max_length=LONGEST_ID, description=description)
+
+
+PageNumber = Annotated[int, Query(ge=1, le=10_000_000, description="From 1 on.")]
+PageSize = Annotated[int, Query(ge=1, le=MOST, description="Entries per page.")]
+NamespaceName = Annotated[str, AfterValidator(_check_name), WithJsonSchema(_SCHEMA)]
+Namespace = Annotated[NamespaceName, Path(description=f"{_RULE}; `user` is reserved.")]
+MemoryId = Annotated[str, _id("An id from an answer.")]
+DocumentId = Annotated[str, _id("The id from an answer, or your own.")]
+
+
+def parse_include(values: list[str], known: tuple[str, ...]) -> frozenset[str]:
+    """Return the names in `include` parameters, each with one name or several with commas between them.
+
+    Raises:
+        InputError: a name is unknown.
+    """
+    names = frozenset(name.strip() for value in values for name in value.split(",") if name.strip())
+    if unknown := sorted(names - set(known)):
+        raise InputError(f"include = {unknown[0][:80]!r} is not known here; choose from {', '.join(known)}.")
+    return names
+
+
+@dataclass(frozen=True)
+class NamespaceContext(RequestContext):
+    """One request to a namespace that the caller reaches; `name` is the namespace and the scope."""
+
+    name: str
+
+    async def memory(self, record_id: str) -> Memory:
+        """Return the memory of this namespace with this id, forgotten or not.
+
+        Raises:
+            NotFound: the namespace has no such memory.
+        """
+        record = await self.find(record_id, self.name)
+        if not isinstance(record, Memory):
+            raise NotFound(f"No memory of the namespace {self.name!r} has the id {record_id[:80]!r}.")
+        return record
+
+    async def document(self, record_id: str) -> Document:
+        """Return the document of this namespace with this id, or with this id of the caller's own.
+
+        Raises:
+            NotFound: the namespace has no such document, or it was deleted.
+        """
+        record = await self.find_named(record_id, self.name)
+        if not isinstance(record, Document):
+            raise NotFound(f"No document of the namespace {self.name!r} has the id {record_id[:80]!r}.")
+        return record
+
+
+async def _readable(context: Context, namespace: Namespace) -> NamespaceContext:
+    context.permissions.own(namespace)
+    return NamespaceContext(**vars(context), name=namespace)
+
+
+async def _writable(context: Context, namespace: Namespace) -> NamespaceContext:
+    return NamespaceContext(**vars(context), name=context.permissions.writes_to(namespace))
+
+
+Reading = Annotated[NamespaceContext, Depends(_readable)]
+Writing = Annotated[NamespaceContext, Depends(_writable)]

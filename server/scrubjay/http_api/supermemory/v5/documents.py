@@ -1,0 +1,283 @@
+"""Documents of version 5: add, upload, read, change, list, count and delete them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from fastapi import Form, Path, Query, UploadFile
+from pydantic import Field
+
+from scrubjay.engine.verbs.documents import Status
+from scrubjay.errors import InputError
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory import fields, resources
+from scrubjay.http_api.supermemory.fields import (
+    MOST_AT_ONCE,
+    MOST_IDS,
+    Body5,
+    Content,
+    GivenId,
+    pagination,
+    url_of,
+)
+from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
+from scrubjay.http_api.supermemory.v5.answers import ANSWERS
+from scrubjay.http_api.supermemory.v5.bodies import (
+    DocumentId,
+    NamespaceContext,
+    PageNumber,
+    PageSize,
+    Reading,
+    Writing,
+    parse_include,
+)
+from scrubjay.http_api.supermemory.v5.filter_expressions import FilterExpression
+from scrubjay.http_api.supermemory.v5.memories import as_memory
+from scrubjay.models.fields import Flag
+from scrubjay.models.records import Document, Passage
+from scrubjay.models.requests import DocumentText, about
+
+_UNKNOWN = "No document of this namespace has that id."
+_OF_FILE = ("content", "type", "title", "metadata")  # fields that a file replaces
+_AS_FORM = Form(media_type="multipart/form-data")
+
+route = Routes(ANSWERS)
+
+Kind = Literal["documents", "chunks", "memories"]
+Rows = tuple[list[Answer], int]  # of one page, and how many there are
+
+
+class Input(fields.Described, Body5):
+    content: Content
+    custom_id: fields.OwnId = None
+
+
+class Added(Input, fields.Handled):
+    pass
+
+
+class Batch(fields.Handled, Body5):
+    documents: Annotated[list[Input], Field(min_length=1, max_length=MOST_AT_ONCE)]
+
+
+class Change(fields.Described, fields.Handled, Body5):
+    content: Content | None = None
+
+
+class Upload(fields.Form, fields.Described, fields.Handled, fields.FileHints, Body5):
+    file: UploadFile
+
+
+class Reupload(fields.Form, fields.Described, fields.Handled, fields.FileHints, Body5):
+    file: UploadFile | None = None
+
+
+class Deletion(Body5):
+    ids: list[GivenId] = Field(
+        description="Ids of documents, or the ids that you gave them.", min_length=1, max_length=MOST_IDS
+    )
+
+
+class ListInclude(Body5):
+    content: Flag = about("With each document its text.", False)
+    memory_count: Flag = about("With each document how many memories were learned from it.", False)
+    forgotten: Flag = about("Also memories that were forgotten or have expired.", False)
+
+
+class Listing(Body5):
+    filter: FilterExpression | None = about("Only entries whose metadata matches.")
+    include: ListInclude = ListInclude()
+
+
+class Counting(Body5):
+    ids: Annotated[list[GivenId], Field(min_length=1, max_length=100)]
+
+
+@route("POST /ns/{namespace}/document/file", "Upload a file", "Ref")
+async def upload(ns: Writing, body: Annotated[Upload, _AS_FORM]) -> Answer:
+    """Read a file of at most 50 MB and add its text; the file itself is not stored.
+
+    It may be text, Markdown, source code, HTML, PDF, Word, PowerPoint, a sheet, a notebook or a mail. A file
+    that cannot be read becomes a document with the status failed.
+    """
+    text = await resources.read_upload(body.file, ns.name, body.values())
+    return await resources.add_document(ns, NewDocument(ns.name, text, body))
+
+
+@route(
+    "POST /ns/{namespace}/document/file/{id:path}", "Replace a document by a file", "Ref", missing=_UNKNOWN
+)
+async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _AS_FORM]) -> Answer:
+    """A document gets the text of a file, its title, and the metadata sent with it; its id stays."""
+    document = await ns.document(record_id)
+    text = await resources.read_upload(body.file, ns.name, body.values(), may_fail=False)
+    return await resources.change_document(ns, document, body, {**body.values(), **_of_file(text)})
+
+
+@route(
+    "PATCH /ns/{namespace}/document/file/{id:path}",
+    "Change a document that was a file",
+    "Ref",
+    missing=_UNKNOWN,
+)
+async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reupload, _AS_FORM]) -> Answer:
+    """A new file replaces the text; fields left out do not change."""
+    document, values = await ns.document(record_id), body.values()
+    if body.file is not None:
+        known = {"metadata": document.metadata, **values}
+        text = await resources.read_upload(body.file, ns.name, known, may_fail=False)
+        values = {**_of_file(text), **values}
+    return await resources.change_document(ns, document, body, values)
+
+
+@route("POST /ns/{namespace}/document", "Add a document", "Ref")
+async def add(ns: Writing, body: Added) -> Answer:
+    """Add a text; it is on disk when this answers, and found by words within a moment.
+
+    Repeating the call changes nothing.
+    """
+    return await resources.add_document(ns, NewDocument(ns.name, as_text(body), body))
+
+
+@route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
+async def add_batch(ns: Writing, body: Batch) -> Answer:
+    """Add documents, the earliest date first; a refused one is reported and does not stop the others."""
+    new = [NewDocument(ns.name, as_text(each, body.task_type), each) for each in body.documents]
+    added, refused = [], []
+    for each, state in zip(body.documents, await resources.add_documents(ns, new), strict=True):
+        if isinstance(state, InputError):
+            url = url_of(each.content)
+            problem = dict(id=each.custom_id or "", status="error", error=str(state))
+            refused.append({**problem, **({"url": url} if url else {})})
+        else:
+            added.append(as_ref(state))
+    return dict(results=[*added, *refused], count=len(added), failed=len(refused))
+
+
+@route("GET /ns/{namespace}/document/{id:path}", "Read a document", "WholeDocument", missing=_UNKNOWN)
+async def read(
+    ns: Reading,
+    record_id: DocumentId,
+    include: Annotated[
+        list[str], Query(description="chunks: its passages; memories: those learned from it.")
+    ] = [],  # noqa: B006  FastAPI copies it
+) -> Any:
+    """A document with its text and status; readable as soon as its add was answered."""
+    names = parse_include(include, ("chunks", "memories"))
+    row = await ns.document(record_id)
+    status = (await ns.core.documents.statuses([row]))[row.id]
+    more: Answer = {}
+    if "chunks" in names:
+        more["chunks"] = [_chunk("Chunk", row, chunk) for chunk in await ns.core.lists.chunks_of(row.id)]
+    if "memories" in names:
+        facts = await ns.core.lists.facts_of_documents([row.id])
+        more["memories"] = [as_memory(fact, ns.now) for fact in facts]
+    times = ANSWERS.fill("DocumentTimes", row, status=status)
+    return ANSWERS.fill("WholeDocument", row, content=row.content or None, system=times, **more)
+
+
+@route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", "Ref", missing=_UNKNOWN)
+async def change(ns: Writing, record_id: DocumentId, body: Change) -> Answer:
+    """New content replaces the text and its memories; a change of other fields computes no new vectors."""
+    document = await ns.document(record_id)
+    content = {"content": body.content} if body.content else {}
+    return await resources.change_document(ns, document, body, {**body.values(), **content})
+
+
+@route("DELETE /ns/{namespace}/document", "Delete documents", "DeleteResult")
+async def delete(ns: Writing, body: Deletion) -> Answer:
+    """Hide documents and the memories learned from them from every search and list; unknown ids are reported.
+
+    `scrubjay restore` brings one back, `scrubjay forget --purge` erases its bytes; deleting the namespace
+    erases the bytes of all.
+    """
+    count, errors = await resources.delete_each(ns, body.ids, ns.document)
+    return dict(count=count, errors=errors)
+
+
+@route("POST /ns/{namespace}/list/documents/memory-counts", "Count the memories of documents", "MemoryCounts")
+async def memory_counts(ns: Reading, request: Counting) -> Answer:
+    """How many memories were learned from each of these documents; ids of other namespaces are left out."""
+    ids = dict.fromkeys(request.ids)
+    rows = await ns.core.lists.cited_documents(ids)
+    here = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
+    counts = await _count_memories(ns, here)
+    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in here])
+
+
+@route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
+async def list_page(
+    ns: Reading,
+    kind: Annotated[Kind, Path(alias="type")],
+    listing: Listing | None = None,
+    page: PageNumber = 1,
+    limit: PageSize = 10,
+    sort: Annotated[
+        Literal["createdAt", "updatedAt", "position"],
+        Query(description="position: of a chunk in its document, for chunks only."),
+    ] = "createdAt",
+    order: Literal["asc", "desc"] = "desc",
+) -> Any:
+    """One page of the namespace's entries, newest first; a memory in its latest version."""
+    if sort == "position" and kind != "chunks":
+        raise InputError(f"sort = 'position' is not possible for {kind}; give createdAt or updatedAt.")
+    request = listing or Listing()
+    window: dict[str, Any] = {"start": (page - 1) * limit, "size": limit}
+    window |= {"descending": order == "desc", "filters": request.filter}
+    if kind == "chunks":
+        window["by_position"] = sort == "position"
+    else:
+        window["sort"] = "updated_at" if sort == "updatedAt" else "created_at"
+    rows, total = await _READERS[kind](ns, request.include, window)
+    lists: dict[str, Any] = {"documents": [], "chunks": [], "memories": [], kind: rows}
+    return {**lists, "pagination": pagination(page, limit, total)}
+
+
+async def _documents(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
+    page = await ns.core.lists.documents([ns.name], content=include.content, **window)
+    status = await ns.core.documents.statuses(page.rows)
+    counts = await _count_memories(ns, page.rows) if include.memory_count else None
+    return [_listed(row, status[row.id], include, counts) for row in page.rows], page.total
+
+
+async def _chunks(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
+    page = await ns.core.lists.chunks(ns.name, **window)
+    documents = await ns.core.lists.cited_documents({chunk.record_id for chunk in page.rows})
+    rows = [
+        _chunk("ListedChunk", documents[chunk.record_id], chunk, documentId=chunk.record_id)
+        for chunk in page.rows
+        if chunk.record_id in documents
+    ]
+    return rows, page.total
+
+
+async def _memories(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
+    page = await ns.core.lists.memories([ns.name], forgotten=include.forgotten, **window)
+    return [as_memory(fact, ns.now) for fact in page.rows], page.total
+
+
+_READERS = {"documents": _documents, "chunks": _chunks, "memories": _memories}
+
+
+async def _count_memories(ns: NamespaceContext, documents: Sequence[Document]) -> Counter[str]:
+    """Count the current facts of each of these documents, by the document's id."""
+    facts = await ns.core.lists.facts_of_documents([row.id for row in documents])
+    return Counter(document_id for fact in facts for document_id in fact.document_ids)
+
+
+def _listed(row: Document, status: Status, include: ListInclude, counts: Counter[str] | None) -> Answer:
+    count = {} if counts is None else {"memoryCount": counts[row.id]}
+    times = ANSWERS.fill("DocumentTimes", row, status=status, **count)
+    text: Answer = {"content": row.content or None} if include.content else {}
+    url = url_of(row.content) if include.content else None
+    return ANSWERS.fill("ListedDocument", row, url=url, system=times, **text)
+
+
+def _chunk(kind: str, row: Document, chunk: Passage, **more: Any) -> Answer:
+    """Return a chunk of this document."""
+    return ANSWERS.fill(kind, row, id=chunk.id, position=chunk.part, content=chunk.text, **more)
+
+
+def _of_file(text: DocumentText) -> dict[str, Any]:
+    return {name: getattr(text, name) for name in _OF_FILE}

@@ -1,0 +1,181 @@
+"""Memories of version 5: read one alone or with its versions, links and document, and forget them."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Query as InQuery
+from pydantic import Field
+
+from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory import resources
+from scrubjay.http_api.supermemory.fields import Body5, GivenId
+from scrubjay.http_api.supermemory.v5.answers import ANSWERS
+from scrubjay.http_api.supermemory.v5.bodies import (
+    MemoryId,
+    NamespaceContext,
+    Reading,
+    Writing,
+    parse_include,
+)
+from scrubjay.models.fields import Flag
+from scrubjay.models.filters import Filter, matches
+from scrubjay.models.records import Document, Memory
+from scrubjay.models.requests import Query
+from scrubjay.models.results import Context, Linked
+from scrubjay.records.reviewing import is_derived
+
+NEAREST = 10  # default for the entries of each list of links
+STEPS = 3  # versions to follow in each direction
+MOST_IDS = 500  # of one request
+_UNKNOWN = "No memory of this namespace has that id."
+
+route = Routes(ANSWERS)
+
+
+class Exact(Body5):
+    ids: Annotated[list[GivenId], Field(min_length=1, max_length=MOST_IDS)]
+
+
+class Matching(Body5):
+    query: Query = Field(description="What the memories to forget are about.")
+    dry_run: Flag = Field(description="True: only list them.")
+
+
+@route(
+    "DELETE /ns/{namespace}/memories/semantic", "Forget the memories that a query is about", "ForgetResult"
+)
+async def forget_matching(ns: Writing, request: Matching) -> Answer:
+    """Forget the facts that a query is about, at most 100; with `dryRun` only list them, best first."""
+    hits = await resources.forget_matching(ns, ns.name, request.query, dry_run=request.dry_run)
+    facts = [dict(id=hit.id, memory=hit.memory or "") for hit in hits]
+    return dict(count=len(facts), errors=[], matches=facts)
+
+
+@route("GET /ns/{namespace}/memories/{id}", "Read a memory", "MemoryDetails", missing=_UNKNOWN)
+async def read_memory(
+    ns: Reading,
+    record_id: MemoryId,
+    include: Annotated[
+        list[str],
+        InQuery(description="related: its other versions and links; documents: the document it is from."),
+    ] = [],  # noqa: B006  FastAPI copies it
+    related_limit: Annotated[
+        int, InQuery(alias="relatedLimit", ge=1, le=100, description="Entries of each list.")
+    ] = NEAREST,
+) -> Answer:
+    """One fact of the namespace, forgotten or not."""
+    names = parse_include(include, ("related", "documents"))
+    fact = await ns.memory(record_id)
+    if not names:
+        return as_memory(fact, ns.now)
+    included = await read_included(
+        ns, [fact], related="related" in names, documents="documents" in names, limit=related_limit
+    )
+    return {**as_memory(fact, ns.now), "included": included.of(fact.id)}
+
+
+@route("DELETE /ns/{namespace}/memories", "Forget memories", "ForgetResult")
+async def forget_memories(ns: Writing, request: Exact) -> Answer:
+    """Forget these facts: they leave every search and profile, and stay as history.
+
+    Unknown ids are reported; forgetting twice is no error.
+    """
+    ids = list(dict.fromkeys(request.ids))
+    rows = await ns.core.lists.get(Memory, ids)
+    facts = [rows[record_id] for record_id in ids if record_id in rows and rows[record_id].scope == ns.name]
+    if facts:
+        await resources.forget(ns, [fact.id for fact in facts], ns.name)
+    unknown = f"No memory of the namespace {ns.name!r} has this id."
+    missing = [record_id for record_id in ids if record_id not in {fact.id for fact in facts}]
+    return dict(
+        count=len(facts),
+        errors=[dict(id=record_id, error=unknown) for record_id in missing],
+        matches=[dict(id=fact.id, memory=fact.content) for fact in facts],
+    )
+
+
+def as_memory(fact: Memory, now: datetime) -> Answer:
+    """Return a fact as an answer, without what it is linked to."""
+    expired = fact.expires_at is not None and fact.expires_at <= now
+    is_forgotten = fact.forgotten_at is not None or expired
+    return ANSWERS.fill("Memory", fact, isInference=is_derived(fact), isForgotten=is_forgotten)
+
+
+def as_source(document: Document) -> Answer:
+    """Return a document as the source of a fact or of a chunk."""
+    return ANSWERS.fill("SourceDocument", document)
+
+
+@dataclass(frozen=True)
+class Included:
+    """The `included` field of results, by their ids: links, and the latest document that each fact cites."""
+
+    related: Mapping[str, Answer]
+    documents: Mapping[str, Answer]
+
+    def of(self, record_id: str, document: Answer | None = None) -> Answer:
+        """Return the field of the fact or chunk with this id; `document` is the source of a chunk."""
+        values = dict(related=self.related.get(record_id), document=document or self.documents.get(record_id))
+        return {name: value for name, value in values.items() if value}
+
+
+async def read_included(
+    ns: NamespaceContext,
+    facts: Sequence[Memory],
+    *,
+    related: bool,
+    documents: bool,
+    limit: int = NEAREST,
+    filters: Filter | None = None,
+) -> Included:
+    """Read the links of facts and the documents that they are from, for all of them at once.
+
+    Leaves out forgotten records, those of other namespaces, and links to facts that `filters` exclude:
+    a search with these filters could not have found them.
+    """
+    contexts = await ns.core.lists.links(facts, ns.name) if related else {}
+    links = [link for context in contexts.values() for link in (*context.parents, *context.children)]
+    ids = dict.fromkeys(link.id for link in links if link.src == "memory")
+    linked = await ns.core.lists.get(Memory, ids) if ids else {}
+    if filters is not None:
+        linked = {record_id: row for record_id, row in linked.items() if matches(filters, row.metadata)}
+    sources = await _sources(ns, [*facts, *linked.values()]) if documents else {}
+    shown = {fact_id: _related(context, linked, sources, limit) for fact_id, context in contexts.items()}
+    return Included(shown, sources)
+
+
+async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str, Answer]:
+    ids = {document_id for fact in facts for document_id in fact.document_ids}
+    rows = await ns.core.lists.cited_documents(ids)
+    sources = {}
+    for fact in facts:
+        cited = [rows[other] for other in fact.document_ids if other in rows]
+        if here := [row for row in cited if row.scope == ns.name]:
+            sources[fact.id] = as_source(max(here, key=lambda row: row.updated_at))
+    return sources
+
+
+def _related(
+    context: Context, linked: Mapping[str, Memory], sources: Mapping[str, Answer], limit: int
+) -> Answer:
+    def nearest(links: Iterable[Linked]) -> list[Answer]:
+        near = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
+        return [_as_related(link, linked[link.id], sources.get(link.id)) for link in near[:limit]]
+
+    return dict(
+        parents=nearest(link for link in context.parents if _is_version(link)),
+        children=nearest(link for link in context.children if _is_version(link)),
+        siblings=nearest(context.related),
+    )
+
+
+def _is_version(link: Linked) -> bool:
+    return link.relation == "updates" and abs(link.version) <= STEPS
+
+
+def _as_related(link: Linked, fact: Memory, document: Answer | None) -> Answer:
+    source = {} if document is None else {"document": document}
+    return ANSWERS.fill("RelatedMemory", fact, relation=link.relation, **source)

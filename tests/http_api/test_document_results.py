@@ -1,0 +1,169 @@
+"""`POST /v3/search`: fields of seeds 001 and 003, thresholds, neighbours, filters, tags."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from httpx2 import AsyncClient
+from said import embedded
+
+from scrubjay.engine.engine import Engine
+
+TAG = "acme"
+LONG = "\n\n".join(f"## Part {n}\n\n{'The harvest of almonds began late this year. ' * 15}" for n in range(2))
+RARE = (
+    f"# Orchard\n\n{LONG}\n\n## Pump\n\nThe pump of the orchard is called zxqv-7741.\n\n## "
+    f"Fence\n\n{'The fence was painted green. ' * 25}"
+)
+
+OPS = {"key": "team", "value": "ops"}
+BELOW = {"filterType": "numeric", "numericOperator": "<"}
+FIELDS = "documentId title type score chunks metadata createdAt updatedAt filepath"
+
+
+@pytest.fixture
+async def filled(http: AsyncClient) -> AsyncClient:
+    for content, metadata in (
+        (RARE, {"team": "ops", "n": 5, "tags": ["a", "b"]}),
+        ("The pump house needs paint.", {"team": "Web", "n": 2}),
+    ):
+        body = {
+            "content": content,
+            "containerTag": TAG,
+            "metadata": metadata,
+            "filepath": f"/{metadata['team']}/x.md",
+        }
+        assert (await http.post("/v3/documents", json=body)).status_code == 200
+    body = {"content": "The pump of Globex is secret.", "containerTag": "globex"}
+    assert (await http.post("/v3/documents", json=body)).status_code == 200
+    return http
+
+
+async def search(http: AsyncClient, q: str = "pump", **more: Any) -> dict[str, Any]:
+    answer = await http.post("/v3/search", json={"q": q, "containerTag": TAG, **more})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+async def test_a_result_has_the_fields_of_the_seeds_and_no_other(filled: AsyncClient):
+    answer = await search(filled, "zxqv-7741")
+    assert answer["total"] == len(answer["results"]) and answer["timing"] >= 0
+    best = answer["results"][0]
+    assert best.keys() == set(FIELDS.split())
+    assert best["chunks"][0].keys() == {"content", "score", "isRelevant", "position"}
+    assert (best["title"], best["type"], best["createdAt"][-1]) == ("Orchard", "text", "Z")
+    scores = [result["score"] for result in answer["results"]]
+    assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
+
+
+async def test_full_texts_and_summaries_come_when_they_are_asked_for(filled: AsyncClient):
+    best = (await search(filled, "zxqv-7741", includeFullDocs=True, includeSummary=True))["results"][0]
+    assert best["content"] == RARE and best["summary"]
+
+
+async def test_chunks_around_a_match_come_unless_they_are_not_wanted(filled: AsyncClient):
+    around = (await search(filled, "zxqv-7741"))["results"][0]["chunks"]
+    assert [chunk["position"] for chunk in around] == sorted(chunk["position"] for chunk in around)
+    assert any(not chunk["isRelevant"] for chunk in around)
+    alone = (await search(filled, "zxqv-7741", onlyMatchingChunks=True, chunkThreshold=0.6))["results"]
+    assert all(chunk["isRelevant"] for result in alone for chunk in result["chunks"])
+    assert "zxqv-7741" in alone[0]["chunks"][0]["content"]
+
+
+async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
+    for name in ("chunkThreshold", "documentThreshold"):
+        counts = [
+            len((await search(filled, "pump", **{name: least}))["results"]) for least in (0, 0.3, 0.6, 0.9, 1)
+        ]
+        assert counts == sorted(counts, reverse=True) and counts[0] == 2
+
+
+async def test_a_document_without_anything_of_the_question_is_no_result(filled: AsyncClient, engine: Engine):
+    for text in ("Kingfishers dive for minnows.", "Knead the dough for ten minutes."):
+        await filled.post("/v3/documents", json={"content": text, "containerTag": TAG})
+    await embedded(await engine.core())  # meaning finds the nearest, however far they are
+    (only,) = (await search(filled, "Which kingfishers dive?"))["results"]
+    assert only["score"] > 0 and "Kingfishers" in only["chunks"][0]["content"]
+    for more in ({"includeChats": True}, {"rewriteQuery": True}, {"limit": 100}):
+        assert (await search(filled, "Which kingfishers dive?", **more))["total"] == 1
+    assert (await search(filled, "qqqq wwww"))["results"] == []
+
+
+async def test_a_document_is_found_by_words_of_its_path_and_metadata_alone(filled: AsyncClient):
+    body = {"content": "It opens at nine.", "filepath": "/depot/harbour.md", "metadata": {"who": "Ingeborg"}}
+    await filled.post("/v3/documents", json={**body, "containerTag": TAG})
+    for q in ("harbour", "Ingeborg"):
+        (found,) = (await search(filled, q))["results"]
+        assert found["score"] > 0 and found["chunks"][0]["content"] == "It opens at nine."
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"AND": [OPS]}, 1),
+        ({"OR": [OPS, {"key": "n", "value": "2", "filterType": "numeric"}]}, 2),
+        ({"AND": [{"key": "team", "value": "web", "ignoreCase": "true"}]}, 1),
+        ({"AND": [{"key": "team", "value": "ops", "negate": True}]}, 1),
+        ({"AND": [{"key": "n", "value": "3", **BELOW, "negate": "true"}]}, 1),
+        ({"AND": [{"key": "tags", "value": "b", "filterType": "array_contains"}]}, 1),
+        ({"AND": [{"key": "team", "value": "p", "filterType": "string_contains"}]}, 1),
+        ({"AND": [{"OR": [{"key": "n", "value": "5"}, {"key": "n", "value": "2"}]}, OPS]}, 1),
+    ],
+)
+async def test_filters_are_an_object_or_json_text(filled: AsyncClient, filters: dict[str, Any], found: int):
+    for form in (filters, json.dumps(filters)):
+        assert (await search(filled, filters=form))["total"] == found
+
+
+async def test_a_filter_by_an_unknown_key_matches_nothing_and_is_reported(filled: AsyncClient):
+    answer = await search(filled, filters={"AND": [{"key": "nope", "value": "x"}]})
+    assert answer["results"] == [] and "'nope'" in answer["warnings"][0]
+    assert "warnings" not in await search(filled, filters={"AND": [{"key": "team", "value": "nobody"}]})
+
+
+async def test_a_search_stays_in_its_tags(filled: AsyncClient):
+    said = json.dumps(await search(filled))
+    assert "Globex" not in said
+    both = (await filled.post("/v3/search", json={"q": "pump", "containerTags": [TAG, "globex"]})).json()
+    assert both["total"] == (await filled.post("/v3/search", json={"q": "pump"})).json()["total"] == 3
+    assert (await search(filled, containerTag="unheard"))["results"] == []
+
+
+async def test_a_search_can_be_of_one_document_or_one_folder(filled: AsyncClient):
+    id = (await search(filled, "zxqv-7741"))["results"][0]["documentId"]
+    assert [row["documentId"] for row in (await search(filled, docId=id))["results"]] == [id]
+    assert (await search(filled, filepath="/ops/"))["total"] == 1
+    assert (await filled.post("/v3/search", json={"q": "x", "docId": "nothing"})).status_code == 404
+    assert (
+        await filled.post("/v3/search", json={"q": "x", "docId": id, "containerTag": "globex"})
+    ).status_code == 404
+
+
+async def test_rewriting_and_reranking_are_taken(filled: AsyncClient):
+    more = {"rewriteQuery": True, "rerank": True, "categoriesFilter": ["x"]}
+    answer = await search(filled, "What is the pump called, and who painted the fence?", **more)
+    assert answer["total"] == 2
+    scores = [result["score"] for result in answer["results"]]
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"q": ""},
+        {"q": "x", "limit": 0},
+        {"q": "x", "limit": 101},
+        {"q": "x", "chunkThreshold": 1.1},
+        {"q": "x", "documentThreshold": -0.1},
+        {"q": "x", "filters": "{"},
+        {"q": "x", "filters": {"AND": [{"key": "a"}]}},
+        {"q": "x", "containerTag": "*"},
+        {"q": "x", "containerTags": ["user"]},
+    ],
+)
+async def test_a_search_out_of_range_is_refused(http: AsyncClient, body: dict[str, Any]):
+    answer = await http.post("/v3/search", json=body)
+    assert answer.status_code == 400 and answer.json()["error"]

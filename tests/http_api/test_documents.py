@@ -1,0 +1,449 @@
+"""Documents as supermemory's clients send them, in both versions: add, upload, read, change, list and delete."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from campaign.hostile_files import FILES
+from files_made import word
+from said import fact
+from spellings import TAG, V4, V5, as_json, said
+
+from scrubjay.engine import core as engine_core
+from scrubjay.engine.engine import Engine
+
+DEPLOYS = "Deploys go out on Tuesdays, says Priya; the ticket is zxqv-7741."
+PNG = b"\x89PNG\r\n\x1a\n\0\0"
+
+
+async def done(api: V4 | V5, id: str) -> dict[str, Any]:
+    async with asyncio.timeout(20):
+        while (found := await api.document(id))["status"] not in ("done", "failed"):
+            await asyncio.sleep(0.02)
+    return found
+
+
+async def test_an_added_text_is_queued_readable_at_once_and_ends_done(api: V4 | V5):
+    answer = await api.add(DEPLOYS, id="one", metadata={"n": 5})
+    assert answer.keys() == {"id", "status"} and answer["status"] == "queued"
+    found = await api.document("one")
+    assert (found["id"], found["content"], found["metadata"]) == (answer["id"], DEPLOYS, {"n": 5})
+    assert found["memories"] == [DEPLOYS]
+    assert (await done(api, answer["id"]))["status"] == "done"
+
+
+async def test_an_add_that_is_sent_again_changes_nothing_and_gives_the_present_status(api: V4 | V5):
+    before = await done(api, (await api.add(DEPLOYS))["id"])
+    assert await api.add(DEPLOYS) == {"id": before["id"], "status": "done"}
+    assert await api.document(before["id"]) == before
+
+
+async def test_adding_under_a_known_id_continues_that_document(api: V4 | V5):
+    first = await api.add("user: hi\nassistant: hello", id="conv/1")
+    for _ in range(2):
+        more = await api.add("user: and tick()?\nassistant: it is pulse() now", id="conv/1")
+        assert more["id"] == first["id"]
+    continued = "user: hi\nassistant: hello\n\nuser: and tick()?\nassistant: it is pulse() now"
+    assert (await api.document("conv/1"))["content"] == continued
+    assert (await api.document("conv%2F1"))["content"] == continued
+
+
+async def test_new_content_replaces_the_text_and_the_memories_follow(api: V4 | V5):
+    id = (await api.add(DEPLOYS, id="one", metadata={"a": 1}))["id"]
+    assert await api.change("one", content="Deploys go out on Fridays now.") == {"id": id, "status": "queued"}
+    found = await api.document(id)
+    assert (found["content"], found["metadata"]) == ("Deploys go out on Fridays now.", {"a": 1})
+    assert found["memories"] == ["Deploys go out on Fridays now."] == said(await api.search("deploys"))
+
+
+async def test_new_metadata_leaves_text_and_vectors_and_reaches_the_memories(api: V4 | V5):
+    id = (await done(api, (await api.add(DEPLOYS, metadata={"team": "ops"}))["id"]))["id"]
+    await api.change(id, metadata={"team": "web"})
+    await api.documents()  # commits the change
+    found = await api.document(id)
+    assert (found["status"], found["metadata"], found["content"]) == ("done", {"team": "web"}, DEPLOYS)
+    assert [each["metadata"] for each in (await api.memories())["rows"]] == [{"team": "web"}]
+
+
+async def test_words_that_named_a_document_before_it_was_changed_make_a_new_one(api: V4 | V5):
+    id = (await api.add(DEPLOYS))["id"]
+    await api.change(id, content="Something else entirely.")
+    assert (await api.add(DEPLOYS))["id"] != id
+    assert (await api.document(id))["content"] == "Something else entirely."
+
+
+async def test_deleted_documents_and_their_memories_leave_every_search(api: V4 | V5):
+    one = (await api.add("Swordfish swim in the sea.", id="one"))["id"]
+    two = (await api.add("Herons stand in the river."))["id"]
+    assert await api.delete("one", two, "nope", one) == (2, ["nope"])
+    assert await api.search("swordfish herons", mode="hybrid") == []
+    await api.document("one", status=404)
+    assert await api.delete("one") == (0, ["one"])
+    assert (await api.add("Swordfish swim in the sea.", id="one"))["id"] == one
+    assert (await api.document(one))["memories"]
+
+
+async def test_a_document_of_another_scope_is_unknown(api: V4 | V5):
+    id = (await api.add("The secret plan.", id="plan"))["id"]
+    for name in (id, "plan"):
+        await api.document(name, "other", status=404)
+        await api.change(name, "other", status=404, content="mine now")
+    assert await api.search("secret plan", "other") == []
+    await api.add("Another plan.", "other", id="plan")
+    assert (await api.document("plan"))["content"] == "The secret plan."
+    assert (await api.document("plan", "other"))["content"] == "Another plan."
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"content": ""},
+        {"content": "  "},
+        {"content": "a\x00b"},
+        {"id": "i" * 256},
+        {"metadata": {"a": {"b": 1}}},
+        {"group": {"a": None}},
+        {"date": "yesterday"},
+        {"metadata": "{no json"},
+        {"supportingContext": "y" * 1_501},
+        {"taskType": "none"},
+    ],
+)
+async def test_a_wrong_field_is_refused_with_its_place(api: V4 | V5, body: dict[str, Any]):
+    answer = await api.add(**{"content": "x", **body}, status=400)
+    assert answer["success"] is False and all(each["message"] and each["path"] for each in answer["error"])
+
+
+async def test_each_version_refuses_what_only_it_refuses(v4: V4, v5: V5):
+    for tag in ("user", "*", "no spaces"):
+        assert (await v4.add("x", tag, 400))["error"]
+    assert (await v4.post("/v3/documents", 400, content="x", containerTags=["a", "b"]))["error"]
+    (warning,) = (await v4.add("x", unheard=1))["warnings"]
+    assert "'unheard'" in warning
+    for body in ({}, {"content": "x", "customId": "a name of version 4"}, {"content": "x", "id": ""}):
+        await v5.post(f"/ns/{TAG}/document", 400, **body)
+
+
+async def test_every_field_of_an_add_is_stored(api: V4 | V5):
+    fields = {
+        "date": "2024-05-01",
+        "dreaming": "instant",
+        "taskType": "superrag",
+        "metadata": {"sm_source": "cli"},
+    }
+    fields |= {"supportingContext": "Notes of Priya.", "group": {"team": ["ops", "web"]}, "id": "i" * 255}
+    found = await api.document((await api.add(DEPLOYS, **fields))["id"])
+    assert (found["metadata"], found["memories"]) == ({"sm_source": "cli"}, [])
+    assert (await api.document("i" * 255))["id"] == found["id"]
+    assert await api.description() == "Notes of Priya."
+
+
+async def test_a_batch_adds_every_document_and_reports_in_order(api: V4 | V5):
+    documents = [
+        {"content": "One.", "id": "one"},
+        {"content": "Two."},
+        {"content": "3.", "date": "2020-01-01"},
+    ]
+    answer = await api.add_all(documents, taskType="superrag")
+    assert (answer["count"], answer["failed"]) == (3, 0)
+    assert [each.keys() for each in answer["results"]] == [{"id", "status"}] * 3
+    shown = [(await api.document(each["id"]))["content"] for each in answer["results"]]
+    assert shown == ["One.", "Two.", "3."]
+
+
+async def test_a_batch_of_version_4_takes_texts_shares_fields_and_reports_each_mistake(v4: V4):
+    documents = [{"content": "one", "id": "b1"}, {"content": " "}, {"content": "x", "metadata": {"a": []}}]
+    answer = await v4.add_all(documents, metadata={"shared": True})
+    assert (answer["count"], answer["failed"]) == (2, 1)
+    assert [item["status"] for item in answer["results"]] == ["queued", "error", "queued"]
+    assert answer["results"][1]["id"] == "unknown" and "content" in answer["results"][1]["error"]
+    assert (await v4.document("b1"))["metadata"] == {"shared": True}
+    plain = await v4.post("/v3/documents/batch", documents=["first", "second"])
+    assert plain["failed"] == 0 and "error" not in plain["results"][0]
+    shown = await v4.document(plain["results"][0]["id"], "sm_project_default")
+    assert shown["containerTags"] == ["sm_project_default"]
+    for wrong in ([], ["x"] * 601):
+        await v4.post("/v3/documents/batch", 400, documents=wrong)
+
+
+async def test_a_file_is_read_and_named_after_itself(api: V4 | V5):
+    form = as_json(metadata={"team": "ops"}, date="2026-01-15", group="", taskType="memory", fileType="text")
+    id = (await api.upload("notes.md", b"# Notes\n\nThe office is in Vienna.", **form))["id"]
+    shown = await api.document(id)
+    assert (shown["title"], shown["metadata"]) == ("notes.md", {"team": "ops"})
+    assert "Vienna" in shown["memories"][0]
+    assert (await api.upload("notes.md", b"# Notes\n\nThe office is in Vienna.", **form))["id"] == id
+    office = await api.document((await api.upload("a.docx", word()))["id"])
+    assert office["status"] != "failed" and office["content"]
+
+
+async def test_a_file_that_cannot_be_read_is_a_failed_document(api: V4 | V5):
+    made = await api.upload("x.png", PNG)
+    found = await api.document(made["id"])
+    assert (made["status"], found["status"], found["title"]) == ("failed", "failed", "x.png")
+    assert (
+        (await api.upload("x.png", PNG))["id"] == made["id"] != (await api.upload("y.png", PNG + b"1"))["id"]
+    )
+    sparse = await api.upload("corners.xlsx", FILES["corners.xlsx"]())
+    assert (await api.document(sparse["id"]))["status"] == "failed"
+
+
+@pytest.mark.parametrize("form", [{"metadata": "no json"}, {"metadata": "[1]"}, {"date": "soon"}])
+async def test_a_wrong_field_of_a_form_is_refused(api: V4 | V5, form: dict[str, str]):
+    await api.upload("t.txt", b"text", status=400, **form)
+
+
+async def test_a_form_needs_a_file_and_its_fields_may_be_json_text(v4: V4, v5: V5):
+    await v4.call("POST", "/v3/documents/file", 400, data={"containerTag": TAG})
+    await v5.call("POST", f"/ns/{TAG}/document/file", 400, files={"metadata": (None, "{}")})
+    await v5.upload("t.txt", b"text", status=400, unknown="x")
+    form = as_json(containerTags=[TAG], filepath="/up/notes.md", customId="")
+    made = await v4.call("POST", "/v3/documents/file", files={"file": ("a.md", b"Hens.")}, data=form)
+    assert (await v4.document(made["id"]))["filepath"] == "/up/notes.md"
+    await v4.add(DEPLOYS, id="good")
+    assert "image" in (await v4.document((await v4.upload("x.png", PNG))["id"]))["errorMessage"]
+    await v4.upload("x.png", PNG, status=400, id="good")
+    assert (await v4.document("good"))["content"] == DEPLOYS
+
+
+async def test_a_file_replaces_a_document_of_version_5(v5: V5):
+    id = (await v5.add("Tea is at three.", id="tea", metadata={"old": True}))["id"]
+    path = f"/ns/{TAG}/document/file/tea"
+
+    async def send(method: str, status: int = 200, text: bytes | None = None, **data: str) -> dict[str, Any]:
+        files = {"file": ("tea.txt", text)} if text else {"mimeType": (None, "text/plain")}
+        answer = await v5.call(method, path, status, files=files, data=data)
+        shown = await v5.document("tea")
+        assert status != 200 or answer["id"] == id
+        return {"content": shown["content"], "metadata": shown["metadata"]}
+
+    four = {"content": "Tea is at four.", "metadata": {"new": 1}}
+    assert await send("POST", text=b"Tea is at four.", metadata='{"new": 1}') == four
+    five = {"content": "Tea is at five.", "metadata": {"new": 1}}
+    assert await send("PATCH", text=b"Tea is at five.") == five
+    newer = {"content": "Tea is at five.", "metadata": {"newer": 2}}
+    assert await send("PATCH", metadata='{"newer": 2}') == newer
+    assert await send("POST", 400, text=bytes(range(256))) == newer
+    await v5.call("POST", path.replace("tea", "nope"), 404, files={"file": ("t.txt", b"x")})
+
+
+async def test_documents_are_listed_page_by_page(api: V4 | V5):
+    ids = [(await api.add(f"Document {n}.", metadata={"n": n}))["id"] for n in range(5)]
+    await api.add("Of another scope.", "other")
+    pages = [await api.documents(page=page, limit=2) for page in (1, 2, 3, 4)]
+    assert [each["id"] for page in pages for each in page["rows"]] == ids[::-1]
+    assert pages[0]["pagination"] == {"currentPage": 1, "limit": 2, "totalItems": 5, "totalPages": 3}
+    rising = await api.documents(order="asc", sort="updatedAt", limit=100)
+    assert [each["id"] for each in rising["rows"]] == ids and "content" not in rising["rows"][0]
+    assert [each["id"] for each in (await api.documents(**api.only("n", "3")))["rows"]] == [ids[3]]
+    assert (await api.documents("nobody"))["rows"] == []
+
+
+async def test_a_list_of_version_4_is_filtered_by_path_and_takes_digits_as_texts(v4: V4):
+    for number in range(3):
+        await v4.add(f"Text number {number}.", metadata={"n": number}, filepath=f"/p/{number}.md")
+    at_least = [{"key": "n", "value": "1", "filterType": "numeric", "numericOperator": ">="}]
+    for filters in ({"AND": at_least}, json.dumps({"AND": at_least})):
+        rows = (await v4.documents(filters=filters, includeContent=True))["rows"]
+        assert sorted(row["content"] for row in rows) == ["Text number 1.", "Text number 2."]
+    for filepath, count in (("/p/", 3), ("/p/1.md", 1), ("/p", 0)):
+        assert len((await v4.documents(filepath=filepath))["rows"]) == count
+    assert (await v4.documents(limit="2"))["pagination"]["limit"] == 2
+    assert (await v4.call("POST", "/v3/documents/list"))["pagination"]["totalItems"] == 3
+    for bad in ({"limit": 0}, {"limit": 1_101}, {"page": 0}, {"sort": "title"}, {"filters": "{"}):
+        await v4.post("/v3/documents/list", 400, **bad)
+    entries = (await v4.post("/v3/documents/documents", containerTags=[TAG]))["documents"]
+    assert [said(row["memoryEntries"]) for row in entries] == [[f"Text number {n}."] for n in (2, 1, 0)]
+
+
+async def test_a_list_of_version_5_contains_what_is_asked_for(v5: V5):
+    await v5.add("https://example.org/page")
+    (plain,) = (await v5.documents())["rows"]
+    assert "memoryCount" not in plain["system"] and plain["url"] is None
+    include = {"content": True, "memoryCount": True}
+    (whole,) = (await v5.documents(include=include))["rows"]
+    assert (
+        whole["content"] == whole["url"] == "https://example.org/page" and whole["system"]["memoryCount"] == 1
+    )
+    assert len((await v5.call("POST", f"/ns/{TAG}/list/documents"))["documents"]) == 1
+    for wrong in (
+        {"page": 0},
+        {"limit": 0},
+        {"limit": 101},
+        {"sort": "title"},
+        {"order": "up"},
+        {"page": "x"},
+    ):
+        await v5.listed("memories", status=400, **wrong)
+    await v5.listed("turns", status=400)
+    await v5.listed("documents", status=400, sort="position")
+
+
+async def test_the_chunks_of_a_document_come_in_its_order(v4: V4, v5: V5):
+    text = "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} says something of its own. " * 40 for n in range(3))
+    id = (await v4.add(text, id="long", metadata={"lang": "en"}))["id"]
+    answer = await v4.call("GET", "/v3/documents/long/chunks?limit=2")
+    assert [(each["position"], each["documentId"]) for each in answer["chunks"]] == [(0, id), (1, id)]
+    assert "Part 0" in answer["chunks"][0]["content"] and answer["pagination"]["totalItems"] >= 3
+    await v4.call("GET", "/v3/documents/nothing/chunks", 404)
+    assert "not the file" in (await v4.call("GET", "/v3/documents/long/file-url", 404))["error"]
+    rows = (await v5.listed("chunks", sort="position", order="asc", limit=100))["rows"]
+    assert [each["position"] for each in rows] == list(range(len(rows))) and len(rows) >= 3
+    assert {(each["documentId"], each["metadata"]["lang"]) for each in rows} == {(id, "en")}
+    none = await v5.listed("chunks", filter={"field": "lang", "operator": "neq", "value": "en"})
+    assert none["rows"] == [] and none["pagination"]["totalPages"] == 0
+
+
+async def test_version_5_reads_chunks_and_memories_only_if_they_are_asked_for(v5: V5):
+    await v5.add("Read me.", id="d", taskType="superrag")
+    path = f"/ns/{TAG}/document/d"
+    assert {"chunks", "memories"}.isdisjoint(await v5.call("GET", path))
+    for params in ([("include", "chunks"), ("include", "memories")], {"include": "chunks,memories"}):
+        both = await v5.call("GET", path, params=params)
+        assert [(each["position"], each["content"]) for each in both["chunks"]] == [(0, "Read me.")]
+        assert both["memories"] == []
+    await v5.call("GET", path, 400, params={"include": "everything"})
+    assert both["system"].keys() == {"status", "dreamingStatus", "createdAt", "updatedAt"}
+
+
+async def test_version_5_counts_the_memories_of_documents(v5: V5):
+    one, two = (await v5.add("One fact."))["id"], (await v5.add("No fact.", taskType="superrag"))["id"]
+    ids = [one, two, (await v5.add("Another's fact.", "other"))["id"], "nope"]
+    answer = await v5.post(f"/ns/{TAG}/list/documents/memory-counts", ids=ids)
+    assert answer == {"counts": [{"id": one, "memoryCount": 1}, {"id": two, "memoryCount": 0}]}
+
+
+async def test_version_4_lists_unfinished_documents(v4: V4):
+    await done(v4, (await v4.add(DEPLOYS))["id"])
+    assert await v4.call("GET", "/v3/documents/processing") == {"documents": [], "totalCount": 0}
+    failed = await v4.upload("x.png", PNG)
+    assert (await v4.call("GET", "/v3/documents/processing?view=pending"))["totalCount"] == 0
+    answer = await v4.call("GET", f"/v3/documents/processing?view=all&containerTags={TAG},globex")
+    assert [(row["id"], row["stuck"]) for row in answer["documents"]] == [(failed["id"], False)]
+    assert answer["pagination"]["totalItems"] == answer["totalCount"] == 1
+
+
+@pytest.mark.parametrize("headers", [{}, {"content-type": "application/json"}])
+async def test_a_delete_of_version_4_needs_no_body_and_answers_204(v4: V4, headers: dict[str, str]):
+    await v4.add(DEPLOYS, id="one")
+    assert await v4.call("DELETE", "/v3/documents/one", 204, headers=headers) is None
+    await v4.document("one", status=404)
+
+
+async def test_version_4_deletes_documents_by_tag_or_path(v4: V4):
+    async def delete(status: int = 200, **body: Any) -> dict[str, Any]:
+        return await v4.call("DELETE", "/v3/documents/bulk", status, json=body)
+
+    await v4.add("Two.", filepath="/p/two.md")
+    assert (await delete(filepath="/p/"))["deletedCount"] == 1
+    await v4.add("Three.")
+    other = (await v4.add("Four.", "globex"))["id"]
+    assert await delete(containerTags=[TAG]) == {"success": True, "deletedCount": 1, "containerTags": [TAG]}
+    assert (await v4.document(other, "globex"))["content"] == "Four."
+    for bad in ({}, {"ids": ["a"], "filepath": "/p"}, {"ids": ["x"] * 101}, {"containerTags": ["*"]}):
+        assert "error" in await delete(400, **bad)
+
+
+async def test_the_id_of_a_memory_stands_for_its_document_in_version_4_and_can_be_deleted(v4: V4):
+    id = (await v4.add(DEPLOYS))["id"]
+    (memory,) = (await v4.memories())["rows"]
+    assert (await v4.document(memory["id"]))["id"] == id
+    await v4.call("DELETE", f"/v3/documents/{memory['id']}", 204)
+    assert (await v4.document(id))["memories"] == []
+
+
+async def test_a_custom_id_of_two_tags_needs_the_tag(v4: V4):
+    await v4.add("Another text.", id="same")
+    await v4.add("A third text.", "globex", id="same")
+    await v4.call("GET", "/v3/documents/same", 400)
+    assert (await v4.document("same", "globex"))["content"] == "A third text."
+
+
+async def test_secrets_are_redacted_before_anything_is_stored(api: V4 | V5):
+    found = await api.document((await api.add("The key is AKIAIOSFODNN7EXAMPLE, keep it."))["id"])
+    assert "AKIA" not in json.dumps(found) and "keep it" in found["memories"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "metadata", "title"),
+    [
+        ("The osprey build runs on Fridays.\nIt takes an hour.", {}, "The osprey build runs on Fridays"),
+        ("\n- Deploys go out on Tuesdays.\n- Ask Priya.", {}, "Deploys go out on Tuesdays"),
+        ("# Runbook\n\nRestart the pump.", {}, "Runbook"),
+        ("The osprey build runs on Fridays.", {"title": " Osprey \n builds "}, "Osprey builds"),
+        ("# Runbook\n\nRestart the pump.", {"title": "Pumps"}, "Pumps"),
+        ("The osprey build runs on Fridays.", {"title": 7}, "The osprey build runs on Fridays"),
+        ("部署在星期二进行。", {}, "部署在星期二进行"),
+        (f"{'very ' * 40}long", {}, f"{'very ' * 11}very…"),
+    ],
+)
+async def test_the_title_comes_from_the_metadata_or_the_beginning_of_the_text(
+    v4: V4, content: str, metadata: dict[str, Any], title: str
+):
+    found = await v4.document((await v4.add(content, metadata=metadata))["id"])
+    assert (found["title"], found["metadata"]) == (title, metadata or None)
+    assert [each["title"] for each in (await v4.documents())["rows"]] == [title]
+    assert (await v4.post("/v3/search", q=content))["results"][0]["title"] == title
+
+
+async def test_another_title_in_the_metadata_is_another_title(v4: V4):
+    id = (await v4.add(DEPLOYS, metadata={"title": "Deploys"}))["id"]
+    for metadata, title in (
+        ({"title": "Releases"}, "Releases"),
+        ({"n": 1, "title": "Releases"}, "Releases"),
+        ({"n": 1}, DEPLOYS.rstrip(".")),
+    ):
+        await v4.change(id, metadata=metadata)
+        assert (await v4.document(id))["title"] == title
+    uploaded = (await v4.upload("a.txt", b"Hens lay eggs.", metadata='{"title": "Hens"}'))["id"]
+    assert (await v4.document(uploaded))["title"] == "Hens"
+    await v4.change(uploaded, metadata={"title": "Hens", "n": 2})
+    assert (await v4.document(uploaded))["title"] == "Hens"
+
+
+async def test_a_title_that_the_text_begins_with_is_not_repeated_above_its_paragraphs(v4: V4):
+    text = "The osprey build runs on Fridays.\n\n" + "\n\n".join(
+        f"Paragraph {n} says what the osprey does on day {n}, in as many words as it takes. " * 3
+        for n in range(4)
+    )
+    found = await v4.document((await v4.add(text))["id"])
+    assert found["title"] == "The osprey build runs on Fridays"
+    assert len(found["memories"]) == 5
+    assert sum(each.startswith(found["title"]) for each in found["memories"]) == 1
+
+
+async def test_each_paragraph_of_a_short_text_is_a_memory_under_its_heading(api: V4 | V5):
+    lines = [
+        "Deploys go out on Tuesdays.",
+        "Rollbacks need two approvals.",
+        "The freeze starts on December 20.",
+    ]
+    id = (await api.add("# Deploys\n\n" + "\n\n".join(lines)))["id"]
+    facts = [f"Deploys\n{each}" for each in lines]
+    assert set((await api.document(id))["memories"]) == set(facts)
+    for mode in ("memories", "hybrid"):  # the facts say everything that the chunk says
+        results = await api.search("When do deploys freeze?", mode=mode)
+        assert set(said(results)) == set(facts) and results[0]["memory"] == facts[2]
+
+
+async def test_adding_over_http_looks_for_no_similar_facts(
+    api: V4 | V5, engine: Engine, monkeypatch: pytest.MonkeyPatch
+):
+    looks: list[str] = []
+    nearest_facts = engine_core.nearest_facts
+
+    async def counted(store: Any, envelope: Any, embed: Any) -> Any:
+        looks.append(envelope.args["content"])
+        return await nearest_facts(store, envelope, embed)
+
+    monkeypatch.setattr(engine_core, "nearest_facts", counted)
+    await fact(await engine.core(), "The harbour opens at six.")
+    assert looks == ["The harbour opens at six."]  # a client that shows what is similar pays for it
+    await api.add("The harbour opens at seven.")
+    await api.add_all([{"content": "The harbour opens at eight."}])
+    await api.keep("The harbour opens at nine.")
+    await api.post("/api/v1/memories", 201, content="The harbour opens at ten.")
+    assert len(looks) == 1
