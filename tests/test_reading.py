@@ -206,3 +206,40 @@ def test_no_converter_is_imported_before_a_file_needs_it() -> None:
         ).stdout.strip()
         == "[]"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "---\ntitle: >-\n  Rotating the keys\n  of the gateway\n---\n# Other",
+            "Rotating the keys of the gateway",
+        ),
+        ("\n\n---\n# a comment\ntitle: Blank first  # of all\n---\nText", "Blank first"),
+        ("+++\ntitle = 'In TOML'\ndate = 2026-02-01\n+++\nText", "In TOML"),
+        ("---\ntitle: Notes: a plan\n---\nText", "Notes: a plan"),
+        ("---\ntags: [a]\n# a comment\n---\n## Part\n\n# Whole\n", "Whole"),
+        ("## Part\n\ntext", None),
+        ("```\n# comment\n```\n", None),
+        ("---\n\nA rule above.\n\n---\n", None),
+    ],
+)
+def test_a_note_is_titled_by_its_front_matter_or_its_first_heading_above_all(
+    text: str, title: str | None
+) -> None:
+    assert read(text.encode(), "note.md").title == title
+
+
+def test_the_aliases_of_a_note_are_kept() -> None:
+    text = "---\naliases:\n  - KeyDance\n  - Key rota\ndate: 2026-02-01\n---\nText"
+    assert read(text.encode(), "note.md").metadata == {"aliases": "KeyDance, Key rota", "date": "2026-02-01"}
+
+
+def test_a_guessed_encoding_is_said() -> None:
+    assert read("Größe in Köln".encode("cp1252"), "a.txt").metadata == {"encoding": "cp1252, by a guess"}
+    assert read("Größe in Köln".encode(), "a.txt").metadata == {}
+
+
+def test_colours_of_a_terminal_are_no_text() -> None:
+    log = "\x1b[31mERROR\x1b[0m \x1b[1mquick\x1b[38;5;208msilver\x1b[0m \x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\ \x1b]0;t\x07end\n"
+    assert read(log.encode(), "a.log").text == "ERROR quicksilver link end\n"

@@ -12,11 +12,13 @@ from importlib import import_module
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
-from scrubjay.reading.encodings import LONGEST_LINE, decode, is_unicode
+from scrubjay.reading.encodings import LONGEST_LINE, decode, doubt, is_unicode
 from scrubjay.reading.kinds import Kind, kind_of, refusal
 from scrubjay.reading.office import OLE, ZIP, office_type
 from scrubjay.reading.process import PROCESSES
-from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unreadable
+from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
+from scrubjay.text.chunking.markdown import first_title
+from scrubjay.text.foreign import without_escapes
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
@@ -33,11 +35,12 @@ _FROM_BYTES = {
     "email": "mail.convert_mail",
 }
 _FROM_TEXT = {
-    "markdown": "encodings.convert_markdown",
+    "markdown": "markdown.convert_markdown",
     "json": "encodings.convert_json",
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
 }
+TITLED = frozenset({"markdown", "html", "docx", "notebook"})  # whose first heading is their title
 _OUTSIDE = ("html", "notebook")
 # their converters stop at the limit, which a small file may exceed by far
 _WITH_BUDGET = ("pdf", "pptx", "xlsx")
@@ -129,13 +132,15 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
             raise TooLong(max_text)
         converter = _FROM_TEXT.get(kind.type)
         result = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)
+        result.metadata.update(tidy_values(encoding=doubt(data, encoding)))
     if not result.text.strip():
         raise Unreadable("has no text in it")
     if len(result.text) > max_text:
         raise TooLong(max_text)
     # Libraries leave NUL and halves of surrogate pairs in texts, which the store does not take.
-    text = result.text.replace("\x00", "").encode("utf-8", "replace").decode()
-    title = " ".join(str(result.title).split())[:500] if result.title else None
+    text = without_escapes(result.text).replace("\x00", "").encode("utf-8", "replace").decode()
+    title = result.title or (first_title(text) if kind.type in TITLED else None)
+    title = " ".join(str(title).split())[:500] if title else None
     return FileText(text, kind.type, title or None, kind.language, encoding, result.metadata)
 
 
