@@ -31,7 +31,10 @@ _MOST_LOST = 0.2  # of a file's letters, where its encoding is unknown
 _UTF8_LEAST = 2  # characters of valid UTF-8 to one bad byte, where the file is damaged UTF-8
 # In cp1252: ASCII, and quotes, dashes and signs where they stand in prose.
 _TYPOGRAPHIC = re.compile(
-    r"(?:[\x00-\x7f]|’|(?<!\w)[“‘„‚«»¿¡…–—•·±](?=\w)|[”»€£§°©®™…•–—·µ±²³½¼¾](?!\w)|(?<=\W)[–—…•€£§°©®™·µ±«»])*+"
+    "(?:[\x00-\x7f\u2019]"
+    r"|(?<!\w)[\u201c\u2018\u201e\u201a\xab\xbb\xbf\xa1\u2026\u2013\u2014\u2022\xb7\xb1](?=\w)"
+    r"|[\u201d\xbb\u20ac\xa3\xa7\xb0\xa9\xae\u2122\u2026\u2022\u2013\u2014\xb7\xb5\xb1\xb2\xb3\xbd\xbc\xbe](?!\w)"
+    r"|(?<=\W)[\u2013\u2014\u2026\u2022\u20ac\xa3\xa7\xb0\xa9\xae\u2122\xb7\xb5\xb1\xab\xbb])*+"
 )
 # What a wrong encoding makes: Latin letters glued to those of another script, signs and boxes inside words,
 # capitals after small letters.
