@@ -243,3 +243,71 @@ def test_a_guessed_encoding_is_said() -> None:
 def test_colours_of_a_terminal_are_no_text() -> None:
     log = "\x1b[31mERROR\x1b[0m \x1b[1mquick\x1b[38;5;208msilver\x1b[0m \x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\ \x1b]0;t\x07end\n"
     assert read(log.encode(), "a.log").text == "ERROR quicksilver link end\n"
+
+
+LONG = "It goes on and on. " * 20
+
+
+def page_text(body: str) -> str:
+    return read(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "a.html").text
+
+
+@pytest.mark.parametrize(
+    ("body", "seen", "unseen"),
+    [
+        ("<form><h1>Rules</h1><input value='oriole-3'><textarea>a note</textarea></form>", "# Rules|oriole-3|a note", ""),
+        ("<select><option>north<option selected>south</select><input type=checkbox checked>ticked", "south|[x] ticked", "north"),
+        ("<form role=search><input type=search value=x><button>Go</button></form><p>text</p>", "text", "Go"),
+        ("<h2><button>How to reset?</button></h2><button aria-expanded=false>What it costs</button>", "## How to reset?|What it costs", ""),
+        ("<p>text</p><button>Copy</button>", "text", "Copy"),
+        (f"<main><p>{LONG}</p><aside class=warning>Never on Friday.</aside></main>", "Never on Friday.", ""),
+        (f"<main><p>{LONG}</p><aside><a href=/a>Other page</a></aside></main>", "on and on", "Other page"),
+        (f"<main><p>{LONG}</p><div role=tabpanel hidden>apt install</div><div hidden>draft</div></main>", "apt install", "draft"),
+        (f"<article><header>By Ada</header>{LONG}<footer>Revised in May</footer></article><footer>Imprint</footer>", "By Ada|Revised in May", "Imprint"),
+        (f"<nav>Home</nav><main>One. {LONG}</main><main>Two. {LONG}</main><footer>Imprint</footer>", "One.|Two.", "Home|Imprint"),
+        ("<h1>Owls</h1><div class=cookie-consent>We use cookies</div><h2 id=cookie-banner>Banners</h2>", "# Owls|## Banners", "We use"),
+        ("10<sup>6</sup> in 10<sup>-9</sup> s, the 1<sup>st</sup>, a rate<sup><a href=#f>2</a></sup>", "10^6 in 10^-9 s, the 1st, a rate[2]", ""),
+        ("Donau&shy;dampf&shy;schiff un<wbr>break zero&#8203;width", "Donaudampfschiff unbreak zerowidth", ""),
+        ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
+    ],
+)  # fmt: skip
+def test_a_page_is_what_a_person_sees(body: str, seen: str, unseen: str) -> None:
+    text = page_text(body)
+    assert all(part in text for part in seen.split("|"))
+    assert not any(part in text for part in unseen.split("|") if part)
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        (
+            "<tr><th>Service<th>Stage<th>Port<tr><td rowspan=2>auth<td>prod<td>443<tr><td>test<td>8443<tr><td>mail<td>prod<td>25",
+            [
+                "| Service | Stage | Port |",
+                "| auth | prod | 443 |",
+                "| auth | test | 8443 |",
+                "| mail | prod | 25 |",
+            ],
+        ),
+        (
+            "<tr><th rowspan=2>Name<th colspan=2>Ports<tr><th>http<th>grpc<tr><td>auth<td>80<td>90",
+            ["| Name | Ports http | Ports grpc |", "| auth | 80 | 90 |"],
+        ),
+        (
+            "<thead><tr><th>A<th>B</thead><tfoot><tr><td>Sum<td>3</tfoot><tbody><tr><td>x<td>1<tr><td>y<td>2</tbody>",
+            ["| A | B |", "| x | 1 |", "| y | 2 |", "| Sum | 3 |"],
+        ),
+        (
+            "<caption>Disks</caption><tr><th>Host<th>Disk<tr><td>lark<td><table><tr><th>name<th>size<tr><td>sda<td>4T</table>",
+            ["Disks", "| Host | Disk |", "| lark | name: sda, size: 4T |"],
+        ),
+        ("<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2", ["| x | x | 1 |", "| x | x | 2 |"]),
+    ],
+)
+def test_a_value_stands_in_its_row_and_under_its_header(table: str, rows: list[str]) -> None:
+    lines = page_text(f"<table>{table}</table>").split("\n")
+    assert [line for line in lines if line and "---" not in line] == rows
+
+
+def test_a_table_that_only_places_its_parts_is_no_table() -> None:
+    assert page_text("<table><tr><td><h1>One</h1><td><p>Two</p></table>") == "# One\n\nTwo"
