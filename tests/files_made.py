@@ -57,6 +57,29 @@ def word() -> bytes:
     return saved(document)
 
 
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def word_of(*paragraphs: str, numbered: bool = False) -> bytes:
+    """A Word document whose paragraphs are made of this XML; its headings are numbered if so wanted."""
+    document = docx.Document()
+    for xml in paragraphs:
+        element = docx.oxml.parse_xml(f"<w:p {_W} {_M}>{xml}</w:p>")
+        document.element.body.insert(len(document.element.body) - 1, element)
+    if numbered:
+        levels = "".join(
+            f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="{text}"/></w:lvl>'
+            for at, text in enumerate(["%1", "%1.%2"])
+        )
+        root = document.part.numbering_part.element
+        root.insert(
+            0, docx.oxml.parse_xml(f'<w:abstractNum {_W} w:abstractNumId="99">{levels}</w:abstractNum>')
+        )
+        root.append(docx.oxml.parse_xml(f'<w:num {_W} w:numId="99"><w:abstractNumId w:val="99"/></w:num>'))
+    return saved(document)
+
+
 def slides() -> bytes:
     deck = pptx.Presentation()
     deck.core_properties.title = "Roadmap"

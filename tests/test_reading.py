@@ -311,3 +311,52 @@ def test_a_value_stands_in_its_row_and_under_its_header(table: str, rows: list[s
 
 def test_a_table_that_only_places_its_parts_is_no_table() -> None:
     assert page_text("<table><tr><td><h1>One</h1><td><p>Two</p></table>") == "# One\n\nTwo"
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+@pytest.mark.parametrize(
+    ("xml", "text"),
+    [
+        (
+            run("The area ")
+            + "<m:oMath><m:r><m:t>a=</m:t></m:r><m:f><m:num><m:r><m:t>b+1</m:t></m:r></m:num><m:den><m:sSup><m:e><m:r><m:t>c</m:t></m:r></m:e>"
+            "<m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:den></m:f></m:oMath>" + run(" holds."),
+            "The area a=(b+1)/c^2 holds.",
+        ),
+        (
+            "<m:oMathPara><m:oMath><m:rad><m:deg/><m:e><m:r><m:t>x</m:t></m:r></m:e></m:rad></m:oMath></m:oMathPara>",
+            "√(x)",
+        ),
+        (
+            "<w:r><w:ruby><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r>",
+            "東京(とうきょう)",
+        ),
+        ('<w:fldSimple w:instr=" REF x "><w:r><w:t>Figure 4</w:t></w:r></w:fldSimple>' + run(" shows"), "Figure 4 shows"),
+        ('<w:bdo w:val="rtl"><w:r><w:t>שלום</w:t></w:r></w:bdo>', "שלום"),
+        (run("10") + '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>-9</w:t></w:r>', "10^-9"),
+    ],
+)  # fmt: skip
+def test_a_word_document_is_what_a_person_sees(xml: str, text: str) -> None:
+    assert " ".join(read(made.word_of(xml), "a.docx").text.split()) == text
+
+
+def test_headings_of_a_word_document_have_their_numbers() -> None:
+    numbered = '<w:pPr><w:pStyle w:val="Heading{0}"/><w:numPr><w:ilvl w:val="{1}"/><w:numId w:val="99"/></w:numPr></w:pPr>'
+    first, second = numbered.format(1, 0), numbered.format(2, 1)
+    paragraphs = [first + run("Scope"), second + run("Inside"), first + run("Terms"), second + run("Owl")]
+    assert read(made.word_of(*paragraphs, numbered=True), "a.docx").text == (
+        "# 1 Scope\n\n## 1.1 Inside\n\n# 2 Terms\n\n## 2.1 Owl"
+    )
+
+
+def test_comments_and_page_headers_of_a_word_document_come_once() -> None:
+    document = made.docx.Document()
+    document.sections[0].header.paragraphs[0].text = "Secret of the gannet"
+    document.sections[0].footer.paragraphs[0].text = "17"
+    paragraph = document.add_paragraph("Seen by all.")
+    document.add_comment(paragraph.runs, text="Ask the stork", author="Bo", initials="B")
+    text = read(made.saved(document), "a.docx").text
+    assert text.count("Secret of the gannet") == 1 and "Ask the stork" in text and "17" not in text

@@ -33,7 +33,9 @@ _METAS = {
     "subject": ("description",),
     "keywords": ("keywords",),
 }
-_UNSEEN = str.maketrans({"\xa0": " ", "\xad": None, "\u200b": None, "\u2060": None, "\ufeff": None})
+_UNSEEN = str.maketrans(
+    {"\xa0": " ", "\xad": None, "\u200b": None, "\u2060": None, "\ufeff": None, "\u2011": "-"}
+)
 
 
 class _Converter(MarkdownConverter):
@@ -74,6 +76,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         tag.decompose()
     if not whole:
         _remove_frame(soup)
+    _spell_fields(soup)
     for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for it
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
@@ -98,6 +101,10 @@ def _remove_frame(soup: BeautifulSoup) -> None:
     """Remove what is around the content: navigation, banners, buttons that do something, hidden parts."""
     for tag in [*soup(_NOT_CONTENT), *soup.select(_SEARCH), *filter(_is_frame, soup.find_all(True))]:
         tag.extract()
+
+
+def _spell_fields(soup: BeautifulSoup) -> None:
+    """Put the values of fields in their places."""
     for field in soup.find_all("input"):
         field.replace_with(_value(field))
     for choice in soup.find_all("select"):

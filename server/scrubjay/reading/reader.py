@@ -29,7 +29,7 @@ _HEAD = 1024  # bytes that tell what a file is
 # Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
 _FROM_BYTES = {
     "pdf": "pdf.convert_pdf",
-    "docx": "office.convert_word",
+    "docx": "word.convert_word",
     "pptx": "slides.convert_slides",
     "xlsx": "office.convert_workbook",
     "email": "mail.convert_mail",

@@ -8,12 +8,10 @@ from typing import Any, NamedTuple
 
 from lxml import etree
 
-from scrubjay.reading.office import core_properties, markdown_table
+from scrubjay.reading.office import core_properties, markdown_table, parse_part
 from scrubjay.reading.result import Budget, Conversion
 
 _DECK = "ppt/presentation.xml"
-# bytes of XML, a part that is cut there is damaged; pictures are other parts
-_LARGEST_PART = 32 * 1024 * 1024
 _DEEPEST_LEVEL = 8  # of lists; a file may state any number
 
 Element = Any  # lxml has no types
@@ -33,7 +31,7 @@ def convert_slides(data: bytes, budget: Budget) -> Conversion:
     title, metadata = core_properties(data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         related = _related(archive, _DECK)
-        slides = _root(archive, _DECK).iterfind("{*}sldIdLst/{*}sldId")
+        slides = parse_part(archive, _DECK).iterfind("{*}sldIdLst/{*}sldId")
         parts = [related[_relation_id(slide)].part for slide in slides]
         texts = [budget.take(_slide(archive, part, number)) for number, part in enumerate(parts, 1)]
     return Conversion("\n\n".join(texts), title=title, metadata=metadata)
@@ -50,14 +48,8 @@ def _related(archive: zipfile.ZipFile, part: str) -> dict[str, _Relation]:
             kind=posixpath.basename(each.get("Type")),
             part=posixpath.normpath(posixpath.join("/", folder, each.get("Target"))).lstrip("/"),
         )
-        for each in _root(archive, relations)
+        for each in parse_part(archive, relations)
     }
-
-
-def _root(archive: zipfile.ZipFile, part: str) -> Element:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-    with archive.open(part) as member:
-        return etree.fromstring(member.read(_LARGEST_PART), parser)
 
 
 def _relation_id(element: Element) -> str:
@@ -77,7 +69,7 @@ def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
 
 
 def _shapes(archive: zipfile.ZipFile, part: str) -> list[Element]:
-    return list(_flat(_root(archive, part).find("{*}cSld/{*}spTree")))
+    return list(_flat(parse_part(archive, part).find("{*}cSld/{*}spTree")))
 
 
 def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
