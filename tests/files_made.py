@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Sequence
 from datetime import datetime
 from email.message import EmailMessage
+from pathlib import Path
 
 import docx
 import pptx
@@ -159,6 +160,53 @@ def notebook() -> bytes:
         "cells": cells,
     }
     return json.dumps(book).encode()
+
+
+def old(name: str) -> bytes:
+    """A file of a format that no library here writes; LibreOffice and extract-msg made them."""
+    with zipfile.ZipFile(Path(__file__).parent / "old_files.zip") as archive:
+        return archive.read(name)
+
+
+_ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+_ODF_SPACES = " ".join(
+    f'xmlns:{name}="{_ODF}{name}:1.0"' for name in "office text table draw presentation style fo".split()
+)
+
+
+def opendocument(kind: str, body: str, styles: str = "") -> bytes:
+    """A text, spreadsheet or presentation with this body; its namespaces are office, text, table, draw, ..."""
+    spaces = _ODF_SPACES.replace(":fo:1.0", ":xsl-fo-compatible:1.0")
+    content = (
+        f"<office:document-content {spaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
+        archive.writestr("content.xml", content)
+    return made.getvalue()
+
+
+def book(*pages: str, title: str = "") -> bytes:
+    """An EPUB with these pages, whose spine has them in order."""
+    items = "".join(f'<item id="p{at}" href="text/p%20{at}.xhtml"/>' for at in range(len(pages)))
+    order = "".join(f'<itemref idref="p{at}"/>' for at in range(len(pages)))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container><rootfiles><rootfile full-path="O/b.opf"/></rootfiles></container>',
+        )
+        archive.writestr(
+            "O/b.opf",
+            f'<package xmlns:dc="d"><metadata><dc:title>{title}</dc:title></metadata>'
+            f"<manifest>{items}</manifest><spine>{order}</spine></package>",
+        )
+        for at, page in reversed(list(enumerate(pages))):
+            archive.writestr(f"O/text/p {at}.xhtml", f"<html><body>{page}</body></html>")
+    return made.getvalue()
 
 
 def saved(document: object) -> bytes:

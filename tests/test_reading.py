@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from email.message import EmailMessage
 from pathlib import Path
 
 import files_made as made
@@ -195,7 +196,7 @@ def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
 
 
 def test_no_converter_is_imported_before_a_file_needs_it() -> None:
-    heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine charset_normalizer tree_sitter"
+    heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine olefile chardet tree_sitter"
     code = (
         f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} "
         "if name in sys.modules])"
@@ -360,3 +361,111 @@ def test_comments_and_page_headers_of_a_word_document_come_once() -> None:
     document.add_comment(paragraph.runs, text="Ask the stork", author="Bo", initials="B")
     text = read(made.saved(document), "a.docx").text
     assert text.count("Secret of the gannet") == 1 and "Ask the stork" in text and "17" not in text
+
+
+def test_an_opendocument_text_becomes_markdown() -> None:
+    body = (
+        '<text:h text:outline-level="1">Ports</text:h><text:p>10<text:span text:style-name="T1">6</text:span> of<text:s/>all'
+        "<text:note><text:note-body><text:p>a note</text:p></text:note-body></text:note></text:p>"
+        "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>"
+        '<table:table><table:table-row><table:table-cell table:number-rows-spanned="2"><text:p>auth</text:p></table:table-cell>'
+        "<table:table-cell><text:p>443</text:p></table:table-cell></table:table-row><table:table-row><table:covered-table-cell/>"
+        "<table:table-cell><text:p>8443</text:p></table:table-cell></table:table-row></table:table>"
+        "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
+    )
+    style = (
+        '<style:style style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    )
+    found = read(made.opendocument("text", body, style), "a.odt")
+    assert (found.kind, found.title) == ("odt", "Ports")
+    assert found.text == (
+        "# Ports\n\n10^6 of all (a note)\n\n- one\n\n| auth | 443 |\n| --- | --- |\n| auth | 8443 |"
+    )
+
+
+def test_an_opendocument_workbook_has_the_values_that_are_seen() -> None:
+    cells = (
+        '<table:table-cell table:formula="of:=[.A1]*2"/>'
+        "<table:table-cell><office:annotation><text:p>ask Bo</text:p></office:annotation><text:p>25 %</text:p></table:table-cell>"
+        '<table:table-cell table:number-columns-repeated="16000"/>'
+    )
+    empty = '<table:table-row table:number-rows-repeated="1048576"><table:table-cell/></table:table-row>'
+    body = f'<table:table table:name="Shares"><table:table-row>{cells}</table:table-row>{empty}</table:table>'
+    found = read(made.opendocument("spreadsheet", body), "a.ods")
+    assert found.kind == "xlsx" and found.text.startswith("# Shares\n\n| =[.A1]*2 | (comment: ask Bo) 25 % |")
+
+
+def test_opendocument_slides_come_with_their_notes() -> None:
+    body = (
+        '<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Plan</text:p></draw:text-box></draw:frame>'
+        "<draw:frame><draw:text-box><text:p>Ship it</text:p></draw:text-box></draw:frame>"
+        "<presentation:notes><draw:frame><text:p>Say why</text:p></draw:frame></presentation:notes></draw:page>"
+    )
+    assert read(made.opendocument("presentation", body), "a.odp").text == (
+        "## Slide 1: Plan\n\nShip it\n\nNotes: Say why"
+    )
+
+
+def test_a_book_is_read_in_its_order() -> None:
+    found = read(made.book("<h1>One</h1>", "<p>Two 10<sup>6</sup></p>", title="The owl"), "a.epub")
+    assert (found.kind, found.title, found.text) == ("epub", "The owl", "# One\n\nTwo 10^6")
+
+
+def test_files_of_older_office_programs_are_read() -> None:
+    word = read(made.old("deploy.doc"), "deploy.doc")
+    assert (word.kind, word.title, word.metadata["author"]) == ("doc", "Deploying", "Ann Lee")
+    assert word.text == (
+        "Run the zebra migration at the quay.\n\n| host | port |\n|---|---|\n| atlas | |\n| lark | 8080 |\n\n"
+        "It costs 5 € in Łódź."
+    )
+    assert read(made.old("roadmap.ppt"), "roadmap.ppt").text == (
+        "## Slide 1: Where we are\n\nShipped in March\n\nNotes: Say why March.\n\n"
+        "## Slide 2: A box on the second slide"
+    )
+    rich = (
+        rb"{\rtf1\ansi{\info{\title Ports}}Caf\'e9 at 8443.\par {\deleted gone}\u321\'3f\'f3d\u378\'3f\par}"
+    )
+    found = read(rich, "letter.doc")
+    assert (found.kind, found.title, found.text) == ("rtf", "Ports", "Café at 8443.\n\nŁódź")
+
+
+def test_a_message_of_outlook_is_an_email() -> None:
+    found = read(made.old("plan.msg"), "plan.msg")
+    assert (found.kind, found.title, found.metadata["to"]) == ("email", "Über the deploy", "bob@example.org")
+    assert "Roll back first. €" in found.text and "## notes.txt\n\nThe walrus moves." in found.text
+
+
+@pytest.mark.parametrize("name", ["deps.dot", "config.pkl", "cube.obj", "trace.out"])
+def test_text_is_read_whatever_its_name_suggests(name: str) -> None:
+    assert read(b"port: Int = 8443\n", name).text == "port: Int = 8443\n"
+
+
+def mail_of(message: EmailMessage) -> str:
+    message["From"], message["Subject"] = "ann@example.org", "Plan"
+    return read(bytes(message), "a.eml").text
+
+
+def test_forwarded_mails_and_texts_that_are_attached_are_read() -> None:
+    inner = EmailMessage()
+    inner["From"], inner["Subject"] = "cy@example.org", "Window"
+    inner.set_content("<p>It <b>starts</b> in May.</p>", subtype="html")
+    outer = EmailMessage()
+    outer.set_content("See below.")
+    outer.add_attachment(inner)
+    outer.add_attachment("The walrus moves.", filename="notes.txt")
+    outer.add_attachment("Second part.", disposition="inline")
+    assert mail_of(outer) == (
+        "# Plan\n\nFrom: ann@example.org\nAttachments: message/rfc822, notes.txt\n\nSee below.\n\n## Window\n\n"
+        "From: cy@example.org\n\nIt **starts** in May.\n\n## notes.txt\n\nThe walrus moves.\n\nSecond part."
+    )
+
+
+@pytest.mark.parametrize(
+    ("plain", "wins"),
+    [("", False), ("Your client shows no HTML.", False), ("The key is owl, until May.", True)],
+)
+def test_a_plain_form_that_says_nothing_gives_way_to_the_other(plain: str, wins: bool) -> None:
+    message = EmailMessage()
+    message.set_content(plain)
+    message.add_alternative("<p>The <b>key</b> is owl, until May.</p>", subtype="html")
+    assert ("The **key** is owl" not in mail_of(message)) == wins

@@ -6,7 +6,7 @@ from typing import Any
 from bs4 import BeautifulSoup, Comment, Tag
 from markdownify import MarkdownConverter
 
-from scrubjay.reading.result import Conversion, tidy_values
+from scrubjay.reading.result import UNSEEN, Conversion, tidy_values
 from scrubjay.reading.tables import lay_out_tables
 
 _INVISIBLE = ["head", "script", "style", "template"]
@@ -33,9 +33,6 @@ _METAS = {
     "subject": ("description",),
     "keywords": ("keywords",),
 }
-_UNSEEN = str.maketrans(
-    {"\xa0": " ", "\xad": None, "\u200b": None, "\u2060": None, "\ufeff": None, "\u2011": "-"}
-)
 
 
 class _Converter(MarkdownConverter):
@@ -81,7 +78,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
     content = [soup] if whole else _content(soup)
-    title = " ".join((title or "").translate(_UNSEEN).split()) or None
+    title = " ".join((title or "").translate(UNSEEN).split()) or None
     text = "\n\n".join(map(_markdown, content))
     return Conversion(text, title=title, metadata=tidy_values(**metadata))
 
@@ -174,7 +171,7 @@ def _markdown(content: Tag) -> str:
         text = _Converter(**options, code_language_callback=_language).convert_soup(content)
     except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
-    lines = [line.rstrip() for line in text.translate(_UNSEEN).split("\n")]
+    lines = [line.rstrip() for line in text.translate(UNSEEN).split("\n")]
     tidy = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
     return "\n".join(tidy).strip("\n")
 

@@ -6,13 +6,12 @@ It first looks into the archive that such a file is: which kind it is, and wheth
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
-
-from lxml import etree
 
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
@@ -30,16 +29,21 @@ _MAIN = {
     "xl/workbook.xml": "xlsx",
     "xl/workbook.bin": "xlsx",
 }
-_OPEN_DOCUMENT = {b"application/vnd.oasis.opendocument.spreadsheet": "xlsx"}
+_MIMETYPES = {
+    b"application/epub+zip": "epub",
+    b"application/vnd.oasis.opendocument.text": "odt",
+    b"application/vnd.oasis.opendocument.spreadsheet": "ods",
+    b"application/vnd.oasis.opendocument.presentation": "odp",
+}
+_OLD = (("Workbook", "xlsx"), ("Book", "xlsx"), ("WordDocument", "doc"), ("PowerPoint Document", "ppt"))
+_OLD += (("__properties_version1.0", "msg"),)
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes
-# bytes of XML, a part that is cut there is damaged; pictures are other parts
-_LARGEST_PART = 64 * 1024 * 1024
 
 
 def office_type(data: bytes) -> str | None:
-    """Tell the type of an office file, docx, pptx or xlsx; None for other bytes.
+    """Tell the type of an office file, a book or a message of Outlook; None for other bytes.
 
     Raises:
         Unreadable: it is protected, damaged, or larger unpacked than is safe.
@@ -53,7 +57,7 @@ def office_type(data: bytes) -> str | None:
             kind = next((_MAIN[name] for name in archive.namelist() if name in _MAIN), None)
             if kind is None and "mimetype" in archive.namelist():
                 with archive.open("mimetype") as member:
-                    kind = _OPEN_DOCUMENT.get(member.read(200).strip())
+                    kind = _MIMETYPES.get(member.read(200).strip().removesuffix(b"-template"))
             if kind:
                 _check(archive)
             return kind
@@ -65,15 +69,14 @@ def _old_type(data: bytes) -> str | None:
     """Tell the type of a file in the older container, which also holds newer files that are protected."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise Unreadable("is protected by a password; save it without one")
-    if any(name.encode("utf-16-le") in data for name in ("Workbook", "Book")):
-        return "xlsx"
-    for name, program, suffix in (
-        ("WordDocument", "Word", ".docx"),
-        ("PowerPoint Document", "PowerPoint", ".pptx"),
-    ):
-        if name.encode("utf-16-le") in data:
-            raise Unreadable(f"is in {program}'s old format; save it as {suffix}")
-    return None
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as file:
+            names = {path[0] for path in file.listdir()}
+    except (OSError, ValueError, IndexError, struct.error):
+        return None
+    return next((kind for name, kind in _OLD if name in names), None)
 
 
 def _check(archive: zipfile.ZipFile) -> None:
@@ -101,13 +104,6 @@ def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
     date = root.findtext(f"{_DCTERMS}modified") or root.findtext(f"{_DCTERMS}created") or ""
     title = " ".join((root.findtext(f"{_DC}title") or "").split())
     return title or None, tidy_values(**values, date=date[:10])
-
-
-def parse_part(archive: zipfile.ZipFile, part: str) -> Any:
-    """Parse a part of an archive as XML, without entities; a part that is too long is damaged."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-    with archive.open(part) as member:
-        return etree.fromstring(member.read(_LARGEST_PART), parser)
 
 
 def convert_workbook(data: bytes, budget: Budget) -> Conversion:

@@ -13,10 +13,10 @@ from importlib import import_module
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.reading.encodings import LONGEST_LINE, decode, doubt, is_unicode
-from scrubjay.reading.kinds import Kind, kind_of, refusal
+from scrubjay.reading.kinds import ARCHIVES, Kind, kind_of, refusal
 from scrubjay.reading.office import OLE, ZIP, office_type
 from scrubjay.reading.process import PROCESSES
-from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
+from scrubjay.reading.result import UNSEEN, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
 from scrubjay.text.chunking.markdown import first_title
 from scrubjay.text.foreign import without_escapes
 
@@ -33,6 +33,14 @@ _FROM_BYTES = {
     "pptx": "slides.convert_slides",
     "xlsx": "office.convert_workbook",
     "email": "mail.convert_mail",
+    "msg": "outlook.convert_message",
+    "odt": "opendocument.convert_opendocument",
+    "ods": "opendocument.convert_opendocument",
+    "odp": "opendocument.convert_opendocument",
+    "epub": "epub.convert_epub",
+    "rtf": "old_office.convert_rtf",
+    "doc": "old_office.convert_doc",
+    "ppt": "old_office.convert_ppt",
 }
 _FROM_TEXT = {
     "markdown": "markdown.convert_markdown",
@@ -40,10 +48,14 @@ _FROM_TEXT = {
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
 }
-TITLED = frozenset({"markdown", "html", "docx", "notebook"})  # whose first heading is their title
+TITLED = frozenset(
+    {"markdown", "html", "docx", "odt", "doc", "notebook"}
+)  # whose first heading is their title
 _OUTSIDE = ("html", "notebook")
 # their converters stop at the limit, which a small file may exceed by far
-_WITH_BUDGET = ("pdf", "pptx", "xlsx")
+_WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
+# kinds that are one to whoever reads the list of documents
+_KNOWN_AS = {"ods": "xlsx", "msg": "email"}
 
 log = logging.getLogger("scrubjay.reading")
 
@@ -118,14 +130,15 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         Unreadable: as `read` says, without the name.
     """
     office = office_type(data)
-    if office is None and (reason := refusal(name)):
+    if office is None and (reason := refusal(name, data[:_HEAD])):
         raise Unreadable(reason)
     kind = Kind(office) if office else kind_of(name, data[:_HEAD])
-    if office is None and kind.type in ("docx", "pptx", "xlsx"):
+    if office is None and kind.type in ARCHIVES:
         raise Unreadable(f"is no {kind.type.upper()} file, or damaged")
     encoding = None
     if converter := _FROM_BYTES.get(kind.type):
         result = _convert(converter, data, kind.type, max_text)
+        result = replace(result, text=result.text.translate(UNSEEN))
     else:
         text, encoding = decode(data)
         if len(text) > max_text and kind.type != "html":  # of a page much is markup
@@ -141,7 +154,9 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
     text = without_escapes(result.text).replace("\x00", "").encode("utf-8", "replace").decode()
     title = result.title or (first_title(text) if kind.type in TITLED else None)
     title = " ".join(str(title).split())[:500] if title else None
-    return FileText(text, kind.type, title or None, kind.language, encoding, result.metadata)
+    return FileText(
+        text, _KNOWN_AS.get(kind.type, kind.type), title or None, kind.language, encoding, result.metadata
+    )
 
 
 def _convert(converter: str, source: bytes | str, kind: str, max_text: int) -> Conversion:

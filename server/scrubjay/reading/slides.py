@@ -4,17 +4,16 @@ import io
 import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lxml import etree
 
-from scrubjay.reading.office import core_properties, markdown_table, parse_part
+from scrubjay.reading.office import core_properties, markdown_table
+from scrubjay.reading.parts import Element, parse_part
 from scrubjay.reading.result import Budget, Conversion
 
 _DECK = "ppt/presentation.xml"
 _DEEPEST_LEVEL = 8  # of lists; a file may state any number
-
-Element = Any  # lxml has no types
 
 
 class _Relation(NamedTuple):

@@ -13,7 +13,8 @@ from typing import Any
 from lxml import etree
 
 from scrubjay.reading.formulas import formula
-from scrubjay.reading.office import core_properties, parse_part
+from scrubjay.reading.office import core_properties
+from scrubjay.reading.parts import Element, parse_part
 from scrubjay.reading.result import Conversion
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -30,8 +31,6 @@ _STYLES = (
     "p[style-name='Code'] => pre:separator('\\n')\n"
     "comment-reference => sup"
 )
-
-Element = Any  # lxml has no types
 
 
 def convert_word(data: bytes) -> Conversion:

@@ -23,8 +23,27 @@ from scrubjay.text.summary import ABSTRACT_LIMIT, abstract, opening
 
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
-_TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
-_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook", "email"})
+_TITLED = frozenset(
+    {"text", "markdown", "html", "docx", "odt", "doc", "notebook"}
+)  # whose first heading is their title
+_PROSE = frozenset(
+    {
+        "text",
+        "markdown",
+        "html",
+        "pdf",
+        "docx",
+        "doc",
+        "odt",
+        "rtf",
+        "epub",
+        "pptx",
+        "ppt",
+        "odp",
+        "notebook",
+        "email",
+    }
+)
 
 
 class Lookup(NamedTuple):
