@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from email.message import EmailMessage
 from pathlib import Path
@@ -56,6 +56,15 @@ def word() -> bytes:
     document.add_heading("Below it", 2)
     document.add_paragraph("It calls user_profile_id * 2 and costs 5 €.")
     return saved(document)
+
+
+def drawn(draw: Callable[[Canvas], None]) -> bytes:
+    """A PDF on which `draw` draws."""
+    made = io.BytesIO()
+    canvas = Canvas(made, invariant=1)
+    draw(canvas)
+    canvas.save()
+    return made.getvalue()
 
 
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'

@@ -469,3 +469,66 @@ def test_a_plain_form_that_says_nothing_gives_way_to_the_other(plain: str, wins:
     message.set_content(plain)
     message.add_alternative("<p>The <b>key</b> is owl, until May.</p>", subtype="html")
     assert ("The **key** is owl" not in mail_of(message)) == wins
+
+
+def rows_drawn(*rows: str) -> str:
+    """The text of a PDF with these rows, whose cells are drawn far from each other."""
+
+    def draw(canvas: made.Canvas) -> None:
+        for at, row in enumerate(rows):
+            for column, cell in enumerate(row.split("|")):
+                if cell:
+                    canvas.drawString(50 + 270 * column, 780 - 14 * at, cell)
+
+    return read(made.drawn(draw), "a.pdf").text
+
+
+def test_columns_of_a_pdf_come_one_after_the_other() -> None:
+    text = rows_drawn(
+        "The godwit cache keeps its|The lapwing queue tries again",
+        "pages for ninety minutes|eleven times and then parks",
+        "and drops them without notice.|the message for a person",
+        "|who looks at it on Monday.",
+    )
+    assert " ".join(text.split()) == (
+        "The godwit cache keeps its pages for ninety minutes and drops them without notice. "
+        "The lapwing queue tries again eleven times and then parks the message for a person who looks at it on Monday."
+    )
+
+
+def test_a_table_of_a_pdf_is_a_table() -> None:
+    text = rows_drawn(
+        "A list of ports and of who keeps them", "Name|Port", "auth|443", "mail|", "wren|7101", "That is all."
+    )
+    assert "| Name | Port |\n|---|---|\n| auth | 443 |\n| mail | |\n| wren | 7101 |" in text
+    assert text.startswith("A list of ports") and text.endswith("That is all.")
+
+
+def test_fields_and_comments_of_a_pdf_are_read() -> None:
+    def draw(canvas: made.Canvas) -> None:
+        canvas.drawString(50, 800, "Server name:")
+        canvas.acroForm.textfield(name="server", value="oystercatcher-07", x=150, y=790)
+        canvas.drawString(50, 760, "Approved:")
+        canvas.acroForm.checkbox(name="ok", checked=True, x=150, y=755)
+        canvas.acroForm.choice(name="place", value="eu", options=["eu", "us"], x=300, y=600)
+        canvas.textAnnotation("Ask the stork", Rect=[10, 10, 30, 30])
+
+    text = read(made.drawn(draw), "a.pdf").text
+    assert text == "Server name: oystercatcher-07\nApproved: [x]\neu\nComment: Ask the stork"
+
+
+def test_the_headers_of_a_pdf_come_once() -> None:
+    pages = [
+        ["Handbook of owls", f"Page {n}", f"Owl {n} is the", "first", "of all", f"that has {n} eggs"]
+        for n in (1, 2, 3)
+    ]
+    text = read(made.pdf(pages), "a.pdf").text
+    assert text.count("Handbook of owls") == 1 and "Page 3" not in text
+    assert all(f"Owl {n} is the\nfirst" in text and f"that has {n} eggs" in text for n in (1, 3))
+
+
+def test_a_word_that_a_line_of_a_pdf_cuts_is_whole_and_keeps_its_own_hyphen() -> None:
+    text = read(
+        made.pdf([["The infor-", "mation is well-", "known and state-of-the-", "art."]]), "a.pdf"
+    ).text
+    assert " ".join(text.split()) == "The information is well-known and state-of-the-art."
