@@ -498,7 +498,15 @@ def test_columns_of_a_pdf_come_one_after_the_other() -> None:
 
 def test_a_table_of_a_pdf_is_a_table() -> None:
     text = rows_drawn(
-        "A list of ports and of who keeps them", "Name|Port", "auth|443", "mail|", "wren|7101", "That is all."
+        "A list of ports and of who keeps them",
+        "Name|Port",
+        "auth|443",
+        "mail|",
+        "wren|7101",
+        "",
+        "",
+        "",
+        "That is all.",
     )
     assert "| Name | Port |\n|---|---|\n| auth | 443 |\n| mail | |\n| wren | 7101 |" in text
     assert text.startswith("A list of ports") and text.endswith("That is all.")
@@ -532,3 +540,7 @@ def test_a_word_that_a_line_of_a_pdf_cuts_is_whole_and_keeps_its_own_hyphen() ->
         made.pdf([["The infor-", "mation is well-", "known and state-of-the-", "art."]]), "a.pdf"
     ).text
     assert " ".join(text.split()) == "The information is well-known and state-of-the-art."
+
+
+def test_letters_of_an_arabic_ligature_come_in_their_order() -> None:
+    assert read(made.old("arabic.pdf"), "a.pdf").text == "السلام عليكم لا إله الأمان للخادم"

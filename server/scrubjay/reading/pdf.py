@@ -28,6 +28,7 @@ _OWN_HYPHEN = re.compile(  # words before which the hyphen is the word's own
     r"(?:.*-.*|.*\d|self|non|well|cross|multi|high|low|real|long|short|user|client|server|read|write|open|end)",
     re.IGNORECASE,
 )
+_ALEF_LAM = re.compile("[اأإآ]ل")  # in Arabic; a ligature of both comes in the wrong order
 _COMMENTS = frozenset(
     {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE}
 )
@@ -79,7 +80,7 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
 def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) -> str:
     with closing(document[at]) as page, closing(page.get_textpage()) as layer:
         text = laid_out(layer, layer.get_text_bounded())
-        text = _BROKEN.sub(_joined, text)
+        text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
         text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
         for label, value in _notes(page, layer, document.formenv):
             spelled = f"{label} {value}".strip()
@@ -87,6 +88,22 @@ def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) ->
             text = text.replace(label, spelled, 1) if at_label else f"{text.rstrip()}\n{spelled}"
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
+
+
+def _with_ligatures(layer: pypdfium2.PdfTextPage, text: str) -> str:
+    """Put the two letters of an Arabic ligature in their order; both have the same box."""
+    if not _ALEF_LAM.search(text):
+        return text
+    whole = layer.get_text_range()
+    right: dict[str, str] = {}  # words by what they were
+    for word in re.finditer(r"\S+", whole):
+        letters = list(word[0])
+        for pair in _ALEF_LAM.finditer(word[0]):
+            at, here = pair.start(), word.start() + pair.start()
+            if layer.get_charbox(here) == layer.get_charbox(here + 1):
+                letters[at : at + 2] = reversed(letters[at : at + 2])
+        right[word[0]] = "".join(letters)
+    return re.sub(r"\S+", lambda word: right.get(word[0], word[0]), text)
 
 
 def _joined(broken: re.Match[str]) -> str:
