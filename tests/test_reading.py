@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from email.message import EmailMessage
 from pathlib import Path
 
@@ -140,7 +142,7 @@ def test_a_notebook_becomes_prose_and_fenced_code() -> None:
     assert found.kind == "notebook"
     assert found.text == (
         "# Analysis\n\nWhat we count.\n\n```python\nprint(1 + 1)\n```\n\n```text\n2\n```\n\n"
-        "```text\n<Figure>\n```\n\n```text\nKeyError\n'x'\n```"
+        "```text\n<Figure>\n```\n\n```text\nKeyError: 'x'\n```"
     )
 
 
@@ -544,3 +546,49 @@ def test_a_word_that_a_line_of_a_pdf_cuts_is_whole_and_keeps_its_own_hyphen() ->
 
 def test_letters_of_an_arabic_ligature_come_in_their_order() -> None:
     assert read(made.old("arabic.pdf"), "a.pdf").text == "السلام عليكم لا إله الأمان للخادم"
+
+
+def notebook_of(*outputs: dict[str, object], cells: Sequence[object] = ()) -> str:
+    cell = {"cell_type": "code", "source": "run()", "outputs": list(outputs)}
+    return read(json.dumps({"cells": [cell, *cells], "metadata": {}}).encode(), "a.ipynb").text
+
+
+def test_outputs_of_a_notebook_are_what_is_shown() -> None:
+    table = {"data": {"text/plain": "model 0.88", "text/html": "<table><tr><th>model<tr><td>0.88</table>"}}
+    assert "| model |\n| --- |\n| 0.88 |" in notebook_of(table)
+    prose = {"data": {"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": ["**Good**"]}}
+    assert notebook_of(prose) == "```python\nrun()\n```\n\n**Good**"
+    log = {"name": "stdout", "text": [f"epoch {n}\n" for n in range(900)] + ["accuracy 0.97"]}
+    assert "epoch 1\n" in notebook_of(log) and "accuracy 0.97\n```" in notebook_of(log)
+    error = {
+        "ename": "KeyError",
+        "evalue": "'owl'",
+        "traceback": ["\x1b[31mTraceback\x1b[0m", "run.py line 7"],
+    }
+    assert "Traceback\nrun.py line 7\nKeyError: 'owl'" in notebook_of(error)
+
+
+def test_an_odd_cell_of_a_notebook_costs_itself_alone() -> None:
+    odd = [None, {"source": 3}, {"cell_type": "code", "source": "ok()", "outputs": [7]}]
+    assert notebook_of(cells=[*odd, {"cell_type": "markdown", "source": "the end"}]).endswith(
+        "ok()\n```\n\nthe end"
+    )
+
+
+def test_cells_of_a_workbook_are_what_is_seen() -> None:
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("Shares")
+    sheet.write_row(0, 0, ["name", "share", "time", "sum", "error"])
+    sheet.write_string(1, 0, "tern")
+    sheet.write_number(1, 1, 0.125, book.add_format({"num_format": "0.0%"}))
+    sheet.write_number(1, 2, 30 / 24 + 5 / 1440, book.add_format({"num_format": "[h]:mm"}))
+    sheet.write_formula(1, 3, "=B2*2", value="")
+    sheet.write_formula(1, 4, "=1/0", value="#DIV/0!")
+    sheet.write_comment(1, 0, "Ask the stork")
+    sheet.merge_range(2, 0, 2, 1, "both")
+    book.close()
+    assert read(file.getvalue(), "a.xlsx").text == (
+        "# Shares\n\n| name | share | time | sum | error |\n|---|---|---|---|---|\n"
+        "| tern (comment: Ask the stork) | 12.5% | 30:05 | =B2*2 | #DIV/0! |\n| both | both | | | |"
+    )

@@ -9,20 +9,24 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 if TYPE_CHECKING:
-    from python_calamine import CalamineWorkbook
+    from python_calamine import CalamineSheet, CalamineWorkbook
+
+    from scrubjay.reading.cells import Cells
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # bytes of all members, unpacked; most of a file of 50 MB are pictures, which do not shrink
 LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
+_MOST_MERGED = 10_000  # cells that are merged into one
 _MAIN = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
@@ -117,10 +121,9 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
 
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        cells = _other_cells(data)
         sheets = [
-            budget.take(sheet)
-            for name in book.sheet_names
-            if (sheet := "\n".join(_sheet(book, name, budget)))
+            budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, cells)))
         ]
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
@@ -130,24 +133,64 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 
 
-def _sheet(book: CalamineWorkbook, name: str, budget: Budget) -> Iterator[str]:
+def _other_cells(data: bytes) -> Cells | None:
+    """Return the cells that are seen as something else than their value, of the one format that says so."""
+    if not data.startswith(ZIP):
+        return None
+    from scrubjay.reading.cells import Cells
+
+    return Cells(data)
+
+
+def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[str]:
     from python_calamine import CalamineError
 
     try:
-        rows = book.get_sheet_by_name(name).iter_rows()
+        sheet = book.get_sheet_by_name(name)
     except CalamineError:  # a sheet of charts has no cells
         return
-    lines = markdown_table([_text(value) for value in row] for row in rows)
+    seen = dict(cells.of(name)) if cells else {}
+    comments = cells.comments(name) if cells else {}
+    lines = markdown_table(_rows(sheet, seen, comments))
     if (header := next(lines, None)) is not None:
         yield f"# {' '.join(name.split())}\n"
         yield header
         yield from lines
 
 
+def _rows(
+    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: Mapping[tuple[int, int], str]
+) -> Iterator[list[str]]:
+    """Yield the rows of a sheet as they are seen, merged cells with their value in each."""
+    top, left = sheet.start or (0, 0)
+    merged = {
+        (row, column): first
+        for first, last in sheet.merged_cell_ranges or ()
+        if (last[0] - first[0] + 1) * (last[1] - first[1] + 1) <= _MOST_MERGED
+        for row in range(first[0], last[0] + 1)
+        for column in range(first[1], last[1] + 1)
+    }
+    values: dict[tuple[int, int], str] = {}  # of merged cells
+    for row, cells in enumerate(sheet.iter_rows(), top):
+        line = []
+        for column, value in enumerate(cells, left):
+            place = row, column
+            text = seen.pop(place, None) or _text(value)
+            if place in merged:
+                text = values.setdefault(merged[place], text)
+            line.append(f"{text} (comment: {comments[place]})" if place in comments else text)
+        yield line
+    if seen:  # formulas below all values
+        yield [text for _, text in sorted(seen.items())]
+
+
 def _text(value: object) -> str:
-    """Write a value as a person would type it: 3.0 is 3, a date has no midnight."""
+    """Write a value as a person would type it: 3.0 is 3, a date has no midnight, 30 hours are 30:00."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     return str(value).removesuffix(" 00:00:00")
 
 
