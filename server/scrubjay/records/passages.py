@@ -36,6 +36,7 @@ GLOSSED = 400
 # Where facts are that nobody sorted, and what happened: the names say nothing of them.
 _PLAIN_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
 _MOST_VALUES = 2_000  # characters of a document's metadata; each chunk repeats them
+_LONGEST_NAMES = 300  # characters of them, likewise
 PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # never spoken of by name
 
 
@@ -197,7 +198,8 @@ def _other_names(document: Document) -> str:
     name = os.path.splitext(os.path.basename((document.place or "").replace("\\", "/")))[0]
     aliases = str(document.metadata.get("aliases") or "").split(", ")
     title = (document.title or "").casefold()
-    return ", ".join(each for each in (name, *aliases) if each and each.casefold() not in title)
+    others = (each for each in (name, *aliases) if each and each.casefold() not in title)
+    return ", ".join(others)[:_LONGEST_NAMES]
 
 
 def title_above(document: Document) -> str | None:

@@ -5,6 +5,7 @@ import tomllib
 from typing import Any
 
 _LONGEST = 20_000  # characters; more is no front matter
+_LONGEST_TITLE = 300  # characters; each part of a note is searched with it
 _BEGIN = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(?=\s*(?:#.*\n\s*)*[\w\"'][\w \"'-]*[:=])")
 _END = {
     "---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE),
@@ -28,7 +29,8 @@ def front_matter(text: str) -> dict[str, Any]:
 def front_title(text: str) -> str | None:
     """Return the title that a note's front matter names."""
     title = front_matter(text).get("title")
-    return None if title is None or isinstance(title, dict | list) else " ".join(str(title).split()) or None
+    is_text = title is not None and not isinstance(title, dict | list)
+    return (" ".join(str(title).split())[:_LONGEST_TITLE] or None) if is_text else None
 
 
 def end_of_front_matter(text: str) -> int:

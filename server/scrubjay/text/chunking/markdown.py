@@ -26,7 +26,7 @@ def first_title(text: str) -> str | None:
     """
     head = text[:_TITLE_IN]
     titles = (title for _, _, kind, level, title in _blocks(head) if kind == "heading" and level == 1)
-    return next(filter(None, titles), None)
+    return next((title[:_LONGEST_HEADING] for title in titles if title), None)
 
 
 def sections(text: str, starts: list[int]) -> Iterator[Section]:
