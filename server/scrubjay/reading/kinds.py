@@ -111,6 +111,7 @@ _REFUSED = {
         "exe dll so dylib o a obj class pyc wasm bin db sqlite parquet npy npz pkl pt onnx"
     ),
 }
+HEAD = 1024  # bytes that tell what a file is
 # Suffixes of data that are also those of texts: of Blender, Pkl, Erlang and many a program.
 _PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
 

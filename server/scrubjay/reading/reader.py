@@ -13,7 +13,7 @@ from importlib import import_module
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.reading.encodings import LONGEST_LINE, decode, doubt, is_unicode
-from scrubjay.reading.kinds import ARCHIVES, Kind, kind_of, refusal
+from scrubjay.reading.kinds import ARCHIVES, HEAD, Kind, kind_of, refusal
 from scrubjay.reading.office import OLE, ZIP, office_type
 from scrubjay.reading.process import PROCESSES
 from scrubjay.reading.result import UNSEEN, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
@@ -24,7 +24,6 @@ MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
 SECONDS = 30.0  # for one of many files
 CALL_SECONDS = 6.0  # for one that somebody waits for: whoever asks hears after 8 or 9 that there is no answer
-_HEAD = 1024  # bytes that tell what a file is
 
 # Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
 _FROM_BYTES = {
@@ -117,7 +116,7 @@ def _check_size(data: bytes, max_file: int) -> None:
 
 def _is_plain(data: bytes, name: str) -> bool:
     """Tell whether it is text that needs no library, no guess and no laying out."""
-    kind = kind_of(name, data[:_HEAD]).type
+    kind = kind_of(name, data[:HEAD]).type
     if data.startswith((ZIP, OLE)) or kind in _FROM_BYTES or kind in _OUTSIDE or not is_unicode(data):
         return False
     return kind != "json" or all(len(line) <= LONGEST_LINE for line in io.BytesIO(data))
@@ -130,9 +129,9 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         Unreadable: as `read` says, without the name.
     """
     office = office_type(data)
-    if office is None and (reason := refusal(name, data[:_HEAD])):
+    if office is None and (reason := refusal(name, data[:HEAD])):
         raise Unreadable(reason)
-    kind = Kind(office) if office else kind_of(name, data[:_HEAD])
+    kind = Kind(office) if office else kind_of(name, data[:HEAD])
     if office is None and kind.type in ARCHIVES:
         raise Unreadable(f"is no {kind.type.upper()} file, or damaged")
     encoding = None

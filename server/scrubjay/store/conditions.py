@@ -123,6 +123,18 @@ def at_or_below(column: str, path: str) -> Where:
     return starts_with(column, path) if path.endswith("/") else equal(column, path)
 
 
+def within(column: str, path: str) -> Where:
+    """The column is this path, or is in the folder at this path, whether or not that ends in a slash."""
+    bare = path.rstrip("/")
+    return either(equal(column, bare or "/"), starts_with(column, f"{bare}/"))
+
+
+def has_all_folded(column: str, values: Iterable[str]) -> Where:
+    """The list column holds all of these values, in whatever case."""
+    whole = f"lower(concat('\x01', array_to_string({column}, '\x01'), '\x01'))"
+    return both(*(contains(whole, f"\x01{value.lower()}\x01") for value in values))
+
+
 def both(*parts: Where | None) -> Where:
     """All of these conditions, without the empty ones; none at all is every row."""
     return Where(" AND ".join(f"({part})" for part in parts if part not in (None, EVERY_ROW))) or EVERY_ROW

@@ -46,7 +46,7 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
-# Scripts of South-East Asia, written without spaces, and the tone marks in them, which end a word to the index.
+# Scripts of South-East Asia, written without spaces, and their tone marks, which end a word to the index.
 _UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _TONES: dict[int, None] = dict.fromkeys([*range(0x0E47, 0x0E4F), *range(0x0EC8, 0x0ECE), 0x17D2], None)
@@ -362,7 +362,7 @@ def _joined_version(version: str) -> str:
 
 
 def _unspaced_parts(run: str) -> Iterator[str]:
-    """Split a run into CJK pairs or Thai triples and what is glued to them, which is one word to the index."""
+    """Split a run, one word to the index, into CJK pairs or Thai triples and what is glued to them."""
     for pattern, size in ((_CJK_RUN, 2), (_UNSPACED_RUN, 3)):
         if not (pieces := pattern.findall(run)):
             continue
