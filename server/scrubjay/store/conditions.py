@@ -173,7 +173,8 @@ def compares(column: str, operator: str, value: float) -> Where:
 # What "current" means for rows. `models.records.is_current` says it of a record; a test compares the two.
 
 NOT_FORGOTTEN = missing("forgotten_at")
-NO_VECTOR = missing("space_id")  # of a passage
+# Passages that wait for a vector: all without one, but not those of documents that were removed.
+NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
 NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which says its turns again
 
