@@ -56,7 +56,8 @@ class Cells:
         return found
 
     def _seen(self, cell: Element) -> str | None:
-        value, rule = cell.findtext("{*}v"), cell.findtext("{*}f")
+        value: str | None = cell.findtext("{*}v")
+        rule: str | None = cell.findtext("{*}f")
         if cell.get("t") == "e":
             return value
         if rule and not value:

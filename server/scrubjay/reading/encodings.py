@@ -115,12 +115,12 @@ def _decode(data: bytes) -> tuple[str, str | None]:
         raise Unreadable("is binary, and only text is read")
     if declared := _as_declared(data):
         return declared
-    encoding = _guess(data)
-    if encoding is None:
+    guess = _guess(data)
+    if guess is None:
         return data.decode("ascii", "replace"), None
-    if encoding.startswith(("cp125", "iso8859")):  # hardly a word of theirs is UTF-8 by chance
-        return _by_lines(data, encoding), encoding
-    return data.decode(encoding, "replace"), encoding
+    if guess.startswith(("cp125", "iso8859")):  # hardly a word of theirs is UTF-8 by chance
+        return _by_lines(data, guess), guess
+    return data.decode(guess, "replace"), guess
 
 
 def _is_mostly_utf8(data: bytes) -> bool:

@@ -79,8 +79,8 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
     content = [soup] if whole else _content(soup)
     title = " ".join((title or "").translate(UNSEEN).split()) or None
-    text = "\n\n".join(map(_markdown, content))
-    return Conversion(text, title=title, metadata=tidy_values(**metadata))
+    written = "\n\n".join(map(_markdown, content))
+    return Conversion(written, title=title, metadata=tidy_values(**metadata))
 
 
 def _spell_formulas(soup: BeautifulSoup) -> None:

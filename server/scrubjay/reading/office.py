@@ -39,8 +39,13 @@ _MIMETYPES = {
     b"application/vnd.oasis.opendocument.spreadsheet": "ods",
     b"application/vnd.oasis.opendocument.presentation": "odp",
 }
-_OLD = (("Workbook", "xlsx"), ("Book", "xlsx"), ("WordDocument", "doc"), ("PowerPoint Document", "ppt"))
-_OLD += (("__properties_version1.0", "msg"),)
+_OLD = (  # streams of the older container
+    ("Workbook", "xlsx"),
+    ("Book", "xlsx"),
+    ("WordDocument", "doc"),
+    ("PowerPoint Document", "ppt"),
+    ("__properties_version1.0", "msg"),
+)
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes

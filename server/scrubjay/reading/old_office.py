@@ -3,7 +3,7 @@
 import io
 import re
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
 import olefile
@@ -18,7 +18,7 @@ _COMPRESSED = 1 << 30  # a piece in cp1252
 _CELL = "\x07"
 _FIELD = re.compile("[\x13\x14\x15]")
 _SPELLED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
-_SPELLED |= dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"), None)  # pictures, marks of notes, soft hyphens
+_DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
 _RTF_TITLE = re.compile(r"\{\\info\b.{0,200}?\{\\title ([^{}]{1,2000})\}", re.DOTALL)
 _BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph ends before its cell does
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
@@ -40,7 +40,7 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
         table = file.openstream("1Table" if flags & _IS_TABLE_1 else "0Table").read()
         text = "".join(map(budget.take, _pieces(main, table)))
         title, metadata = _about(file)
-    lines = _blocks(_without_codes(text).translate(_SPELLED))
+    lines = _blocks(_without_codes(text).translate(_SPELLED).translate(_DROPPED))
     return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
 
 
@@ -65,7 +65,9 @@ def _pieces(main: bytes, table: bytes) -> Iterator[str]:
 
 def _without_codes(text: str) -> str:
     """Remove the instructions of fields, so that their results stay."""
-    kept, in_code, at = [], [], 0
+    kept: list[str] = []
+    in_code: list[bool] = []  # of the fields around
+    at = 0
     for mark in _FIELD.finditer(text):
         if not any(in_code):
             kept.append(text[at : mark.start()])
@@ -128,7 +130,8 @@ def convert_ppt(data: bytes, budget: Budget) -> Conversion:
     if current[12:16] == b"\xdf\xc4\xd1\xf3":
         raise Unreadable(_PROTECTED)
     places, document = _persisted(stream, struct.unpack_from("<I", current, 16)[0])
-    slides, notes = {}, {}
+    slides: dict[int, list[str]] = {}
+    notes: dict[int, list[str]] = {}
     for list_kind, reference, texts in _listed(stream, places[document]):
         drawn = _texts(stream, places.get(reference, -1))
         on_page = [text for text in (*texts, *drawn) if text != "*"]  # which stands for a number
@@ -200,7 +203,7 @@ def _texts(stream: bytes, slide: int) -> Iterator[str]:
     """Yield the texts that are drawn on a slide."""
     if slide < 0:
         return
-    waiting = [(slide, None)]
+    waiting: list[tuple[int, int | None]] = [(slide, None)]
     while waiting:
         start, end = waiting.pop(0)
         records = _records(stream, start, end or len(stream))
@@ -234,11 +237,12 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
     """Write the paragraphs of rich text; what is marked as deleted is left out."""
     from striprtf.striprtf import rtf_to_text
 
+    to_text: Callable[..., str] = rtf_to_text
     source = _DELETED.sub("", data.decode("latin-1"))
-    text = _BROKEN_ROW.sub("|", rtf_to_text(source, errors="replace"))
+    text = _BROKEN_ROW.sub("|", to_text(source, errors="replace"))
     title = _RTF_TITLE.search(source)
     text = "\n\n".join(_paragraphs(text.split("\n")))
-    return Conversion(budget.take(text), title=rtf_to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
+    return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
