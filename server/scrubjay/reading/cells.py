@@ -12,6 +12,8 @@ from scrubjay.reading.parts import Element, parse_part, related_parts, relation_
 _WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
 _PERCENT_FORMATS = {"9", "10"}  # built in
 _PLACE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_ODD = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")  # a formula or an error
+_LARGEST = 64 * 1024 * 1024  # bytes of a sheet
 _MOST = 200_000  # cells of a sheet
 
 Place = tuple[int, int]  # row and column, from 0
@@ -37,12 +39,19 @@ class Cells:
             return {}
         found: dict[Place, str] = {}
         with self._archive.open(part) as member:
-            for _, cell in etree.iterparse(member, tag="{*}c", resolve_entities=False, no_network=True):
-                if text := self._seen(cell):
-                    found[_place(cell.get("r"))] = text
-                cell.clear()
-                if len(found) >= _MOST:
-                    break
+            data = member.read(_LARGEST)
+        if not self._percent and _ODD.search(data) is None:
+            return found
+        for _, cell in etree.iterparse(
+            io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True
+        ):
+            has_rule = len(cell) > 0 and cell[0].tag.endswith("}f")
+            is_other = has_rule or cell.get("t") == "e" or cell.get("s") in self._percent
+            if is_other and (text := self._seen(cell)):
+                found[_place(cell.get("r"))] = text
+            cell.clear()
+            if len(found) >= _MOST:
+                break
         return found
 
     def comments(self, sheet: str) -> Mapping[Place, str]:
