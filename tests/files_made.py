@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from email.message import EmailMessage
+from pathlib import Path
 
 import docx
 import pptx
@@ -54,6 +55,38 @@ def word() -> bytes:
         table.cell(at // 2, at % 2).text = text
     document.add_heading("Below it", 2)
     document.add_paragraph("It calls user_profile_id * 2 and costs 5 €.")
+    return saved(document)
+
+
+def drawn(draw: Callable[[Canvas], None]) -> bytes:
+    """A PDF on which `draw` draws."""
+    made = io.BytesIO()
+    canvas = Canvas(made, invariant=1)
+    draw(canvas)
+    canvas.save()
+    return made.getvalue()
+
+
+_W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+_M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def word_of(*paragraphs: str, numbered: bool = False) -> bytes:
+    """A Word document whose paragraphs are made of this XML; its headings are numbered if so wanted."""
+    document = docx.Document()
+    for xml in paragraphs:
+        element = docx.oxml.parse_xml(f"<w:p {_W} {_M}>{xml}</w:p>")
+        document.element.body.insert(len(document.element.body) - 1, element)
+    if numbered:
+        levels = "".join(
+            f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="decimal"/><w:lvlText w:val="{text}"/></w:lvl>'
+            for at, text in enumerate(["%1", "%1.%2"])
+        )
+        root = document.part.numbering_part.element
+        root.insert(
+            0, docx.oxml.parse_xml(f'<w:abstractNum {_W} w:abstractNumId="99">{levels}</w:abstractNum>')
+        )
+        root.append(docx.oxml.parse_xml(f'<w:num {_W} w:numId="99"><w:abstractNumId w:val="99"/></w:num>'))
     return saved(document)
 
 
@@ -136,6 +169,53 @@ def notebook() -> bytes:
         "cells": cells,
     }
     return json.dumps(book).encode()
+
+
+def old(name: str) -> bytes:
+    """A file of a format that no library here writes; LibreOffice and extract-msg made them."""
+    with zipfile.ZipFile(Path(__file__).parent / "old_files.zip") as archive:
+        return archive.read(name)
+
+
+_ODF = "urn:oasis:names:tc:opendocument:xmlns:"
+_ODF_SPACES = " ".join(
+    f'xmlns:{name}="{_ODF}{name}:1.0"' for name in "office text table draw presentation style fo".split()
+)
+
+
+def opendocument(kind: str, body: str, styles: str = "") -> bytes:
+    """A text, spreadsheet or presentation with this body; its namespaces are office, text, table, draw, ..."""
+    spaces = _ODF_SPACES.replace(":fo:1.0", ":xsl-fo-compatible:1.0")
+    content = (
+        f"<office:document-content {spaces}><office:automatic-styles>{styles}</office:automatic-styles>"
+        f"<office:body><office:{kind}>{body}</office:{kind}></office:body></office:document-content>"
+    )
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
+        archive.writestr("content.xml", content)
+    return made.getvalue()
+
+
+def book(*pages: str, title: str = "") -> bytes:
+    """An EPUB with these pages, whose spine has them in order."""
+    items = "".join(f'<item id="p{at}" href="text/p%20{at}.xhtml"/>' for at in range(len(pages)))
+    order = "".join(f'<itemref idref="p{at}"/>' for at in range(len(pages)))
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("mimetype", "application/epub+zip")
+        archive.writestr(
+            "META-INF/container.xml",
+            '<container><rootfiles><rootfile full-path="O/b.opf"/></rootfiles></container>',
+        )
+        archive.writestr(
+            "O/b.opf",
+            f'<package xmlns:dc="d"><metadata><dc:title>{title}</dc:title></metadata>'
+            f"<manifest>{items}</manifest><spine>{order}</spine></package>",
+        )
+        for at, page in reversed(list(enumerate(pages))):
+            archive.writestr(f"O/text/p {at}.xhtml", f"<html><body>{page}</body></html>")
+    return made.getvalue()
 
 
 def saved(document: object) -> bytes:

@@ -267,3 +267,36 @@ async def test_the_text_names_where_the_best_chunk_stands_and_a_doubtful_one_say
     assert mill.startswith("Mill lines 1-1 (") and mill.endswith(" (user's own):")
     doubtful = await shown("how many whales were seen from the lighthouse last spring?")
     assert doubtful[:2] == [DOUBTFUL, OPENING] and len("\n".join(doubtful)) <= WEAK_BUDGET * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("The error is 0x80070005 on start.", "80070005"),
+        ("A limit of 1_000_000 rows.", "1000000"),
+        ("A limit of 1,000,000 rows.", "1000000"),
+        ("The indices are rebuilt nightly.", "index"),
+        ("เซิร์ฟเวอร์ไม่ตอบสนองต่อคำขอ", "ตอบสนอง"),
+        ("请检查服务器日志文件然后重新启动", "日志"),
+        ("Der Typ \uff21\uff22\uff23\uff11\uff12 ist neu.", "ABC12"),
+        ("Biuro w Łódź jest otwarte.", "lodz"),
+        ("In der Seestraße 4.", "seestrasse"),
+        ("Die Donau\u00addampf\u00adschiff\u00adfahrt ruht.", "Donaudampfschifffahrt"),
+        ("Then \x1b[31mquick\x1b[0msilver failed.", "quicksilver"),
+    ],
+)
+async def test_a_word_is_found_however_it_is_spelled(core: Core, text: str, query: str) -> None:
+    await said.document(core, f"# Note\n\n{text}", custom_id="note")
+    await said.document(core, "# Recipes\n\nBread needs flour and salt.", custom_id="recipes")
+    await said.embedded(core)
+    (hit, *_) = (await search(core, query)).results
+    assert hit.title == "Note" and hit.score > 0.5
+
+
+async def test_a_note_is_found_by_the_name_of_its_file_and_by_its_aliases(core: Core) -> None:
+    text = "---\naliases: [KeyDance]\n---\n# How to rotate\n\nCall the vault."
+    await said.document(core, text, path="/p/Pelican gateway.md", metadata={"aliases": "KeyDance"})
+    await said.document(core, "# Gateway\n\nIt has a key.", path="/p/other.md")
+    await said.embedded(core)
+    for query in ("pelican gateway", "KeyDance"):
+        assert (await search(core, query)).results[0].title == "How to rotate"

@@ -47,7 +47,7 @@ def test_utf16_without_a_mark_is_known_by_its_zeros(encoding: str) -> None:
         (GERMAN, "cp1252"),
         ("café", "cp1252"),
         (RUSSIAN, "cp1251"),
-        (RUSSIAN, "koi8_r"),
+        (RUSSIAN, "koi8-r"),
         (JAPANESE, "cp932"),
         (JAPANESE, "euc_jp"),
         (CHINESE, "gb18030"),
@@ -56,6 +56,45 @@ def test_utf16_without_a_mark_is_known_by_its_zeros(encoding: str) -> None:
 @pytest.mark.parametrize("times", [1, 50])
 def test_common_encodings_are_guessed(text: str, encoding: str, times: int) -> None:
     assert decode((f"{text}\n" * times).encode(encoding)) == (f"{text}\n" * times, encoding)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Der Schlüssel für die Tür liegt im Büro.", "cp850"),
+        ("השרת יועבר ביולי. האחראי הוא כהן.", "cp1255"),
+        ("Le café est fermé à Noël, ça va être drôle.", "cp1252"),
+        ("Le café est fermé à Noël, ça va être drôle.", "mac-roman"),
+        ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250"),
+        ("Сервер не отвечает на запросы.", "cp866"),
+        ("It\u2019s a \u201cnaïve\u201d price \u2013 5 €", "cp1252"),
+    ],
+)
+def test_letters_of_older_systems_are_guessed(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding))[0] == text
+
+
+def test_a_guess_that_is_as_likely_as_another_is_not_made() -> None:
+    with pytest.raises(Unreadable, match="encoding that cannot be told"):
+        decode(b"size 5\xd0")
+    assert decode(b"a long line of words\nsize 5\xd0") == ("a long line of words\nsize 5\ufffd", None)
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        ("Größe über ".encode() + b"\xff Ende", "Größe über \ufffd Ende"),
+        (
+            "Übersicht geprüft\n".encode() * 3 + "Rückgabe".encode("cp1252"),
+            "Übersicht geprüft\n" * 3 + "Rückgabe",
+        ),
+        ("Rückgabe für Köln\n".encode("cp1252") * 9 + "Größe".encode(), "Rückgabe für Köln\n" * 9 + "Größe"),
+        (CHINESE.encode() * 5 + b"\xff" + CHINESE.encode(), CHINESE * 5 + "\ufffd" + CHINESE),
+        (b"begin\n" + bytes(4096) + "Größe\n".encode(), "begin\n Größe\n"),
+    ],
+)
+def test_bad_bytes_lines_and_holes_leave_the_rest_as_it_was(data: bytes, text: str) -> None:
+    assert decode(data)[0] == text
 
 
 def test_what_a_file_declares_is_believed_when_it_is_true() -> None:
@@ -76,7 +115,6 @@ def test_a_character_cut_at_the_end_leaves_the_file_utf8() -> None:
     [
         bytes(range(256)) * 8,
         b"\x7fELF" + b"\x00\x01" * 90,
-        b"text\x00text",
         b"\xff\xfe\x00\xd8",
         b"\x89PNG\r\n\x1a\n" + b"\x00" * 40,
     ],
@@ -93,4 +131,4 @@ def test_any_bytes_are_text_or_unreadable(data: bytes) -> None:
     except Unreadable:
         return
     assert "\x00" not in text
-    codecs.lookup(encoding)
+    assert encoding is None or codecs.lookup(encoding)

@@ -53,6 +53,18 @@ async def test_a_missing_model_leaves_words_and_says_so(home: Home, clock):
     await core.close()
 
 
+async def test_passages_of_a_removed_document_wait_for_no_vector(home: Home, clock):
+    core = await opened(home, clock, missing)
+    removed = await document(core, "# Zebras\n\nThey graze.", custom_id="zebras")
+    await document(core, "# Owls\n\nThey hunt.", custom_id="owls")
+    await core.writer.settle()
+    assert await core.store.count_passages(NO_VECTOR) == 2
+    await forget(core, removed.id)
+    await core.writer.settle()
+    assert await core.store.count_passages(NO_VECTOR) == 1
+    await core.close()
+
+
 async def test_a_question_asked_before_the_model_was_compared_waits_for_that(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     await turn(core, "a", user="the zebra decision")

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from asked import call, refusal, text_of
+from asked import call, refusal, shown, text_of
 from campaign.hostile_files import FILES
 from mcp import Client
 from user import PATIENCE, newcomer, user
@@ -81,8 +81,8 @@ async def test_a_search_is_kept_to_a_file_or_a_folder_of_the_project(client: Cli
     assert [hit["path"] for hit in found["results"]] == [str(project / "docs" / "note1.md")]
     found, _ = await call(client, "search_documents", query="ship in harbour", path="docs/")
     assert len(found["results"]) == 3
-    found, _ = await call(client, "search_documents", query="ship in harbour", path="doc")
-    assert found["results"] == []
+    no_folder = await refusal(client, "search_documents", query="ship in harbour", path="doc")
+    assert "No document here is at or below" in no_folder
 
 
 def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
@@ -171,3 +171,49 @@ def line_of(process: subprocess.Popen[str]) -> str:
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
     return process.stdout.readline() if ready else ""
+
+
+async def test_a_path_means_its_folder_and_one_without_documents_says_so(
+    client: Client, project: Path
+) -> None:
+    (project / "docs").mkdir()
+    (project / "docs" / "owl.md").write_text("# Owls\n\nAn owl hunts at night.")
+    (project / "docs-old.md").write_text("# Old\n\nAn owl hunted at night.")
+    for path in ("docs", "docs-old.md"):
+        await call(client, "add_document", path=path)
+    for path in ("docs", "docs/", str(project / "docs"), "docs/owl.md"):
+        text = await shown(client, "search_documents", query="what does an owl do?", path=path)
+        assert "hunts" in text and "hunted" not in text
+    assert "hunted" in await shown(client, "search_documents", query="what did an owl do?", path=".")
+    assert "No document here is at or below" in await refusal(
+        client, "search_documents", query="what does an owl do?", path="nowhere"
+    )
+
+
+async def test_a_page_that_is_given_as_content_is_read_as_a_page(client: Client) -> None:
+    page = "<!DOCTYPE html><html><head><title>Owls</title></head><body><nav>Home</nav><p>They hunt.</p></body></html>"
+    await call(client, "add_document", content=page)
+    text = await shown(client, "search_documents", query="what do owls hunt?")
+    assert "They hunt." in text and "<p>" not in text and "Home" not in text
+
+
+async def test_an_index_says_what_it_passed_over_and_why(client: Client, project: Path) -> None:
+    fill(project)
+    (project / "docs" / "map.png").write_bytes(b"\x89PNG")
+    (project / "docs" / "model.pkl").write_bytes(b"\x80\x04\x00\x00")
+    (project / "docs" / "plan.pkl").write_text("a plan in words")
+    (project / "docs" / "nothing.md").write_text("")
+    (project / "docs" / "link.md").symlink_to(project / "docs" / "note1.md")
+    _, text = await call(client, "add_document", path="docs")
+    for part in ("1 file is an image", "map.png", "model.pkl", "nothing.md", "link.md"):
+        assert part in text
+    assert "plan.pkl" not in text
+
+
+def test_documents_that_failed_are_listed_with_the_files_that_were_left_out(user) -> None:
+    folder = user.project / "pictures"
+    folder.mkdir()
+    (folder / "about.md").write_text("# Pictures\n\nOne map.")
+    (folder / "map.png").write_bytes(b"\x89PNG")
+    assert "map.png" in user.gets("index", "pictures")
+    assert "1 file is an image, and only text is read: map.png" in user.gets("documents", "--failed")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
+from email.message import EmailMessage
 from pathlib import Path
 
 import files_made as made
@@ -139,7 +142,7 @@ def test_a_notebook_becomes_prose_and_fenced_code() -> None:
     assert found.kind == "notebook"
     assert found.text == (
         "# Analysis\n\nWhat we count.\n\n```python\nprint(1 + 1)\n```\n\n```text\n2\n```\n\n"
-        "```text\n<Figure>\n```\n\n```text\nKeyError\n'x'\n```"
+        "```text\n<Figure>\n```\n\n```text\nKeyError: 'x'\n```"
     )
 
 
@@ -195,7 +198,7 @@ def test_a_file_is_read_from_its_path(tmp_path: Path) -> None:
 
 
 def test_no_converter_is_imported_before_a_file_needs_it() -> None:
-    heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine charset_normalizer tree_sitter"
+    heavy = "bs4 lxml markdownify mammoth pptx pypdfium2 python_calamine olefile chardet tree_sitter"
     code = (
         f"import sys, scrubjay.reading, scrubjay.text.chunking; print([name for name in {heavy.split()!r} "
         "if name in sys.modules])"
@@ -205,4 +208,387 @@ def test_no_converter_is_imported_before_a_file_needs_it() -> None:
             [sys.executable, "-c", code], capture_output=True, text=True, check=True
         ).stdout.strip()
         == "[]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "---\ntitle: >-\n  Rotating the keys\n  of the gateway\n---\n# Other",
+            "Rotating the keys of the gateway",
+        ),
+        ("\n\n---\n# a comment\ntitle: Blank first  # of all\n---\nText", "Blank first"),
+        ("+++\ntitle = 'In TOML'\ndate = 2026-02-01\n+++\nText", "In TOML"),
+        ("---\ntitle: Notes: a plan\n---\nText", "Notes: a plan"),
+        ("---\ntags: [a]\n# a comment\n---\n## Part\n\n# Whole\n", "Whole"),
+        ("## Part\n\ntext", None),
+        ("```\n# comment\n```\n", None),
+        ("---\n\nA rule above.\n\n---\n", None),
+    ],
+)
+def test_a_note_is_titled_by_its_front_matter_or_its_first_heading_above_all(
+    text: str, title: str | None
+) -> None:
+    assert read(text.encode(), "note.md").title == title
+
+
+def test_the_aliases_of_a_note_are_kept() -> None:
+    text = "---\naliases:\n  - KeyDance\n  - Key rota\ndate: 2026-02-01\n---\nText"
+    assert read(text.encode(), "note.md").metadata == {"aliases": "KeyDance, Key rota", "date": "2026-02-01"}
+
+
+def test_a_guessed_encoding_is_said() -> None:
+    assert read("Größe in Köln".encode("cp1252"), "a.txt").metadata == {"encoding": "cp1252, by a guess"}
+    assert read("Größe in Köln".encode(), "a.txt").metadata == {}
+
+
+def test_colours_of_a_terminal_are_no_text() -> None:
+    log = "\x1b[31mERROR\x1b[0m \x1b[1mquick\x1b[38;5;208msilver\x1b[0m \x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\ \x1b]0;t\x07end\n"
+    assert read(log.encode(), "a.log").text == "ERROR quicksilver link end\n"
+
+
+LONG = "It goes on and on. " * 20
+
+
+def page_text(body: str) -> str:
+    return read(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "a.html").text
+
+
+@pytest.mark.parametrize(
+    ("body", "seen", "unseen"),
+    [
+        ("<form><h1>Rules</h1><input value='oriole-3'><textarea>a note</textarea></form>", "# Rules|oriole-3|a note", ""),
+        ("<select><option>north<option selected>south</select><input type=checkbox checked>ticked", "south|[x] ticked", "north"),
+        ("<form role=search><input type=search value=x><button>Go</button></form><p>text</p>", "text", "Go"),
+        ("<h2><button>How to reset?</button></h2><button aria-expanded=false>What it costs</button>", "## How to reset?|What it costs", ""),
+        ("<p>text</p><button>Copy</button>", "text", "Copy"),
+        (f"<main><p>{LONG}</p><aside class=warning>Never on Friday.</aside></main>", "Never on Friday.", ""),
+        (f"<main><p>{LONG}</p><aside><a href=/a>Other page</a></aside></main>", "on and on", "Other page"),
+        (f"<main><p>{LONG}</p><div role=tabpanel hidden>apt install</div><div hidden>draft</div></main>", "apt install", "draft"),
+        (f"<article><header>By Ada</header>{LONG}<footer>Revised in May</footer></article><footer>Imprint</footer>", "By Ada|Revised in May", "Imprint"),
+        (f"<nav>Home</nav><main>One. {LONG}</main><main>Two. {LONG}</main><footer>Imprint</footer>", "One.|Two.", "Home|Imprint"),
+        ("<h1>Owls</h1><div class=cookie-consent>We use cookies</div><h2 id=cookie-banner>Banners</h2>", "# Owls|## Banners", "We use"),
+        ("10<sup>6</sup> in 10<sup>-9</sup> s, the 1<sup>st</sup>, a rate<sup><a href=#f>2</a></sup>", "10^6 in 10^-9 s, the 1st, a rate[2]", ""),
+        ("Donau&shy;dampf&shy;schiff un<wbr>break zero&#8203;width", "Donaudampfschiff unbreak zerowidth", ""),
+        ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
+    ],
+)  # fmt: skip
+def test_a_page_is_what_a_person_sees(body: str, seen: str, unseen: str) -> None:
+    text = page_text(body)
+    assert all(part in text for part in seen.split("|"))
+    assert not any(part in text for part in unseen.split("|") if part)
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        (
+            "<tr><th>Service<th>Stage<th>Port<tr><td rowspan=2>auth<td>prod<td>443<tr><td>test<td>8443<tr><td>mail<td>prod<td>25",
+            [
+                "| Service | Stage | Port |",
+                "| auth | prod | 443 |",
+                "| auth | test | 8443 |",
+                "| mail | prod | 25 |",
+            ],
+        ),
+        (
+            "<tr><th rowspan=2>Name<th colspan=2>Ports<tr><th>http<th>grpc<tr><td>auth<td>80<td>90",
+            ["| Name | Ports http | Ports grpc |", "| auth | 80 | 90 |"],
+        ),
+        (
+            "<thead><tr><th>A<th>B</thead><tfoot><tr><td>Sum<td>3</tfoot><tbody><tr><td>x<td>1<tr><td>y<td>2</tbody>",
+            ["| A | B |", "| x | 1 |", "| y | 2 |", "| Sum | 3 |"],
+        ),
+        (
+            "<caption>Disks</caption><tr><th>Host<th>Disk<tr><td>lark<td><table><tr><th>name<th>size<tr><td>sda<td>4T</table>",
+            ["Disks", "| Host | Disk |", "| lark | name: sda, size: 4T |"],
+        ),
+        ("<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2", ["| x | x | 1 |", "| x | x | 2 |"]),
+    ],
+)
+def test_a_value_stands_in_its_row_and_under_its_header(table: str, rows: list[str]) -> None:
+    lines = page_text(f"<table>{table}</table>").split("\n")
+    assert [line for line in lines if line and "---" not in line] == rows
+
+
+def test_a_table_that_only_places_its_parts_is_no_table() -> None:
+    assert page_text("<table><tr><td><h1>One</h1><td><p>Two</p></table>") == "# One\n\nTwo"
+
+
+def run(text: str) -> str:
+    return f'<w:r><w:t xml:space="preserve">{text}</w:t></w:r>'
+
+
+@pytest.mark.parametrize(
+    ("xml", "text"),
+    [
+        (
+            run("The area ")
+            + "<m:oMath><m:r><m:t>a=</m:t></m:r><m:f><m:num><m:r><m:t>b+1</m:t></m:r></m:num><m:den><m:sSup><m:e><m:r><m:t>c</m:t></m:r></m:e>"
+            "<m:sup><m:r><m:t>2</m:t></m:r></m:sup></m:sSup></m:den></m:f></m:oMath>" + run(" holds."),
+            "The area a=(b+1)/c^2 holds.",
+        ),
+        (
+            "<m:oMathPara><m:oMath><m:rad><m:deg/><m:e><m:r><m:t>x</m:t></m:r></m:e></m:rad></m:oMath></m:oMathPara>",
+            "√(x)",
+        ),
+        (
+            "<w:r><w:ruby><w:rt><w:r><w:t>とうきょう</w:t></w:r></w:rt><w:rubyBase><w:r><w:t>東京</w:t></w:r></w:rubyBase></w:ruby></w:r>",
+            "東京(とうきょう)",
+        ),
+        ('<w:fldSimple w:instr=" REF x "><w:r><w:t>Figure 4</w:t></w:r></w:fldSimple>' + run(" shows"), "Figure 4 shows"),
+        ('<w:bdo w:val="rtl"><w:r><w:t>שלום</w:t></w:r></w:bdo>', "שלום"),
+        (run("10") + '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>-9</w:t></w:r>', "10^-9"),
+    ],
+)  # fmt: skip
+def test_a_word_document_is_what_a_person_sees(xml: str, text: str) -> None:
+    assert " ".join(read(made.word_of(xml), "a.docx").text.split()) == text
+
+
+def test_headings_of_a_word_document_have_their_numbers() -> None:
+    numbered = '<w:pPr><w:pStyle w:val="Heading{0}"/><w:numPr><w:ilvl w:val="{1}"/><w:numId w:val="99"/></w:numPr></w:pPr>'
+    first, second = numbered.format(1, 0), numbered.format(2, 1)
+    paragraphs = [first + run("Scope"), second + run("Inside"), first + run("Terms"), second + run("Owl")]
+    assert read(made.word_of(*paragraphs, numbered=True), "a.docx").text == (
+        "# 1 Scope\n\n## 1.1 Inside\n\n# 2 Terms\n\n## 2.1 Owl"
+    )
+
+
+def test_comments_and_page_headers_of_a_word_document_come_once() -> None:
+    document = made.docx.Document()
+    document.sections[0].header.paragraphs[0].text = "Secret of the gannet"
+    document.sections[0].footer.paragraphs[0].text = "17"
+    paragraph = document.add_paragraph("Seen by all.")
+    document.add_comment(paragraph.runs, text="Ask the stork", author="Bo", initials="B")
+    text = read(made.saved(document), "a.docx").text
+    assert text.count("Secret of the gannet") == 1 and "Ask the stork" in text and "17" not in text
+
+
+def test_an_opendocument_text_becomes_markdown() -> None:
+    body = (
+        '<text:h text:outline-level="1">Ports</text:h><text:p>10<text:span text:style-name="T1">6</text:span> of<text:s/>all'
+        "<text:note><text:note-body><text:p>a note</text:p></text:note-body></text:note></text:p>"
+        "<text:list><text:list-item><text:p>one</text:p></text:list-item></text:list>"
+        '<table:table><table:table-row><table:table-cell table:number-rows-spanned="2"><text:p>auth</text:p></table:table-cell>'
+        "<table:table-cell><text:p>443</text:p></table:table-cell></table:table-row><table:table-row><table:covered-table-cell/>"
+        "<table:table-cell><text:p>8443</text:p></table:table-cell></table:table-row></table:table>"
+        "<text:tracked-changes><text:deletion><text:p>gone</text:p></text:deletion></text:tracked-changes>"
+    )
+    style = (
+        '<style:style style:name="T1"><style:text-properties style:text-position="super 58%"/></style:style>'
+    )
+    found = read(made.opendocument("text", body, style), "a.odt")
+    assert (found.kind, found.title) == ("odt", "Ports")
+    assert found.text == (
+        "# Ports\n\n10^6 of all (a note)\n\n- one\n\n| auth | 443 |\n| --- | --- |\n| auth | 8443 |"
+    )
+
+
+def test_an_opendocument_workbook_has_the_values_that_are_seen() -> None:
+    cells = (
+        '<table:table-cell table:formula="of:=[.A1]*2"/>'
+        "<table:table-cell><office:annotation><text:p>ask Bo</text:p></office:annotation><text:p>25 %</text:p></table:table-cell>"
+        '<table:table-cell table:number-columns-repeated="16000"/>'
+    )
+    empty = '<table:table-row table:number-rows-repeated="1048576"><table:table-cell/></table:table-row>'
+    body = f'<table:table table:name="Shares"><table:table-row>{cells}</table:table-row>{empty}</table:table>'
+    found = read(made.opendocument("spreadsheet", body), "a.ods")
+    assert found.kind == "xlsx" and found.text.startswith("# Shares\n\n| =[.A1]*2 | (comment: ask Bo) 25 % |")
+
+
+def test_opendocument_slides_come_with_their_notes() -> None:
+    body = (
+        '<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Plan</text:p></draw:text-box></draw:frame>'
+        "<draw:frame><draw:text-box><text:p>Ship it</text:p></draw:text-box></draw:frame>"
+        "<presentation:notes><draw:frame><text:p>Say why</text:p></draw:frame></presentation:notes></draw:page>"
+    )
+    assert read(made.opendocument("presentation", body), "a.odp").text == (
+        "## Slide 1: Plan\n\nShip it\n\nNotes: Say why"
+    )
+
+
+def test_a_book_is_read_in_its_order() -> None:
+    found = read(made.book("<h1>One</h1>", "<p>Two 10<sup>6</sup></p>", title="The owl"), "a.epub")
+    assert (found.kind, found.title, found.text) == ("epub", "The owl", "# One\n\nTwo 10^6")
+
+
+def test_files_of_older_office_programs_are_read() -> None:
+    word = read(made.old("deploy.doc"), "deploy.doc")
+    assert (word.kind, word.title, word.metadata["author"]) == ("doc", "Deploying", "Ann Lee")
+    assert word.text == (
+        "Run the zebra migration at the quay.\n\n| host | port |\n|---|---|\n| atlas | |\n| lark | 8080 |\n\n"
+        "It costs 5 € in Łódź."
+    )
+    assert read(made.old("roadmap.ppt"), "roadmap.ppt").text == (
+        "## Slide 1: Where we are\n\nShipped in March\n\nNotes: Say why March.\n\n"
+        "## Slide 2: A box on the second slide"
+    )
+    rich = (
+        rb"{\rtf1\ansi{\info{\title Ports}}Caf\'e9 at 8443.\par {\deleted gone}\u321\'3f\'f3d\u378\'3f\par}"
+    )
+    found = read(rich, "letter.doc")
+    assert (found.kind, found.title, found.text) == ("rtf", "Ports", "Café at 8443.\n\nŁódź")
+
+
+def test_a_message_of_outlook_is_an_email() -> None:
+    found = read(made.old("plan.msg"), "plan.msg")
+    assert (found.kind, found.title, found.metadata["to"]) == ("email", "Über the deploy", "bob@example.org")
+    assert "Roll back first. €" in found.text and "## notes.txt\n\nThe walrus moves." in found.text
+
+
+@pytest.mark.parametrize("name", ["deps.dot", "config.pkl", "cube.obj", "trace.out"])
+def test_text_is_read_whatever_its_name_suggests(name: str) -> None:
+    assert read(b"port: Int = 8443\n", name).text == "port: Int = 8443\n"
+
+
+def mail_of(message: EmailMessage) -> str:
+    message["From"], message["Subject"] = "ann@example.org", "Plan"
+    return read(bytes(message), "a.eml").text
+
+
+def test_forwarded_mails_and_texts_that_are_attached_are_read() -> None:
+    inner = EmailMessage()
+    inner["From"], inner["Subject"] = "cy@example.org", "Window"
+    inner.set_content("<p>It <b>starts</b> in May.</p>", subtype="html")
+    outer = EmailMessage()
+    outer.set_content("See below.")
+    outer.add_attachment(inner)
+    outer.add_attachment("The walrus moves.", filename="notes.txt")
+    outer.add_attachment("Second part.", disposition="inline")
+    assert mail_of(outer) == (
+        "# Plan\n\nFrom: ann@example.org\nAttachments: message/rfc822, notes.txt\n\nSee below.\n\n## Window\n\n"
+        "From: cy@example.org\n\nIt **starts** in May.\n\n## notes.txt\n\nThe walrus moves.\n\nSecond part."
+    )
+
+
+@pytest.mark.parametrize(
+    ("plain", "wins"),
+    [("", False), ("Your client shows no HTML.", False), ("The key is owl, until May.", True)],
+)
+def test_a_plain_form_that_says_nothing_gives_way_to_the_other(plain: str, wins: bool) -> None:
+    message = EmailMessage()
+    message.set_content(plain)
+    message.add_alternative("<p>The <b>key</b> is owl, until May.</p>", subtype="html")
+    assert ("The **key** is owl" not in mail_of(message)) == wins
+
+
+def rows_drawn(*rows: str) -> str:
+    """The text of a PDF with these rows, whose cells are drawn far from each other."""
+
+    def draw(canvas: made.Canvas) -> None:
+        for at, row in enumerate(rows):
+            for column, cell in enumerate(row.split("|")):
+                if cell:
+                    canvas.drawString(50 + 270 * column, 780 - 14 * at, cell)
+
+    return read(made.drawn(draw), "a.pdf").text
+
+
+def test_columns_of_a_pdf_come_one_after_the_other() -> None:
+    text = rows_drawn(
+        "The godwit cache keeps its|The lapwing queue tries again",
+        "pages for ninety minutes|eleven times and then parks",
+        "and drops them without notice.|the message for a person",
+        "|who looks at it on Monday.",
+    )
+    assert " ".join(text.split()) == (
+        "The godwit cache keeps its pages for ninety minutes and drops them without notice. "
+        "The lapwing queue tries again eleven times and then parks the message for a person who looks at it on Monday."
+    )
+
+
+def test_a_table_of_a_pdf_is_a_table() -> None:
+    text = rows_drawn(
+        "A list of ports and of who keeps them",
+        "Name|Port",
+        "auth|443",
+        "mail|",
+        "wren|7101",
+        "",
+        "",
+        "",
+        "That is all.",
+    )
+    assert "| Name | Port |\n|---|---|\n| auth | 443 |\n| mail | |\n| wren | 7101 |" in text
+    assert text.startswith("A list of ports") and text.endswith("That is all.")
+
+
+def test_fields_and_comments_of_a_pdf_are_read() -> None:
+    def draw(canvas: made.Canvas) -> None:
+        canvas.drawString(50, 800, "Server name:")
+        canvas.acroForm.textfield(name="server", value="oystercatcher-07", x=150, y=790)
+        canvas.drawString(50, 760, "Approved:")
+        canvas.acroForm.checkbox(name="ok", checked=True, x=150, y=755)
+        canvas.acroForm.choice(name="place", value="eu", options=["eu", "us"], x=300, y=600)
+        canvas.textAnnotation("Ask the stork", Rect=[10, 10, 30, 30])
+
+    text = read(made.drawn(draw), "a.pdf").text
+    assert text == "Server name: oystercatcher-07\nApproved: [x]\neu\nComment: Ask the stork"
+
+
+def test_the_headers_of_a_pdf_come_once() -> None:
+    pages = [
+        ["Handbook of owls", f"Page {n}", f"Owl {n} is the", "first", "of all", f"that has {n} eggs"]
+        for n in (1, 2, 3)
+    ]
+    text = read(made.pdf(pages), "a.pdf").text
+    assert text.count("Handbook of owls") == 1 and "Page 3" not in text
+    assert all(f"Owl {n} is the\nfirst" in text and f"that has {n} eggs" in text for n in (1, 3))
+
+
+def test_a_word_that_a_line_of_a_pdf_cuts_is_whole_and_keeps_its_own_hyphen() -> None:
+    text = read(
+        made.pdf([["The infor-", "mation is well-", "known and state-of-the-", "art."]]), "a.pdf"
+    ).text
+    assert " ".join(text.split()) == "The information is well-known and state-of-the-art."
+
+
+def test_letters_of_an_arabic_ligature_come_in_their_order() -> None:
+    assert read(made.old("arabic.pdf"), "a.pdf").text == "السلام عليكم لا إله الأمان للخادم"
+
+
+def notebook_of(*outputs: dict[str, object], cells: Sequence[object] = ()) -> str:
+    cell = {"cell_type": "code", "source": "run()", "outputs": list(outputs)}
+    return read(json.dumps({"cells": [cell, *cells], "metadata": {}}).encode(), "a.ipynb").text
+
+
+def test_outputs_of_a_notebook_are_what_is_shown() -> None:
+    table = {"data": {"text/plain": "model 0.88", "text/html": "<table><tr><th>model<tr><td>0.88</table>"}}
+    assert "| model |\n| --- |\n| 0.88 |" in notebook_of(table)
+    prose = {"data": {"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": ["**Good**"]}}
+    assert notebook_of(prose) == "```python\nrun()\n```\n\n**Good**"
+    log = {"name": "stdout", "text": [f"epoch {n}\n" for n in range(900)] + ["accuracy 0.97"]}
+    assert "epoch 1\n" in notebook_of(log) and "accuracy 0.97\n```" in notebook_of(log)
+    error = {
+        "ename": "KeyError",
+        "evalue": "'owl'",
+        "traceback": ["\x1b[31mTraceback\x1b[0m", "run.py line 7"],
+    }
+    assert "Traceback\nrun.py line 7\nKeyError: 'owl'" in notebook_of(error)
+
+
+def test_an_odd_cell_of_a_notebook_costs_itself_alone() -> None:
+    odd = [None, {"source": 3}, {"cell_type": "code", "source": "ok()", "outputs": [7]}]
+    assert notebook_of(cells=[*odd, {"cell_type": "markdown", "source": "the end"}]).endswith(
+        "ok()\n```\n\nthe end"
+    )
+
+
+def test_cells_of_a_workbook_are_what_is_seen() -> None:
+    file = io.BytesIO()
+    book = made.xlsxwriter.Workbook(file)
+    sheet = book.add_worksheet("Shares")
+    sheet.write_row(0, 0, ["name", "share", "time", "sum", "error"])
+    sheet.write_string(1, 0, "tern")
+    sheet.write_number(1, 1, 0.125, book.add_format({"num_format": "0.0%"}))
+    sheet.write_number(1, 2, 30 / 24 + 5 / 1440, book.add_format({"num_format": "[h]:mm"}))
+    sheet.write_formula(1, 3, "=B2*2", value="")
+    sheet.write_formula(1, 4, "=1/0", value="#DIV/0!")
+    sheet.write_comment(1, 0, "Ask the stork")
+    sheet.merge_range(2, 0, 2, 1, "both")
+    book.close()
+    assert read(file.getvalue(), "a.xlsx").text == (
+        "# Shares\n\n| name | share | time | sum | error |\n|---|---|---|---|---|\n"
+        "| tern (comment: Ask the stork) | 12.5% | 30:05 | =B2*2 | #DIV/0! |\n| both | both | | | |"
     )

@@ -122,6 +122,13 @@ async def test_tags_mean_all_of_them_and_partitions_any(core: Core):
     assert texts(await search(core, "zebra", tags=["x", "y"])) == ["zebra one"]
     assert len(texts(await search(core, "zebra", tags=["x"]))) == 2
     assert texts(await search(core, "zebra", partition_ids=["mem_preference"])) == ["zebra two"]
+    assert len(texts(await search(core, "zebra", partition_ids=[]))) == 2
+
+
+async def test_a_tag_is_found_in_any_case(core: Core):
+    await fact(core, "zebra one", tags=["iOS", "Big-Sur"])
+    await fact(core, "zebra two", tags=["iOS-17"])
+    assert texts(await search(core, "zebra", tags=["ios", "big-sur"])) == ["zebra one"]
 
 
 async def test_since_and_until_bound_the_date(core: Core):

@@ -46,6 +46,7 @@ def index(place: Place, options: argparse.Namespace) -> int:
         done = _index(engine, paths, options.again, options.hidden)
         _print_counts(done)
         _print_passed_over(done.get("passed_over", []), paths)
+        _print_left_out(done.get("left_out", []))
         if forgotten := done.get("forgotten", 0):
             print(f"{plural(forgotten, 'document')} forgotten before; to index such a file again, name it.")
     if options.watch:
@@ -83,6 +84,11 @@ def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
     shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MOST_PASSED_OVER])
     more = " and others" if len(folders) > MOST_PASSED_OVER else ""
     print(f"Hidden and passed over: {shown}{more}. --hidden takes them, or name one.")
+
+
+def _print_left_out(reasons: Sequence[dict[str, str]]) -> None:
+    for each in reasons:
+        print(f"Left out: {visible(each['reason'])}")
 
 
 def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
@@ -183,7 +189,7 @@ def _stopping() -> Iterator[threading.Event]:
 @command(
     value("query", "QUERY", "what to find in them, in plain words, instead of listing them", nargs="*"),
     value("--last", "N", "list so many (20)", type=int, default=20),
-    flag("--failed", "only those that could not be read, with the reason"),
+    flag("--failed", "only those that could not be read, and files that were left out, with the reason"),
     value("--top", "N", "find so many documents, instead of the few that are likely to answer", type=int),
     value("--tokens", "N", "find as much as fits into N tokens", type=int),
     SCOPE,
@@ -198,11 +204,16 @@ def documents(place: Place, options: argparse.Namespace) -> None:
         scope = chosen_scope(options) or engine.call("status", {"brief": True})["scope"]
         last = 100_000 if options.failed else options.last
         rows = engine.call("documents", {"last": last, "scope": scope})
+        reasons = engine.call("left_out", {"scope": scope}) if options.failed else []
     if options.failed:
         rows = [row for row in rows if row["status"] == "failed"]
     none = "There are no documents here yet. `scrubjay index PATH` adds some."
     nothing = "No document failed." if options.failed else none
-    print_answer(rows, map(_row, rows) if rows else [nothing], as_json=options.json)
+    lines = [
+        *(map(_row, rows) if rows else [nothing]),
+        *(f"left out    {each['reason']}" for each in reasons),
+    ]
+    print_answer(rows, lines, as_json=options.json)
 
 
 def _row(row: dict[str, Any]) -> str:

@@ -267,6 +267,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "index": _index,
     "add_document": _add_document,
     "documents": lambda core, call: core.ingest.list_documents(call.scope, call.last(20, most=100_000)),
+    "left_out": lambda core, call: core.ingest.left_out(call.scope),
     "scopes": lambda core, call: core.counts.summary(),
     "list": lambda core, call: core.lists.latest(call.last(10, most=1_000), call.scope),
     "search": _search,

@@ -37,7 +37,7 @@ from scrubjay.models.requests import (
     parse,
 )
 from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
-from scrubjay.reading import read_file
+from scrubjay.reading import kind_of, read, read_file
 from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # of a call, in which nothing is reported, and between two signs of life
@@ -45,6 +45,7 @@ REPORT_SECONDS = 0.25  # between two progress notifications
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
+_HEAD = 1024  # characters that tell what a text is
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 BY_NAME = {offer.name: offer for offer in OFFERS}
 
@@ -233,8 +234,8 @@ def compact(value: Any) -> str:
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller, form: Form) -> Answer:
     # Documents know their whole path, clients a relative one.
     if request.path is not None and by.folder is not None:
-        path = os.path.normpath(os.path.join(by.folder, request.path)).rstrip("/")
-        request = request.model_copy(update={"path": path + ("/" if request.path.endswith("/") else "")})
+        path = os.path.realpath(os.path.join(by.folder, os.path.expanduser(request.path)))
+        request = request.model_copy(update={"path": path})
     frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
 
     def measure(hit: DocumentHit) -> int:
@@ -359,6 +360,12 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
         if size > MAX_DOCUMENT:
             limit = f"at most {MAX_DOCUMENT:,} are allowed"
             raise InputError(f"content has {size:,} bytes; {limit}, so split the document.")
+        if kind_of("content", request.content[:_HEAD].encode()).type == "html":
+            page = await asyncio.to_thread(read, request.content.encode(), "content")
+            about = {**page.metadata, **given.get("metadata", {})}
+            return DocumentText(
+                **{"content": page.text, "type": "html", "title": page.title, **given, "metadata": about}
+            )
         return DocumentText(content=request.content, **given)
     assert request.path is not None
     path = allowed(request.path, folder, roots)

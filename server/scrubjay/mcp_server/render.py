@@ -284,6 +284,7 @@ def ingested(done: Ingested) -> str:
     lines += [f"Not read: {one_line(each.reason)}" for each in done.failed[:NOT_READ_SHOWN]]
     if len(done.failed) > NOT_READ_SHOWN:
         lines.append(f"{len(done.failed) - NOT_READ_SHOWN:,} more could not be read.")
+    lines += [f"Left out: {one_line(each.reason)}" for each in done.left_out]
     if done.passed_over:
         lines.append(f"Hidden and passed over: {one_line(', '.join(done.passed_over[:NOT_READ_SHOWN]))}.")
     return "\n".join(lines)

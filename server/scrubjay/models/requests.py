@@ -152,7 +152,7 @@ class SearchDocuments(Request):
     chunk_threshold: Share = about("A chunk is relevant from this score on; left out, 0.5.", 0.5)
     document_threshold: Share = about("Least score of a document.", 0.0)
     doc_id: Name | None = about("Only this document, by id or custom_id.")
-    path: Path | None = about("Only this file, or this folder/.")
+    path: Path | None = about("Only this file, or this folder.")
     filters: Filters | None = about(FILTERS)
     include_full_docs: Flag = about("Return each document's whole text.", False)
     include_summary: Flag = about("Return each document's summary.", False)

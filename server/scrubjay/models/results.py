@@ -287,6 +287,7 @@ class Ingested(Result):
     forgotten: SkipJsonSchema[int] = 0  # files passed over, because somebody forgot their documents
     failed: list[NotRead] = []
     passed_over: list[str] = []  # hidden folders
+    left_out: list[NotRead] = []  # files that are no text, a sentence for each reason
 
 
 class DocumentAdded(Result):

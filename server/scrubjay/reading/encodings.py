@@ -3,8 +3,9 @@
 import codecs
 import json
 import re
+from collections.abc import Iterator
 
-from scrubjay.reading.result import Conversion, Unreadable, tidy_values
+from scrubjay.reading.result import Conversion, Unreadable
 
 _MARKS = (  # UTF-32 first: its mark begins with UTF-16's
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -17,34 +18,70 @@ _DECLARED = re.compile(
     rb"(?:charset|encoding|coding)\s*[=:]\s*+(?:[\"']\s*+)?([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE
 )
 _DECLARATION = 1024  # bytes in which a file may declare its encoding
-_SAMPLE = 1_000_000  # bytes to guess from
-# Encodings of files in the wild. A guess among all hundred takes a short Latin text for Mac OS or UTF-16.
-_LIKELY = "cp1252 cp1250 cp1251 koi8_r cp932 euc_jp gb18030 big5 cp949 cp1253 cp1254 cp1255 cp1256".split()
+_SAMPLE = 1_000_000  # bytes that tell whether a file is text
+_GUESSED_FROM = 100_000  # bytes
+# Encodings of files in the wild. Among all hundred a short Latin text is Urdu or of a mainframe.
+_LIKELY = (
+    "cp1252 cp1250 cp1251 cp1253 cp1254 cp1255 cp1256 cp1257 cp874 koi8-r iso8859-2 iso8859-5 iso8859-7 "
+    "mac-roman cp437 cp850 cp852 cp855 cp857 cp862 cp866 cp737 cp932 euc_jis_2004 gb18030 big5hkscs cp949"
+).split()
+_FAVOURED = {"cp1252": 1.4}  # by how often they are met
+_SURE = 1.06  # how much likelier the best guess is than the next one that reads differently
+_MOST_LOST = 0.2  # of a file's letters, where its encoding is unknown
+_UTF8_LEAST = 2  # characters of valid UTF-8 to one bad byte, where the file is damaged UTF-8
+# In cp1252: ASCII, and quotes, dashes and signs where they stand in prose.
+_TYPOGRAPHIC = re.compile(
+    "(?:[\x00-\x7f\u2019]"
+    r"|(?<!\w)[\u201c\u2018\u201e\u201a\xab\xbb\xbf\xa1\u2026\u2013\u2014\u2022\xb7\xb1](?=\w)"
+    r"|[\u201d\xbb\u20ac\xa3\xa7\xb0\xa9\xae\u2122\u2026\u2022\u2013\u2014\xb7\xb5\xb1\xb2\xb3\xbd\xbc\xbe](?!\w)"
+    r"|(?<=\W)[\u2013\u2014\u2026\u2022\u20ac\xa3\xa7\xb0\xa9\xae\u2122\xb7\xb5\xb1\xab\xbb])*+"
+)
+# What a wrong encoding makes: Latin letters glued to those of another script, signs and boxes inside words,
+# capitals after small letters.
+_UNLIKELY = re.compile(
+    r"[A-Za-z][^\W\d_\x00-\u024f\u1e00-\u1eff\u3000-\uffef]"
+    r"|[^\W\d_\x00-\u024f\u1e00-\u1eff\u3000-\uffef][A-Za-z]"
+    r"|[\x80-\x9f\u2500-\u25ff\ue000-\uf8ff]"
+    r"|[^\W\d_][\xa1-\xbf\xd7\xf7\u2017\u2018\u201a-\u2044\u2100-\u2bff][^\W\d_]"
+    r"|[^\W\d_][\u201a\u201e\u0192\u2020\u2021\u02c6]|[a-zß-ÿ][A-ZÀ-ÞŠŒŽŸ]|[A-Z]{2}[ß-ÿ]"
+)
 _CONTROL = re.compile("[\x00-\x07\x0e-\x1a]")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b\x08"))
-_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
-_FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
-_FRONT_FIELDS = {name: name for name in ("title", "author", "date", "subject", "keywords")}
-_FRONT_FIELDS["description"] = "subject"
+_HOLE = re.compile("\x00+")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 LONGEST_LINE = 2000  # characters; JSON with a longer one was written for machines
 
 
-def decode(data: bytes) -> tuple[str, str]:
+def decode(data: bytes) -> tuple[str, str | None]:
     """Decode a file: its text, with its lines as they are, and the name of the encoding.
 
+    None for the encoding says that it is unknown; U+FFFD then stands for what is not ASCII.
+
     Raises:
-        Unreadable: the bytes are no text.
+        Unreadable: the bytes are no text, or too much of it is lost.
     """
     text, encoding = _decode(data)
-    if "\x00" in text:
-        raise Unreadable("is binary, and only text is read")
-    return text, encoding
+    if encoding is None and text.count("\ufffd") > _MOST_LOST * sum(map(str.isalpha, text)):
+        raise Unreadable("is in an encoding that cannot be told; save it as UTF-8")
+    return _HOLE.sub(" ", text), encoding
+
+
+def doubt(data: bytes, encoding: str | None) -> str | None:
+    """Tell what to say of the encoding that `decode` took, if it may be wrong."""
+    if encoding is None:
+        return "unknown; \ufffd stands for what cannot be read"
+    is_sure = encoding.startswith("utf") or _as_declared(data) is not None
+    return None if is_sure else f"{encoding}, by a guess"
 
 
 def is_unicode(data: bytes) -> bool:
     """Tell whether `decode` needs neither a declaration nor a guess."""
     if b"\x00" in data[:_SAMPLE] or any(data.startswith(mark) for mark, _ in _MARKS):
         return True
+    return _is_utf8(data)
+
+
+def _is_utf8(data: bytes) -> bool:
     try:
         data.decode("utf-8")
     except UnicodeDecodeError:
@@ -52,26 +89,64 @@ def is_unicode(data: bytes) -> bool:
     return True
 
 
-def _decode(data: bytes) -> tuple[str, str]:
+def _decode(data: bytes) -> tuple[str, str | None]:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
+            name = encoding.removesuffix("-sig")
             try:
-                return data.decode(encoding), encoding.removesuffix("-sig")
+                return data.decode(encoding), name
             except UnicodeDecodeError:
+                if encoding == "utf-8-sig":
+                    return _by_lines(data[len(mark) :], "cp1252"), name
                 why = f"begins as {encoding} text and then is none; it is damaged, or binary"
                 raise Unreadable(why) from None
-    if b"\x00" in data[:_SAMPLE]:
-        return _without_mark(data)
-    try:
+    if b"\x00" in data[:_SAMPLE] and (wide := _without_mark(data)):
+        return wide
+    has_nul = b"\x00" in data[:_SAMPLE]
+    if not has_nul and _is_utf8(data):
         return data.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError as error:
-        # A character cut off at the end of a file is no reason to take UTF-8 for Greek.
-        if error.reason == "unexpected end of data" and not data[: error.start].isascii():
-            return data.decode("utf-8", "replace"), "utf-8"
-    return _as_declared(data) or _guess(data)
+    sample = data[:_SAMPLE].replace(b"\x00", b"")
+    controls = len(sample) - len(sample.translate(None, _CONTROLS))
+    if controls > len(sample) * (0.001 if has_nul else 0.05):
+        raise Unreadable("is binary, and only text is read")
+    if _is_mostly_utf8(data):
+        return _by_lines(data, "cp1252"), "utf-8"
+    if has_nul:
+        raise Unreadable("is binary, and only text is read")
+    if declared := _as_declared(data):
+        return declared
+    guess = _guess(data)
+    if guess is None:
+        return data.decode("ascii", "replace"), None
+    if guess.startswith(("cp125", "iso8859")):  # hardly a word of theirs is UTF-8 by chance
+        return _by_lines(data, guess), guess
+    return data.decode(guess, "replace"), guess
 
 
-def _without_mark(data: bytes) -> tuple[str, str]:
+def _is_mostly_utf8(data: bytes) -> bool:
+    """Return True if this is UTF-8 with some bad bytes, or with fewer lines of another encoding."""
+    text = data.decode("utf-8", "replace")
+    bad = text.count("\ufffd")
+    good = len(_BEYOND_ASCII.findall(text)) - bad
+    if good >= _UTF8_LEAST * bad:
+        return True
+    lines = [line for line in data.split(b"\n") if not line.isascii()]
+    return len(lines) > 2 * sum(not _is_utf8(line) for line in lines)
+
+
+def _by_lines(data: bytes, other: str) -> str:
+    """Decode each line as UTF-8; a line without any valid UTF-8 in it in the `other` encoding."""
+    return "\n".join(_line(line, other) for line in data.split(b"\n"))
+
+
+def _line(line: bytes, other: str) -> str:
+    text = line.decode("utf-8", "replace")
+    if "\ufffd" not in text or _BEYOND_ASCII.search(text.replace("\ufffd", "")):
+        return text
+    return line.decode(other, "replace")
+
+
+def _without_mark(data: bytes) -> tuple[str, str] | None:
     """Decode UTF-16 without a mark: nearly every other byte is zero if the script is Latin."""
     sample = data[:4096]
     for encoding, zeros in (("utf-16-le", sample[1::2]), ("utf-16-be", sample[::2])):
@@ -82,7 +157,7 @@ def _without_mark(data: bytes) -> tuple[str, str]:
                 continue
             if not _CONTROL.search(text[:_SAMPLE]):
                 return text, encoding
-    raise Unreadable("is binary, and only text is read")
+    return None
 
 
 def _as_declared(data: bytes) -> tuple[str, str] | None:
@@ -97,29 +172,29 @@ def _as_declared(data: bytes) -> tuple[str, str] | None:
         return None
 
 
-def _guess(data: bytes) -> tuple[str, str]:
-    from charset_normalizer import from_bytes
+def _guess(data: bytes) -> str | None:
+    """Guess the encoding by letters that follow each other; None if two readings are as likely."""
+    lines = b"\n".join(line for line in data[:_SAMPLE].split(b"\n") if not line.isascii())
+    sample = lines[:_GUESSED_FROM]
+    if _TYPOGRAPHIC.fullmatch(sample.decode("cp1252", "replace")):
+        return "cp1252"
+    found = sorted(_readings(sample), reverse=True)
+    if not found:
+        return None
+    best, encoding, text = found[0]
+    next_best = next((likelihood for likelihood, _, other in found if other != text), 0.0)
+    return encoding if best >= _SURE * next_best else None
 
-    sample = data[:_SAMPLE]
-    if len(sample.translate(None, _CONTROLS)) < len(sample) * 0.95:
-        raise Unreadable("is binary, and only text is read")
-    best = from_bytes(sample, cp_isolation=_LIKELY).best()
-    encoding = best.encoding if best else "cp1252"
-    # cp1250 and cp1252 share all letters of Western Europe; the better known name is given.
-    if encoding == "cp1250" and data.decode("cp1250", "replace") == data.decode("cp1252", "replace"):
-        encoding = "cp1252"
-    return data.decode(encoding, "replace"), encoding
 
+def _readings(sample: bytes) -> Iterator[tuple[float, str, str]]:
+    """Yield what the sample may be: its likelihood, the encoding, and the text."""
+    from chardet import detect_all
 
-def convert_markdown(text: str) -> Conversion:
-    """Keep the text, and take title, author, date and subject from its front matter."""
-    front = _FRONT.match(text)
-    fields = {}
-    for line in front[1].split("\n", 100)[:100] if front else ():
-        if (field := _FIELD.match(line)) and (name := _FRONT_FIELDS.get(field[1].lower())):
-            fields[name] = field[2].strip().strip("\"'")
-    title = fields.pop("title", None)
-    return Conversion(text, title=title, metadata=tidy_values(**fields))
+    for found in detect_all(sample, ignore_threshold=True, include_encodings=_LIKELY):
+        encoding = codecs.lookup(found["encoding"] or "ascii").name
+        text = sample.decode(encoding, "ignore")
+        likelihood = found["confidence"] * _FAVOURED.get(encoding, 1.0)
+        yield likelihood / (1 + len(_UNLIKELY.findall(text))), encoding, text
 
 
 def convert_json(text: str) -> Conversion:

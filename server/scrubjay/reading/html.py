@@ -6,13 +6,27 @@ from typing import Any
 from bs4 import BeautifulSoup, Comment, Tag
 from markdownify import MarkdownConverter
 
-from scrubjay.reading.result import Conversion, tidy_values
+from scrubjay.reading.result import UNSEEN, Conversion, tidy_values
+from scrubjay.reading.tables import lay_out_tables
 
 _INVISIBLE = ["head", "script", "style", "template"]
-_NOT_CONTENT = "noscript svg iframe object nav footer aside form button select dialog".split()
+_NOT_CONTENT = "noscript svg iframe object nav dialog".split()
+_SEARCH = "[role=search], form:has(input[type=search])"
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
 _LEAST = 200  # characters of text that make a <main> the content
+_HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt", "legend"]
+# What opens a part of the page, and what is opened by it, though it is hidden until then.
+_OPENS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
+_OPENED = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
+_COOKIES = re.compile(
+    r"(?:cookie|consent|gdpr)\S*(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
+    r"|onetrust|cookiebot",
+    re.IGNORECASE,
+)
+_LONGEST_BANNER = 3_000  # characters; more is a page about cookies
+_TYPED = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
+_ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # of 1st, 2nd
 _METAS = {
     "author": ("author", "article:author"),
     "date": ("date", "article:published_time", "dcterms.date"),
@@ -32,6 +46,12 @@ class _Converter(MarkdownConverter):
     def convert_img(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(el.get("alt") or "")
 
+    def convert_sup(self, el: Tag, text: str, parent_tags: set[str]) -> str:
+        if el.find("a") is not None:  # a footnote's mark
+            return f"[{text.strip('[]')}]" if text.strip() else ""
+        bare = text.strip()
+        return f"^{bare}" if bare and not _ORDINAL.fullmatch(bare) else text
+
     def convert_td(self, el: Tag, text: str, parent_tags: set[str]) -> str:
         return str(super().convert_td(el, text.replace("|", "\\|"), parent_tags))  # type: ignore[misc]
 
@@ -39,7 +59,7 @@ class _Converter(MarkdownConverter):
 
 
 def convert_html(html: str, *, whole: bool = False) -> Conversion:
-    """Convert a page without its navigation, or its `<main>` alone if it has one; all of it if `whole`."""
+    """Convert a page without its navigation, or its main part alone if it has one; all of it if `whole`."""
     soup = BeautifulSoup(_DECLARATION.sub("", html, count=1), "lxml")  # with it bs4 warns of XHTML
     metas = {}
     for tag in soup.find_all("meta"):
@@ -48,33 +68,110 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     title = soup.title.get_text() if soup.title else metas.get("og:title")
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
-    for tag in soup(_INVISIBLE if whole else [*_INVISIBLE, *_NOT_CONTENT]):
+    _spell_formulas(soup)
+    for tag in soup(_INVISIBLE):
         tag.decompose()
-    for tag in soup.find_all(hidden=True):
-        tag.decompose()
+    if not whole:
+        _remove_frame(soup)
+    _spell_fields(soup)
     for text in soup.find_all(string=_LONG_BLANK):  # markdownify takes quadratic time for it
         if text.find_parent("pre") is None:
             text.replace_with(_LONG_BLANK.sub(lambda run: "\n" if set(run[0]) & {"\r", "\n"} else " ", text))
-    content = soup if whole else _content(soup)
-    title = " ".join((title or "").split()) or None
-    return Conversion(_markdown(content), title=title, metadata=tidy_values(**metadata))
+    content = [soup] if whole else _content(soup)
+    title = " ".join((title or "").translate(UNSEEN).split()) or None
+    written = "\n\n".join(map(_markdown, content))
+    return Conversion(written, title=title, metadata=tidy_values(**metadata))
 
 
-def _content(soup: BeautifulSoup) -> Tag:
-    mains = soup.find_all("main") or soup.find_all(role="main") or soup.find_all("article")
-    if len(mains) == 1 and isinstance(mains[0], Tag) and len(mains[0].get_text(strip=True)) >= _LEAST:
-        return mains[0]
-    return soup
+def _spell_formulas(soup: BeautifulSoup) -> None:
+    """Put the TeX of a formula in its place, which pages have next to what they draw."""
+    for script in soup.find_all("script", type=re.compile("^math/tex")):
+        script.replace_with(f"${script.get_text().strip()}$")
+    for drawn in soup.select(".katex-html[aria-hidden]"):
+        drawn.decompose()
+    for formula in soup.find_all("math"):
+        source = formula.find("annotation", encoding="application/x-tex")
+        formula.replace_with(source.get_text().strip() if source else "".join(formula.get_text().split()))
+
+
+def _remove_frame(soup: BeautifulSoup) -> None:
+    """Remove what is around the content: navigation, banners, buttons that do something, hidden parts."""
+    for tag in [*soup(_NOT_CONTENT), *soup.select(_SEARCH), *filter(_is_frame, soup.find_all(True))]:
+        tag.extract()
+
+
+def _spell_fields(soup: BeautifulSoup) -> None:
+    """Put the values of fields in their places."""
+    for field in soup.find_all("input"):
+        field.replace_with(_value(field))
+    for choice in soup.find_all("select"):
+        chosen = choice.find_all("option", selected=True) or choice.find_all("option", limit=1)
+        choice.replace_with(", ".join(option.get_text(strip=True) for option in chosen))
+
+
+def _is_frame(tag: Tag) -> bool:
+    if tag.name == "button":
+        is_heading = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENS))
+        return not is_heading and tag.find_parent(_HEADINGS) is None
+    if tag.name == "footer":
+        return tag.find_parent(["main", "article", "section", "blockquote"]) is None
+    if tag.name == "aside" and _is_links(tag):
+        return True
+    if tag.has_attr("hidden"):
+        return not _can_open(tag)
+    return tag.name in ("div", "section", "aside") and _is_cookie_banner(tag)
+
+
+def _is_cookie_banner(tag: Tag) -> bool:
+    if not _COOKIES.search(_names(tag)):
+        return False
+    is_short = len(tag.get_text(strip=True)) <= _LONGEST_BANNER
+    return is_short and tag.find(["main", "article", "h1"]) is None
+
+
+def _names(tag: Tag) -> str:
+    return f"{tag.get('id') or ''} {' '.join(tag.get('class') or ())}"
+
+
+def _is_links(tag: Tag) -> bool:
+    """Return True if more than half of the text leads elsewhere."""
+    links = sum(len(link.get_text(strip=True)) for link in tag.find_all("a"))
+    return links * 2 >= len(tag.get_text(strip=True))
+
+
+def _value(field: Tag) -> str:
+    """Return what a person sees in a field of a form."""
+    kind = str(field.get("type") or "text").lower()
+    if kind in ("checkbox", "radio"):
+        return "[x] " if field.has_attr("checked") else "[ ] "
+    return str(field.get("value") or "") if kind in _TYPED else ""
+
+
+def _can_open(tag: Tag) -> bool:
+    """Return True if a button or a search in the page shows this part."""
+    by_name = _OPENED.search(_names(tag)) is not None
+    return by_name or tag.get("role") == "tabpanel" or tag.get("hidden") == "until-found"
+
+
+def _content(soup: BeautifulSoup) -> list[Tag]:
+    """Return the parts that are the content: every `<main>`, else the only article, else all."""
+    mains = soup.find_all("main") or soup.find_all(role="main")
+    outer = [main for main in mains if main.find_parent("main") is None]
+    articles = [] if outer else soup.find_all("article")
+    parts = outer or (articles if len(articles) == 1 else [])
+    enough = sum(len(part.get_text(strip=True)) for part in parts) >= _LEAST
+    return list(parts) if enough else [soup]
 
 
 def _markdown(content: Tag) -> str:
     options: dict[str, Any] = dict(escape_asterisks=False, escape_underscores=False, escape_misc=False)
     options |= dict(heading_style="ATX", bullets="-", table_infer_header=True)
     try:
+        lay_out_tables(content)
         text = _Converter(**options, code_language_callback=_language).convert_soup(content)
     except RecursionError:  # tags nested hundreds deep: take the words without structure
         text = content.get_text("\n")
-    lines = [line.rstrip() for line in text.replace("\xa0", " ").split("\n")]
+    lines = [line.rstrip() for line in text.translate(UNSEEN).split("\n")]
     tidy = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
     return "\n".join(tidy).strip("\n")
 

@@ -19,12 +19,20 @@ _TYPES = {
     "html": "html htm xhtml",
     "pdf": "pdf",
     "docx": "docx docm dotx",
+    "doc": "doc",
+    "odt": "odt ott",
+    "odp": "odp otp",
+    "rtf": "rtf",
+    "epub": "epub",
     "pptx": "pptx pptm ppsx potx",
-    "xlsx": "xlsx xlsm xltx xlsb xls ods",
+    "ppt": "ppt pps",
+    "xlsx": "xlsx xlsm xltx xlsb xls",
+    "ods": "ods ots",
     "csv": "csv",
     "tsv": "tsv tab",
     "notebook": "ipynb",
     "email": "eml",
+    "msg": "msg",
 }
 _LANGUAGES = {
     "python": "py pyi pyw",
@@ -99,14 +107,13 @@ _REFUSED = {
     "is an image, and only text is read": "png jpg jpeg gif bmp webp tif tiff ico heic avif psd",
     "is a sound or a film, and only text is read": "mp3 wav flac ogg m4a mp4 mov avi mkv webm",
     "is an archive; unpack it and add what is in it": "zip tar gz tgz bz2 xz 7z rar zst jar whl",
-    "is in Word's old format; save it as .docx": "doc dot",
-    "is in PowerPoint's old format; save it as .pptx": "ppt pps",
-    "is rich text; save it as .docx or .txt": "rtf",
-    "is an OpenDocument file; save it as .docx or .pptx": "odt odp",
     "is data of a program, and only text is read": (
         "exe dll so dylib o a obj class pyc wasm bin db sqlite parquet npy npz pkl pt onnx"
     ),
 }
+HEAD = 1024  # bytes that tell what a file is
+# Suffixes of data that are also those of texts: of Blender, Pkl, Erlang and many a program.
+_PERHAPS_TEXT = frozenset("o a obj class bin db pkl pt dat dump out".split())
 
 
 def _by_suffix(table: dict[str, str]) -> dict[str, str]:
@@ -117,6 +124,8 @@ _TYPE_OF, _LANGUAGE_OF, _REFUSAL_OF = _by_suffix(_TYPES), _by_suffix(_LANGUAGES)
 _INTERPRETER = re.compile(rb"#!\s*(?:\S*/)?(?:env\s+(?:-S\s+)?)?([a-z]+)")
 _LANGUAGE_OF_INTERPRETER = {name: name for name in ("python", "bash", "ruby", "php", "perl")}
 _LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "node": "javascript"}
+_NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
+ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
 
 
@@ -128,19 +137,33 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
     """
     base = os.path.basename(name).lower()
     suffix = base.rpartition(".")[2] if "." in base.strip(".") else ""
-    if head.lstrip(b"\xef\xbb\xbf\r\n\t ").startswith(b"%PDF-"):
+    begin = head.lstrip(b"\xef\xbb\xbf\r\n\t ")
+    if begin.startswith(b"%PDF-"):
         return Kind("pdf")
+    if begin.startswith(b"{\\rtf"):
+        return Kind("rtf")
     if language := _NAMES.get(base) or _LANGUAGE_OF.get(suffix):
         return Kind("json" if language == "json" else "code", language)
     if suffix in _TYPE_OF:
-        return Kind(_TYPE_OF[suffix])
+        kind = Kind(_TYPE_OF[suffix])
+        return Kind("html") if kind.type in ARCHIVES and _MARKUP.match(head) else kind
     if run := _INTERPRETER.match(head):
         language = _LANGUAGE_OF_INTERPRETER.get(run[1].decode())
         return Kind("code" if language else "text", language)
     return Kind("html") if _MARKUP.match(head) else Kind("text")
 
 
-def refusal(name: str) -> str | None:
-    """Tell why a file of this name is not read at all: a clause without a full stop; None if it is."""
+def refusal(name: str, head: bytes | None = None) -> str | None:
+    """Tell why a file of this name is not read at all: a clause without a full stop; None if it is.
+
+    Where the name alone does not tell, its first bytes do; without them it may be text.
+    """
     _, dot, suffix = os.path.basename(name).lower().rpartition(".")
-    return _REFUSAL_OF.get(suffix) if dot else None
+    reason = _REFUSAL_OF.get(suffix) if dot else None
+    if reason is None or suffix not in _PERHAPS_TEXT:
+        return reason
+    return None if head is None or _looks_like_text(head) else reason
+
+
+def _looks_like_text(head: bytes) -> bool:
+    return not _NO_TEXT.search(head)

@@ -1,5 +1,7 @@
-"""Converts e-mail to Markdown: headers, body, and the names of attachments, which are not opened."""
+"""Converts e-mail to Markdown: headers, texts, forwarded mails, and the names of other attachments."""
 
+import re
+from collections.abc import Iterator
 from email import message_from_bytes
 from email.message import EmailMessage
 from email.policy import default
@@ -9,10 +11,14 @@ from scrubjay.reading.encodings import decode
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
 _HEADERS = ("From", "To", "Cc", "Date")
+_DEEPEST = 10  # mails in mails
+_LEAST = 0.2  # of the words of the HTML: a plain part with fewer only says that there is HTML
+_WORD = re.compile(r"\w+")
+_TEXTS = ("txt", "md", "csv", "log", "json", "yaml", "yml", "patch", "diff", "html", "htm", "ics", "eml")
 
 
 def convert_mail(data: bytes) -> Conversion:
-    """Write the headers that people read, then the plain body, or the HTML one as Markdown.
+    """Write the headers that people read, then each text, and the mails and texts that are attached.
 
     Raises:
         Unreadable: it has none of the headers of an e-mail.
@@ -21,22 +27,74 @@ def convert_mail(data: bytes) -> Conversion:
     assert isinstance(message, EmailMessage)
     if not any(message.get(name) for name in ("From", "To", "Subject", "Date", "Message-ID", "Received")):
         raise Unreadable("is no e-mail message, or damaged")
-    headers = {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
-    attachments = list(message.iter_attachments()) if message.is_multipart() else []
-    names = ", ".join(part.get_filename() or part.get_content_type() for part in attachments)
+    return write_mail(message)
+
+
+def write_mail(message: EmailMessage) -> Conversion:
+    """Write a message as Markdown."""
+    headers = _headers(message)
+    metadata = tidy_values(
+        author=headers["From"], to=headers["To"], date=_date(headers["Date"]), subject=headers["Subject"]
+    )
+    text = "\n\n".join(filter(None, _blocks(message, 1)))
+    return Conversion(text, title=headers["Subject"] or None, metadata=metadata)
+
+
+def _headers(message: EmailMessage) -> dict[str, str]:
+    return {name: " ".join(str(message.get(name) or "").split()) for name in (*_HEADERS, "Subject")}
+
+
+def _blocks(message: EmailMessage, level: int) -> Iterator[str]:
+    headers = _headers(message)
+    parts = list(_leaves(message))
+    names = ", ".join(
+        part.get_filename() or part.get_content_type() for part in parts if part.is_attachment()
+    )
     head = [f"{name}: {headers[name]}" for name in _HEADERS if headers[name]]
     head += [f"Attachments: {names}"] if names else []
-    subject, date = headers["Subject"], _date(headers["Date"])
-    heading = f"# {subject}" if subject else ""
-    text = "\n\n".join(filter(None, (heading, "\n".join(head), _body(message))))
-    metadata = tidy_values(author=headers["From"], to=headers["To"], date=date, subject=subject)
-    return Conversion(text, title=subject or None, metadata=metadata)
+    yield f"{'#' * min(level, 6)} {headers['Subject']}" if headers["Subject"] else ""
+    yield "\n".join(head)
+    for part in parts:
+        if part.get_content_type() == "message/rfc822":
+            inner = part.get_payload(0) if part.is_multipart() else None
+            if isinstance(inner, EmailMessage) and level < _DEEPEST:
+                yield from _blocks(inner, level + 1)
+        elif part.is_attachment() or part.get_content_maintype() != "text":
+            name = part.get_filename() or ""
+            if part.get_content_maintype() == "text" or name.lower().endswith(
+                tuple(f".{each}" for each in _TEXTS)
+            ):
+                yield f"{'#' * min(level + 1, 6)} {name or 'Attachment'}"
+                yield _text(part)
+        else:
+            yield _text(part)
 
 
-def _body(message: EmailMessage) -> str:
-    part = message.get_body(preferencelist=("plain", "html"))
-    if part is None:
-        return ""
+def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
+    """Yield the parts that a person sees: of several forms of the same text one."""
+    kind = message.get_content_type()
+    if not message.is_multipart() or kind == "message/rfc822":
+        yield message
+        return
+    parts = [part for part in message.iter_parts() if isinstance(part, EmailMessage)]
+    if kind == "multipart/alternative":
+        parts = _best_form(parts)
+    for part in parts:
+        yield from _leaves(part)
+
+
+def _best_form(parts: list[EmailMessage]) -> list[EmailMessage]:
+    """Choose the plain form, unless it says hardly anything of what the last form does."""
+    plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
+    if plain is None or parts[-1] is plain:
+        return parts[-1:]
+    rich = "\n".join(_text(leaf) for leaf in _leaves(parts[-1]) if leaf.get_content_maintype() == "text")
+    said, meant = set(_WORD.findall(_text(plain))), set(_WORD.findall(rich))
+    others = [part for part in parts[1:-1] if part.get_content_maintype() != "text"]
+    return [parts[-1] if len(said & meant) < _LEAST * len(meant) else plain, *others]
+
+
+def _text(part: EmailMessage) -> str:
     payload = part.get_payload(decode=True)
     raw = payload if isinstance(payload, bytes) else b""
     try:

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
+from scrubjay.text.foreign import without_escapes
 
-_MOST_OUTPUT = 2000  # characters of one output; more is a log or an array
+# Characters of the beginning and of the end of one output; what is between is more of a log or an array.
+_HEAD, _TAIL = 1000, 1000
+_NO_OUTPUT = re.compile(r"<IPython\.core\.display\.\w+ object>")
 
 
 def convert_notebook(text: str) -> Conversion:
-    """Write the cells in their order; of outputs the text, never images or markup.
+    """Write the cells in their order, and what a person sees of their outputs, without images.
 
     Raises:
         Unreadable: it is no notebook.
@@ -22,28 +25,61 @@ def convert_notebook(text: str) -> Conversion:
         about = book.get("metadata", {})
         kernel = about.get("kernelspec", {}).get("language")
         language = str(about.get("language_info", {}).get("name") or kernel or "python")
-        blocks = [block for sheet in sheets for cell in sheet["cells"] for block in _cell(cell, language)]
+        cells = [cell for sheet in sheets for cell in sheet["cells"]]
+        blocks = [block for cell in cells for block in _readable(cell, language)]
         authors = ", ".join(str(author.get("name", "")) for author in about.get("authors", []))
         return Conversion("\n\n".join(blocks), title=about.get("title"), metadata=tidy_values(author=authors))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise Unreadable("is no Jupyter notebook, or damaged") from None
 
 
+def _readable(cell: Any, language: str) -> list[str]:
+    """Return the blocks of a cell, as far as it is one: an odd cell is no reason to lose the others."""
+    blocks: list[str] = []
+    try:
+        blocks.extend(_cell(cell, language))
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return blocks
+    return blocks
+
+
 def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
     source = _text(cell.get("source", cell.get("input", ""))).strip("\n")
-    if not source.strip():
-        return
     if cell["cell_type"] != "code":
         level = f"{'#' * int(cell['level'])} " if cell["cell_type"] == "heading" else ""
-        yield level + source
+        if source.strip():
+            yield level + source
         return
-    yield _fence(source, language)
+    if source.strip():
+        yield _fence(source, language)
     for output in cell.get("outputs", ()):
-        data = output.get("data", output)
-        error = "\n".join(filter(None, (output.get("ename"), output.get("evalue"))))
-        text = _text(data.get("text/plain", data.get("text", ""))) or error
-        if text.strip():
-            yield _fence(text.strip("\n")[:_MOST_OUTPUT], "text")
+        if shown := _output(output):
+            yield shown
+
+
+def _output(output: dict[str, Any]) -> str:
+    """Write an output as it is shown: Markdown and HTML before plain text."""
+    data = output.get("data", output)
+    if written := _text(data.get("text/markdown", "")).strip():
+        return _shortened(written)
+    if html := _text(data.get("text/html", "")).strip():
+        from scrubjay.reading.html import convert_html
+
+        if written := convert_html(html, whole=True).text:
+            return _shortened(written)
+    error = [
+        *output.get("traceback", ()),
+        ": ".join(filter(None, (output.get("ename"), output.get("evalue")))),
+    ]
+    text = without_escapes(
+        _text(data.get("text/plain", data.get("text", ""))) or "\n".join(filter(None, error))
+    )
+    is_shown = text.strip() and not _NO_OUTPUT.fullmatch(text.strip())
+    return _fence(_shortened(text.strip("\n")), "text") if is_shown else ""
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n…\n{text[-_TAIL:]}"
 
 
 def _text(lines: str | list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Converts office files to Markdown: Word documents and workbooks; `slides` does the rest.
+"""Converts workbooks to Markdown; `word` and `slides` do the rest.
 
 It first looks into the archive that such a file is: which kind it is, and whether it is safe to open.
 """
@@ -6,41 +6,53 @@ It first looks into the archive that such a file is: which kind it is, and wheth
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 if TYPE_CHECKING:
-    from python_calamine import CalamineWorkbook
+    from python_calamine import CalamineSheet, CalamineWorkbook
+
+    from scrubjay.reading.cells import Cells
 
 ZIP, OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 # bytes of all members, unpacked; most of a file of 50 MB are pictures, which do not shrink
 LARGEST = 256 * 1024 * 1024
 _MOST_MEMBERS = 10_000
 _STEP = 1 << 20  # bytes
+_MOST_MERGED = 10_000  # cells that are merged into one
 _MAIN = {
     "word/document.xml": "docx",
     "ppt/presentation.xml": "pptx",
     "xl/workbook.xml": "xlsx",
     "xl/workbook.bin": "xlsx",
 }
-_OPEN_DOCUMENT = {b"application/vnd.oasis.opendocument.spreadsheet": "xlsx"}
+_MIMETYPES = {
+    b"application/epub+zip": "epub",
+    b"application/vnd.oasis.opendocument.text": "odt",
+    b"application/vnd.oasis.opendocument.spreadsheet": "ods",
+    b"application/vnd.oasis.opendocument.presentation": "odp",
+}
+_OLD = (  # streams of the older container
+    ("Workbook", "xlsx"),
+    ("Book", "xlsx"),
+    ("WordDocument", "doc"),
+    ("PowerPoint Document", "ppt"),
+    ("__properties_version1.0", "msg"),
+)
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes
-_STYLES = (
-    "p[style-name='Title'] => h1:fresh\n"
-    "p[style-name='Subtitle'] => p:fresh\n"
-    "p[style-name='Code'] => pre:separator('\\n')"
-)
 
 
 def office_type(data: bytes) -> str | None:
-    """Tell the type of an office file, docx, pptx or xlsx; None for other bytes.
+    """Tell the type of an office file, a book or a message of Outlook; None for other bytes.
 
     Raises:
         Unreadable: it is protected, damaged, or larger unpacked than is safe.
@@ -54,7 +66,7 @@ def office_type(data: bytes) -> str | None:
             kind = next((_MAIN[name] for name in archive.namelist() if name in _MAIN), None)
             if kind is None and "mimetype" in archive.namelist():
                 with archive.open("mimetype") as member:
-                    kind = _OPEN_DOCUMENT.get(member.read(200).strip())
+                    kind = _MIMETYPES.get(member.read(200).strip().removesuffix(b"-template"))
             if kind:
                 _check(archive)
             return kind
@@ -66,15 +78,14 @@ def _old_type(data: bytes) -> str | None:
     """Tell the type of a file in the older container, which also holds newer files that are protected."""
     if "EncryptedPackage".encode("utf-16-le") in data:
         raise Unreadable("is protected by a password; save it without one")
-    if any(name.encode("utf-16-le") in data for name in ("Workbook", "Book")):
-        return "xlsx"
-    for name, program, suffix in (
-        ("WordDocument", "Word", ".docx"),
-        ("PowerPoint Document", "PowerPoint", ".pptx"),
-    ):
-        if name.encode("utf-16-le") in data:
-            raise Unreadable(f"is in {program}'s old format; save it as {suffix}")
-    return None
+    import olefile
+
+    try:
+        with olefile.OleFileIO(io.BytesIO(data)) as file:
+            names = {path[0] for path in file.listdir()}
+    except (OSError, ValueError, IndexError, struct.error):
+        return None
+    return next((kind for name, kind in _OLD if name in names), None)
 
 
 def _check(archive: zipfile.ZipFile) -> None:
@@ -104,22 +115,6 @@ def core_properties(data: bytes) -> tuple[str | None, dict[str, str]]:
     return title or None, tidy_values(**values, date=date[:10])
 
 
-def convert_word(data: bytes) -> Conversion:
-    """Convert headings, paragraphs, lists, tables and notes, without images, comments and deletions."""
-    import mammoth  # the libraries are imported when a file needs them, see the room's docstring
-
-    from scrubjay.reading.html import convert_html
-
-    html = mammoth.convert_to_html(
-        io.BytesIO(data),
-        style_map=_STYLES,
-        include_embedded_style_map=False,
-        convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
-    )
-    title, metadata = core_properties(data)
-    return Conversion(convert_html(html.value, whole=True).text, title=title, metadata=metadata)
-
-
 def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     """Write each sheet with a value: `# its name` and its rows, the first of them as header.
 
@@ -131,10 +126,9 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
 
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        cells = _other_cells(data)
         sheets = [
-            budget.take(sheet)
-            for name in book.sheet_names
-            if (sheet := "\n".join(_sheet(book, name, budget)))
+            budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, cells)))
         ]
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
@@ -144,24 +138,64 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 
 
-def _sheet(book: CalamineWorkbook, name: str, budget: Budget) -> Iterator[str]:
+def _other_cells(data: bytes) -> Cells | None:
+    """Return the cells that are seen as something else than their value, of the one format that says so."""
+    if not data.startswith(ZIP):
+        return None
+    from scrubjay.reading.cells import Cells
+
+    return Cells(data)
+
+
+def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[str]:
     from python_calamine import CalamineError
 
     try:
-        rows = book.get_sheet_by_name(name).iter_rows()
+        sheet = book.get_sheet_by_name(name)
     except CalamineError:  # a sheet of charts has no cells
         return
-    lines = markdown_table([_text(value) for value in row] for row in rows)
+    seen = dict(cells.of(name)) if cells else {}
+    comments = cells.comments(name) if cells else {}
+    lines = markdown_table(_rows(sheet, seen, comments))
     if (header := next(lines, None)) is not None:
         yield f"# {' '.join(name.split())}\n"
         yield header
         yield from lines
 
 
+def _rows(
+    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: Mapping[tuple[int, int], str]
+) -> Iterator[list[str]]:
+    """Yield the rows of a sheet as they are seen, merged cells with their value in each."""
+    top, left = sheet.start or (0, 0)
+    merged = {
+        (row, column): first
+        for first, last in sheet.merged_cell_ranges or ()
+        if (last[0] - first[0] + 1) * (last[1] - first[1] + 1) <= _MOST_MERGED
+        for row in range(first[0], last[0] + 1)
+        for column in range(first[1], last[1] + 1)
+    }
+    values: dict[tuple[int, int], str] = {}  # of merged cells
+    for row, cells in enumerate(sheet.iter_rows(), top):
+        line = []
+        for column, value in enumerate(cells, left):
+            place = row, column
+            text = seen.pop(place, None) or _text(value)
+            if place in merged:
+                text = values.setdefault(merged[place], text)
+            line.append(f"{text} (comment: {comments[place]})" if place in comments else text)
+        yield line
+    if seen:  # formulas below all values
+        yield [text for _, text in sorted(seen.items())]
+
+
 def _text(value: object) -> str:
-    """Write a value as a person would type it: 3.0 is 3, a date has no midnight."""
+    """Write a value as a person would type it: 3.0 is 3, a date has no midnight, 30 hours are 30:00."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
+    if isinstance(value, timedelta):
+        minutes, seconds = divmod(round(value.total_seconds()), 60)
+        return f"{minutes // 60}:{minutes % 60:02}" + (f":{seconds:02}" if seconds else "")
     return str(value).removesuffix(" 00:00:00")
 
 

@@ -1,10 +1,17 @@
 """Converts PDF to text: page by page, with the headings that its bookmarks name; images are not read."""
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from ctypes import create_string_buffer
 from threading import Lock
+from typing import Any
 
 import pypdfium2  # type: ignore[import-untyped]
+from pypdfium2 import raw
 
+from scrubjay.reading.pdf_layout import laid_out
 from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
 
 PAGE_END = "\n\f\n"
@@ -15,6 +22,21 @@ _NO_TITLE = re.compile(  # what programs put there
     r"microsoft (?:word|powerpoint) - |untitled|\.(?:docx?|dvi|tex|indd|pptx?|qxd)$", re.IGNORECASE
 )
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
+# What stands at the end of a line for a hyphen inside a word: U+0002 and U+FFFE.
+_BROKEN = re.compile(r"([\w-]*)[\x02\ufffe](?:\r?\n)?(\w?)")
+_OWN_HYPHEN = re.compile(  # words before which the hyphen is the word's own
+    r"(?:.*-.*|.*\d|self|non|well|cross|multi|high|low|real|long|short|user|client|server|read|write|open|end)",
+    re.IGNORECASE,
+)
+_ALEF_LAM = re.compile("[اأإآ]ل")  # in Arabic; a ligature of both comes in the wrong order
+_COMMENTS = frozenset(
+    {raw.FPDF_ANNOT_TEXT, raw.FPDF_ANNOT_FREETEXT, raw.FPDF_ANNOT_HIGHLIGHT, raw.FPDF_ANNOT_UNDERLINE}
+)
+_BUTTONS = {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
+_VALUES = {raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
+_NEAR = 2.0  # points above and below a field in which its label is
+_EDGE_LINES = 2  # at the top and at the bottom of a page, which many pages repeat
+_FEWEST_PAGES = 3  # that repeat a line before it is their header
 _BLANKS = re.compile(r"\n{3,}")
 
 
@@ -40,7 +62,10 @@ def convert_pdf(data: bytes, budget: Budget) -> Conversion:
 
 def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
     headings = _headings(document)
+    if document.get_formtype():
+        document.init_forms()
     pages = [budget.take(_page(document, at, headings.get(at, {}))) for at in range(len(document))]
+    pages = _without_repeats(pages)
     if not any(page.strip() for page in pages):
         raise Unreadable("has no text, only images; recognise its text first (OCR)")
     about = document.get_metadata_dict()
@@ -53,20 +78,94 @@ def _convert(document: pypdfium2.PdfDocument, budget: Budget) -> Conversion:
 
 
 def _page(document: pypdfium2.PdfDocument, at: int, headings: dict[str, int]) -> str:
-    page = document[at]
-    try:
-        layer = page.get_textpage()
-        try:
-            text = layer.get_text_bounded()
-        finally:
-            layer.close()
-    finally:
-        page.close()
-    # U+0002 and U+FFFE stand for a hyphen at the end of a line inside a word.
-    text = re.sub("[\x02\ufffe](?:\r?\n)?", "", text)
-    text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
+    with closing(document[at]) as page, closing(page.get_textpage()) as layer:
+        text = laid_out(layer, layer.get_text_bounded())
+        text = _BROKEN.sub(_joined, _with_ligatures(layer, text))
+        text = text.replace("\r\n", "\n").replace("\r", "").replace("\f", "\n")
+        for label, value in _notes(page, layer, document.formenv):
+            spelled = f"{label} {value}".strip()
+            at_label = label and label in text
+            text = text.replace(label, spelled, 1) if at_label else f"{text.rstrip()}\n{spelled}"
     lines = [_line(line.rstrip(), headings) for line in text.split("\n")]
     return _BLANKS.sub("\n\n", "\n".join(lines)).strip()
+
+
+def _with_ligatures(layer: pypdfium2.PdfTextPage, text: str) -> str:
+    """Put the two letters of an Arabic ligature in their order; both have the same box."""
+    if not _ALEF_LAM.search(text):
+        return text
+    whole = layer.get_text_range()
+    right: dict[str, str] = {}  # words by what they were
+    for word in re.finditer(r"\S+", whole):
+        letters = list(word[0])
+        for pair in _ALEF_LAM.finditer(word[0]):
+            at, here = pair.start(), word.start() + pair.start()
+            if layer.get_charbox(here) == layer.get_charbox(here + 1):
+                letters[at : at + 2] = reversed(letters[at : at + 2])
+        right[word[0]] = "".join(letters)
+    return re.sub(r"\S+", lambda word: right.get(word[0], word[0]), text)
+
+
+def _joined(broken: re.Match[str]) -> str:
+    """Join a word that a line's end cuts, with the hyphen if that is its own."""
+    own = _OWN_HYPHEN.fullmatch(broken[1]) or broken[2].isupper() or broken[2].isdigit()
+    return f"{broken[1]}{'-' if own else ''}{broken[2]}"
+
+
+def _notes(page: pypdfium2.PdfPage, layer: pypdfium2.PdfTextPage, forms: Any) -> Iterator[tuple[str, str]]:
+    """Yield the values of a page's fields with the text on their left, and its comments."""
+    for number in range(raw.FPDFPage_GetAnnotCount(page)):
+        annotation = raw.FPDFPage_GetAnnot(page, number)
+        try:
+            kind = raw.FPDFAnnot_GetSubtype(annotation)
+            if kind in _COMMENTS and (said := _value(raw.FPDFAnnot_GetStringValue, annotation, b"Contents")):
+                yield "", f"Comment: {said}"
+            elif kind == raw.FPDF_ANNOT_WIDGET and forms and (value := _field(annotation, forms)):
+                place = raw.FS_RECTF()
+                raw.FPDFAnnot_GetRect(annotation, place)
+                left = layer.get_text_bounded(0, place.bottom - _NEAR, place.left, place.top + _NEAR)
+                yield next(reversed([line.strip() for line in left.splitlines() if line.strip()]), ""), value
+        finally:
+            raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _field(annotation: Any, forms: Any) -> str:
+    """Return what a person sees in a field."""
+    kind = raw.FPDFAnnot_GetFormFieldType(forms, annotation)
+    if kind in _BUTTONS:
+        return "[x]" if raw.FPDFAnnot_IsChecked(forms, annotation) else "[ ]"
+    return _value(raw.FPDFAnnot_GetFormFieldValue, forms, annotation) if kind in _VALUES else ""
+
+
+def _value(call: Any, *about: Any) -> str:
+    """Call one of PDFium's functions that write a text into a buffer."""
+    size = call(*about, None, 0)
+    buffer = create_string_buffer(size)
+    call(*about, raw.cast(buffer, raw.POINTER(raw.FPDF_WCHAR)), size)
+    return " ".join(buffer.raw.decode("utf-16-le", "replace").rstrip("\x00").split())
+
+
+def _without_repeats(pages: list[str]) -> list[str]:
+    """Leave the lines above and below the text of many pages on the first of them."""
+    edges = [_edges(page.split("\n"), number) for number, page in enumerate(pages, 1)]
+    counts = Counter(key for keys in edges for key in set(keys.values()))
+    repeated = {key for key, count in counts.items() if count >= max(_FEWEST_PAGES, len(pages) / 2)}
+    seen: set[str] = set()
+    kept = []
+    for page, keys in zip(pages, edges, strict=True):
+        drop = {at for at, key in keys.items() if key in seen}
+        seen |= repeated.intersection(keys.values())
+        lines = (line for at, line in enumerate(page.split("\n")) if at not in drop)
+        kept.append("\n".join(lines).strip("\n") if drop else page)
+    return kept
+
+
+def _edges(lines: list[str], number: int) -> dict[int, str]:
+    """Return the lines at the top and bottom of a page by their place, without the number of the page."""
+    places = [at for at, line in enumerate(lines) if line.strip() and not line.startswith("#")]
+    chosen = {*places[:_EDGE_LINES], *places[-_EDGE_LINES:]} if len(places) > 2 * _EDGE_LINES else ()
+    own = re.compile(rf"(?:^|\bpage ){number}\b|\b{number}$", re.IGNORECASE)
+    return {at: own.sub("", " ".join(lines[at].split())) for at in chosen}
 
 
 def _line(line: str, headings: dict[str, int]) -> str:

@@ -12,35 +12,49 @@ from importlib import import_module
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
-from scrubjay.reading.encodings import LONGEST_LINE, decode, is_unicode
-from scrubjay.reading.kinds import Kind, kind_of, refusal
+from scrubjay.reading.encodings import LONGEST_LINE, decode, doubt, is_unicode
+from scrubjay.reading.kinds import ARCHIVES, HEAD, Kind, kind_of, refusal
 from scrubjay.reading.office import OLE, ZIP, office_type
 from scrubjay.reading.process import PROCESSES
-from scrubjay.reading.result import Budget, Conversion, FileText, TooLong, Unreadable
+from scrubjay.reading.result import UNSEEN, Budget, Conversion, FileText, TooLong, Unreadable, tidy_values
+from scrubjay.text.chunking.markdown import first_title
+from scrubjay.text.foreign import without_escapes
 
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
 SECONDS = 30.0  # for one of many files
 CALL_SECONDS = 6.0  # for one that somebody waits for: whoever asks hears after 8 or 9 that there is no answer
-_HEAD = 1024  # bytes that tell what a file is
 
 # Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
 _FROM_BYTES = {
     "pdf": "pdf.convert_pdf",
-    "docx": "office.convert_word",
+    "docx": "word.convert_word",
     "pptx": "slides.convert_slides",
     "xlsx": "office.convert_workbook",
     "email": "mail.convert_mail",
+    "msg": "outlook.convert_message",
+    "odt": "opendocument.convert_opendocument",
+    "ods": "opendocument.convert_opendocument",
+    "odp": "opendocument.convert_opendocument",
+    "epub": "epub.convert_epub",
+    "rtf": "old_office.convert_rtf",
+    "doc": "old_office.convert_doc",
+    "ppt": "old_office.convert_ppt",
 }
 _FROM_TEXT = {
-    "markdown": "encodings.convert_markdown",
+    "markdown": "markdown.convert_markdown",
     "json": "encodings.convert_json",
     "html": "html.convert_html",
     "notebook": "notebooks.convert_notebook",
 }
+TITLED = frozenset(
+    {"markdown", "html", "docx", "odt", "doc", "notebook"}
+)  # whose first heading is their title
 _OUTSIDE = ("html", "notebook")
 # their converters stop at the limit, which a small file may exceed by far
-_WITH_BUDGET = ("pdf", "pptx", "xlsx")
+_WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
+# kinds that are one to whoever reads the list of documents
+_KNOWN_AS = {"ods": "xlsx", "msg": "email"}
 
 log = logging.getLogger("scrubjay.reading")
 
@@ -102,7 +116,7 @@ def _check_size(data: bytes, max_file: int) -> None:
 
 def _is_plain(data: bytes, name: str) -> bool:
     """Tell whether it is text that needs no library, no guess and no laying out."""
-    kind = kind_of(name, data[:_HEAD]).type
+    kind = kind_of(name, data[:HEAD]).type
     if data.startswith((ZIP, OLE)) or kind in _FROM_BYTES or kind in _OUTSIDE or not is_unicode(data):
         return False
     return kind != "json" or all(len(line) <= LONGEST_LINE for line in io.BytesIO(data))
@@ -115,28 +129,33 @@ def read_here(data: bytes, name: str, max_text: int) -> FileText:
         Unreadable: as `read` says, without the name.
     """
     office = office_type(data)
-    if office is None and (reason := refusal(name)):
+    if office is None and (reason := refusal(name, data[:HEAD])):
         raise Unreadable(reason)
-    kind = Kind(office) if office else kind_of(name, data[:_HEAD])
-    if office is None and kind.type in ("docx", "pptx", "xlsx"):
+    kind = Kind(office) if office else kind_of(name, data[:HEAD])
+    if office is None and kind.type in ARCHIVES:
         raise Unreadable(f"is no {kind.type.upper()} file, or damaged")
     encoding = None
     if converter := _FROM_BYTES.get(kind.type):
         result = _convert(converter, data, kind.type, max_text)
+        result = replace(result, text=result.text.translate(UNSEEN))
     else:
         text, encoding = decode(data)
         if len(text) > max_text and kind.type != "html":  # of a page much is markup
             raise TooLong(max_text)
         converter = _FROM_TEXT.get(kind.type)
         result = _convert(converter, text, kind.type, max_text) if converter else Conversion(text)
+        result.metadata.update(tidy_values(encoding=doubt(data, encoding)))
     if not result.text.strip():
         raise Unreadable("has no text in it")
     if len(result.text) > max_text:
         raise TooLong(max_text)
     # Libraries leave NUL and halves of surrogate pairs in texts, which the store does not take.
-    text = result.text.replace("\x00", "").encode("utf-8", "replace").decode()
-    title = " ".join(str(result.title).split())[:500] if result.title else None
-    return FileText(text, kind.type, title or None, kind.language, encoding, result.metadata)
+    text = without_escapes(result.text).replace("\x00", "").encode("utf-8", "replace").decode()
+    title = result.title or (first_title(text) if kind.type in TITLED else None)
+    title = " ".join(str(title).split())[:500] if title else None
+    return FileText(
+        text, _KNOWN_AS.get(kind.type, kind.type), title or None, kind.language, encoding, result.metadata
+    )
 
 
 def _convert(converter: str, source: bytes | str, kind: str, max_text: int) -> Conversion:

@@ -4,6 +4,11 @@ from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError
 
+# Characters inside words that no reader sees, and hyphens and spaces that differ in where lines may break.
+UNSEEN = str.maketrans(
+    {"\xa0": " ", "\xad": None, "\u200b": None, "\u2060": None, "\ufeff": None, "\u2011": "-"}
+)
+
 
 @dataclass(frozen=True)
 class FileText:

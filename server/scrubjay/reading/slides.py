@@ -1,27 +1,17 @@
 """Converts slides (PPTX) to Markdown, in the presentation's order."""
 
 import io
-import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
 
 from lxml import etree
 
 from scrubjay.reading.office import core_properties, markdown_table
+from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
 from scrubjay.reading.result import Budget, Conversion
 
 _DECK = "ppt/presentation.xml"
-# bytes of XML, a part that is cut there is damaged; pictures are other parts
-_LARGEST_PART = 32 * 1024 * 1024
 _DEEPEST_LEVEL = 8  # of lists; a file may state any number
-
-Element = Any  # lxml has no types
-
-
-class _Relation(NamedTuple):
-    kind: str
-    part: str
 
 
 def convert_slides(data: bytes, budget: Budget) -> Conversion:
@@ -32,37 +22,11 @@ def convert_slides(data: bytes, budget: Budget) -> Conversion:
     """
     title, metadata = core_properties(data)
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        related = _related(archive, _DECK)
-        slides = _root(archive, _DECK).iterfind("{*}sldIdLst/{*}sldId")
-        parts = [related[_relation_id(slide)].part for slide in slides]
+        related = related_parts(archive, _DECK)
+        slides = parse_part(archive, _DECK).iterfind("{*}sldIdLst/{*}sldId")
+        parts = [related[relation_id(slide)].part for slide in slides]
         texts = [budget.take(_slide(archive, part, number)) for number, part in enumerate(parts, 1)]
     return Conversion("\n\n".join(texts), title=title, metadata=metadata)
-
-
-def _related(archive: zipfile.ZipFile, part: str) -> dict[str, _Relation]:
-    """Return the parts that `part` refers to, by the ids that it has for them."""
-    folder, name = posixpath.split(part)
-    relations = f"{folder}/_rels/{name}.rels"
-    if relations not in archive.namelist():
-        return {}
-    return {
-        each.get("Id"): _Relation(
-            kind=posixpath.basename(each.get("Type")),
-            part=posixpath.normpath(posixpath.join("/", folder, each.get("Target"))).lstrip("/"),
-        )
-        for each in _root(archive, relations)
-    }
-
-
-def _root(archive: zipfile.ZipFile, part: str) -> Element:
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-    with archive.open(part) as member:
-        return etree.fromstring(member.read(_LARGEST_PART), parser)
-
-
-def _relation_id(element: Element) -> str:
-    """Return the attribute `r:id`, whose namespace is not the same in all editions of the format."""
-    return next(str(value) for name, value in element.items() if name.endswith("}id"))
 
 
 def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
@@ -77,7 +41,7 @@ def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
 
 
 def _shapes(archive: zipfile.ZipFile, part: str) -> list[Element]:
-    return list(_flat(_root(archive, part).find("{*}cSld/{*}spTree")))
+    return list(_flat(parse_part(archive, part).find("{*}cSld/{*}spTree")))
 
 
 def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
@@ -110,7 +74,7 @@ def _block(shape: Element) -> str:
 
 
 def _notes(archive: zipfile.ZipFile, slide: str) -> str:
-    for kind, part in _related(archive, slide).values():
+    for kind, part in related_parts(archive, slide).values():
         if kind == "notesSlide":
             bodies = (shape for shape in _shapes(archive, part) if _placeholder(shape).get("type") == "body")
             return "\n".join(map(_text, bodies)).strip()

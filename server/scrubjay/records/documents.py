@@ -17,12 +17,33 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 from scrubjay.text.chunking import Chunk
+from scrubjay.text.chunking.markdown import first_title
+from scrubjay.text.front_matter import front_title
 from scrubjay.text.summary import ABSTRACT_LIMIT, abstract, opening
 
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
-_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "notebook", "email"})
-_TITLED = frozenset({"text", "markdown", "html", "docx", "notebook"})  # whose first heading is their title
+_TITLED = frozenset(
+    {"text", "markdown", "html", "docx", "odt", "doc", "notebook"}
+)  # whose first heading is their title
+_PROSE = frozenset(
+    {
+        "text",
+        "markdown",
+        "html",
+        "pdf",
+        "docx",
+        "doc",
+        "odt",
+        "rtf",
+        "epub",
+        "pptx",
+        "ppt",
+        "odp",
+        "notebook",
+        "email",
+    }
+)
 
 
 class Lookup(NamedTuple):
@@ -95,7 +116,7 @@ def _document(
         created_at=known.created_at if known else envelope.at,
         updated_at=now,
         last_accessed_at=now,
-        title=_title(request, kind, pieces),
+        title=_title(request, kind),
         type=kind,
         content=content,
         content_hash=content_hash(content),
@@ -131,13 +152,13 @@ def _file_fields(request: DocumentText, known: Document | None) -> dict[str, Any
     }
 
 
-def _title(request: DocumentText, kind: str, pieces: Sequence[Chunk]) -> str | None:
-    """Return the title that was named, else the first heading, the file's name, or a text's beginning."""
+def _title(request: DocumentText, kind: str) -> str | None:
+    """Return the title that was named, else the heading above all, the file's name, or a text's beginning."""
     if named := request.title or title_in(request.metadata):
         return named
-    headings = (piece.headings[0] for piece in pieces if piece.headings)
-    heading = next(headings, None) if kind in _TITLED else None
-    begins = opening(request.content or "") if kind == "text" else ""
+    content = request.content or ""
+    heading = (front_title(content) or first_title(content)) if kind in _TITLED else None
+    begins = opening(content) if kind == "text" else ""
     return heading or (os.path.basename(request.path) if request.path else None) or begins or None
 
 

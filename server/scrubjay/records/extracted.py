@@ -26,7 +26,9 @@ LARGE = 20_000  # characters of a document; less is read sooner than a thread be
 # What was forgotten with its paragraph comes back with it; what the user forgot does not.
 _OUR_REASONS = frozenset({NO_LONGER, DOCUMENT_GONE})
 # the rest is found by its chunks
-_PROSE = frozenset({"text", "markdown", "html", "pdf", "docx", "pptx", "email"})
+_PROSE = frozenset(
+    {"text", "markdown", "html", "pdf", "docx", "doc", "odt", "rtf", "epub", "pptx", "ppt", "odp", "email"}
+)
 
 
 async def plan_facts(

@@ -4,6 +4,7 @@ A passage is known by its record and its words and not by its place, so that one
 passages of a record their vectors.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from scrubjay.store.facets import facets
 from scrubjay.text.chunking import Chunk, chunks, split
 from scrubjay.text.developer_words import gloss, searched_words
 from scrubjay.text.entities import tie_words
+from scrubjay.text.foreign import without_escapes
 from scrubjay.text.summary import opening, summarise
 from scrubjay.text.terms import expand
 
@@ -34,6 +36,7 @@ GLOSSED = 400
 # Where facts are that nobody sorted, and what happened: the names say nothing of them.
 _PLAIN_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
 _MOST_VALUES = 2_000  # characters of a document's metadata; each chunk repeats them
+_LONGEST_NAMES = 300  # characters of them, likewise
 PLAIN_ROLES = frozenset({"user", "assistant", "system", "tool", "document"})  # never spoken of by name
 
 
@@ -50,13 +53,13 @@ def passages_of(record: AnyRecord) -> tuple[Passage, ...]:
 def speeches(turn: Turn) -> list[tuple[str, str]]:
     """Return who said what in a turn, in order: (role, text)."""
     sides = (("user", turn.user), ("assistant", turn.assistant), (turn.role or "", turn.text))
-    return [(role, text) for role, text in sides if text]
+    return [(role, without_escapes(text)) for role, text in sides if text]
 
 
 def together(turn: Turn) -> str:
     """Summarise in lines what was asked, answered and done in a turn; "" for a turn of nothing."""
-    answer = turn.assistant or turn.text
-    return summarise(turn.user, answer, tools=turn.tools, files=turn.files, commands=turn.commands)
+    asked, answer = without_escapes(turn.user or ""), without_escapes(turn.assistant or turn.text or "")
+    return summarise(asked, answer, tools=turn.tools, files=turn.files, commands=turn.commands)
 
 
 def _turn_passages(turn: Turn) -> tuple[Passage, ...]:
@@ -108,19 +111,20 @@ def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
 
 
 def _memory_passage(memory: Memory) -> Passage:
-    kinds = gloss(memory.content)
+    content = without_escapes(memory.content)
+    kinds = gloss(content)
     labels = label_words(memory.tags, memory.partition_id)
     return _passage(
         memory,
-        (memory.content,),
+        (content,),
         src="summary" if memory.source == SUMMARY else "memory",
         part=0,
-        text=memory.content,
-        search_text=expand("\n".join(filter(None, (memory.content, labels, searched_words(kinds))))),
-        embed_text=with_gloss(memory.content, kinds) if kinds else None,
+        text=content,
+        search_text=expand("\n".join(filter(None, (content, labels, searched_words(kinds))))),
+        embed_text=with_gloss(content, kinds) if kinds else None,
         dated_at=memory.created_at,
         **fields_of(memory, "session_id", "turn"),
-        tied=tie_words(memory.content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
+        tied=tie_words(content, tags=memory.tags, records=(*memory.parent_ids, *memory.alike)),
     )
 
 
@@ -160,16 +164,14 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
     Its title, the headings and a table's header are searched with each chunk but not returned.
     """
     seen: Counter[tuple[str, str]] = Counter()
-    place, title = (
-        _short_path(document.place),
-        title_above(document),
-    )  # once: it reads a whole line of the text
+    place, names = _short_path(document.place), _other_names(document)
+    title = title_above(document)  # once: it reads a whole line of the text
     values = " ".join(value for value in document.metadata.values() if isinstance(value, str))[:_MOST_VALUES]
     passages = []
     for part, chunk in enumerate(pieces):
         trail = " > ".join(dict.fromkeys(filter(None, (title, *chunk.headings))))
-        above = "\n".join(filter(None, (trail, chunk.repeat)))
-        text = document.content[chunk.start : chunk.end]
+        above = "\n".join(filter(None, (trail, names, chunk.repeat)))
+        text = without_escapes(document.content[chunk.start : chunk.end])
         seen[above, text] += 1
         number = seen[above, text]
         passages.append(
@@ -189,6 +191,15 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
             )
         )
     return tuple(passages)
+
+
+def _other_names(document: Document) -> str:
+    """Return the name of a document's file and its aliases, unless its title has them: people ask by them."""
+    name = os.path.splitext(os.path.basename((document.place or "").replace("\\", "/")))[0]
+    aliases = str(document.metadata.get("aliases") or "").split(", ")
+    title = (document.title or "").casefold()
+    others = (each for each in (name, *aliases) if each and each.casefold() not in title)
+    return ", ".join(others)[:_LONGEST_NAMES]
 
 
 def title_above(document: Document) -> str | None:

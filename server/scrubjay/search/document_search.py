@@ -75,9 +75,12 @@ async def search_documents(
         now=now,
         record_id=None if request.doc_id is None else await _document_id(store, request.doc_id, scopes),
         path=request.path,
+        exact_path=room is not None,
         filters=request.filters,
     )
     ranked = await rank_chunks(store, question, embed, documents=request.limit)
+    if not ranked and request.path is not None and room is None:
+        await _check_path(store, request.path, scopes)
     size = _size(request, None if room is not None else await _confidence(store, ranked, request))
     best = _by_document(ranked, request) if size.confidence != "none" else {}
     columns = [*COLUMNS, "content"] if request.include_full_docs else COLUMNS
@@ -147,7 +150,7 @@ async def search_chunks(
 ) -> list[FoundChunk]:
     """Search chunks, best first: at most `limit` of them, none below `chunk_threshold`."""
     same = fields_of(request, "path", "filters")
-    question = Question(text=request.query, scopes=scopes, srcs=("chunk",), now=now, **same)
+    question = Question(text=request.query, scopes=scopes, srcs=("chunk",), now=now, exact_path=True, **same)
     ranked = await rank_chunks(store, question, embed, documents=request.limit)
     best = [chunk for chunk in ranked if chunk.score >= request.chunk_threshold]
     documents = await _documents(store, {chunk.document_id for chunk in best}, COLUMNS)
@@ -168,6 +171,19 @@ async def _documents(store: Store, ids: Collection[str], columns: Sequence[str])
     """Read those of these documents that are not forgotten, by id."""
     rows = await store.select(Document, conditions.one_of("id", ids), columns=columns) if ids else []
     return {row.id: row for row in rows if row.forgotten_at is None}
+
+
+async def _check_path(store: Store, path: str, scopes: tuple[str, ...] | None) -> None:
+    """Check that there is a document at this path or in this folder.
+
+    Raises:
+        NotFound: these scopes hold none.
+    """
+    at_path = conditions.either(*(conditions.within(column, path) for column in ("path", "filepath")))
+    where = conditions.both(at_path, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
+    if not await store.select(Document, where, limit=1, columns=["id"]):
+        problem = f"No document here is at or below {path[:200]!r}."
+        raise NotFound(f"{problem} Leave path out, or index that folder first.")
 
 
 async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) -> str:

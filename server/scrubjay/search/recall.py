@@ -134,7 +134,7 @@ def _question(request: SearchMemories, scope: str | tuple[str, ...], now: dateti
         scopes=search_scopes(request.scope, scope),
         srcs=_srcs(request),
         now=now,
-        partition_ids=None if request.partition_ids is None else tuple(request.partition_ids),
+        partition_ids=tuple(request.partition_ids or ()) or None,
         tags=tuple(request.tags or ()),
         since=since,
         until=until,

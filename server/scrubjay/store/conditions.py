@@ -118,6 +118,18 @@ def at_or_below(column: str, path: str) -> Where:
     return starts_with(column, path) if path.endswith("/") else equal(column, path)
 
 
+def within(column: str, path: str) -> Where:
+    """The column is this path, or is in the folder at this path, whether or not that ends in a slash."""
+    bare = path.rstrip("/")
+    return either(equal(column, bare or "/"), starts_with(column, f"{bare}/"))
+
+
+def has_all_folded(column: str, values: Iterable[str]) -> Where:
+    """The list column holds all of these values, in whatever case."""
+    whole = f"lower(concat('\x01', array_to_string({column}, '\x01'), '\x01'))"
+    return both(*(contains(whole, f"\x01{value.lower()}\x01") for value in values))
+
+
 def both(*parts: Where | None) -> Where:
     """All of these conditions, without the empty ones; none at all is every row."""
     return Where(" AND ".join(f"({part})" for part in parts if part not in (None, EVERY_ROW))) or EVERY_ROW
@@ -156,7 +168,8 @@ def compares(column: str, operator: str, value: float) -> Where:
 # What "current" means for rows. `models.records.is_current` says it of a record; a test compares the two.
 
 NOT_FORGOTTEN = missing("forgotten_at")
-NO_VECTOR = missing("space_id")  # of a passage
+# Passages that wait for a vector: all without one, but not those of documents that were removed.
+NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
 NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which says its turns again
 

@@ -15,6 +15,10 @@ _HIDDEN = re.compile(
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
     "\U000e0000-\U000e0fff]"
 )
+# Escape sequences of terminals: colours and cursors, titles and links, character sets.
+_ESCAPE = re.compile(
+    r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[\]PX^_][^\x07\x1b\n]*+(?:\x07|\x1b\\)|[ -/]++[0-~]|[0-OQ-WYZ\\`-~])"
+)
 # Our tags, and the one by which hosts speak to a model, lose their hyphen; if they were removed, what is left
 # could be a tag again.
 _TAG = re.compile(r"(<[\s/]*)(?:(scrubjay)-(memory)|(recalled)-(data)|(system)-(reminder))", re.IGNORECASE)
@@ -27,6 +31,15 @@ def visible(text: str) -> str:
     'red[31m line\nnext'
     """
     return _HIDDEN.sub("", _BREAKS.sub("\n", text))
+
+
+def without_escapes(text: str) -> str:
+    r"""Remove the escape sequences by which programs colour what they print.
+
+    >>> without_escapes("\x1b[31mError\x1b[0m: disk full")
+    'Error: disk full'
+    """
+    return _ESCAPE.sub("", text) if "\x1b" in text else text
 
 
 def defused(text: str) -> str:

@@ -46,6 +46,34 @@ _CJK = (
 )
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
+# Scripts of South-East Asia, written without spaces, and their tone marks, which end a word to the index.
+_UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
+_UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
+_TONES: dict[int, None] = dict.fromkeys([*range(0x0E47, 0x0E4F), *range(0x0EC8, 0x0ECE), 0x17D2], None)
+# Characters inside words that no reader sees, such as soft hyphens.
+_UNSEEN: dict[int, None] = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"), None)
+_JOINED = _TONES | dict.fromkeys(map(ord, "_-.,'\u2019"), None)  # what stands inside names and numbers
+# Plurals that the endings of English do not tell.
+_SINGULARS = {
+    "analyses": "analysis",
+    "appendices": "appendix",
+    "axes": "axis",
+    "children": "child",
+    "crises": "crisis",
+    "criteria": "criterion",
+    "diagnoses": "diagnosis",
+    "halves": "half",
+    "hypotheses": "hypothesis",
+    "indices": "index",
+    "leaves": "leaf",
+    "matrices": "matrix",
+    "mice": "mouse",
+    "people": "person",
+    "phenomena": "phenomenon",
+    "schemata": "schema",
+    "shelves": "shelf",
+    "vertices": "vertex",
+}
 # HTTPServer2 -> HTTP, Server2; userIDs -> user, IDs. Code is ASCII nearly everywhere, so case is read in
 # ASCII only.
 _CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+")
@@ -68,6 +96,10 @@ _JOINED_VERSION = re.compile(r"(?:v\d+)+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,64}")
 _SHORT_HASH = 7  # characters: what git shows of a commit
+_HEX = re.compile(r"0[xX]([0-9A-Fa-f]{3,})")
+_GROUPED = re.compile(
+    r"(?<![\w.,])\d{1,3}(?:([_,.'\u2019])\d{3})(?:\1\d{3})*+(?!\w|[_,.'\u2019]\d)"
+)  # 1_000_000
 _ERROR_CODE = re.compile(r"([A-Z]{1,6})(\d{3,})")
 
 
@@ -118,9 +150,14 @@ def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
     if text.isascii() and "" not in prefixes:
         return list(_beginning(text.lower(), prefixes))
     found = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
-    if text.isascii():
-        return found
-    return [word for word in found if len(word) <= 2 or not _CJK_RUN.fullmatch(word)]
+    return found if text.isascii() else [word for word in found if not _has_parts(word)]
+
+
+def _has_parts(word: str) -> bool:
+    """Return True if parts of the word are compared in its place."""
+    if _CJK_RUN.fullmatch(word):
+        return len(word) > 2
+    return len(word.translate(_TONES)) > 3 and _UNSPACED_RUN.fullmatch(word) is not None
 
 
 def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
@@ -139,7 +176,10 @@ def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
 
 def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
     """List the other compared words with one of these beginnings: parts of names, and names joined."""
-    candidates = " ".join(word for word in _ODD.findall(_composed(text)) if may_begin(word, beginnings))
+    composed = _composed(text)
+    odd = (word for word in _ODD.findall(composed) if may_begin(word, beginnings))
+    plurals = (plural for plural in _SINGULARS if plural in composed.lower())
+    candidates = " ".join([*odd, *plurals])
     return spelled_words(" ".join(_additions(candidates)), beginnings)
 
 
@@ -150,7 +190,8 @@ def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
     {'userprof'}
     """
     # Every word, joined name and part of a name is in here.
-    letters = _normal(text).replace("_", "").replace("-", "").replace(".", "")
+    letters = _normal(text).translate(_JOINED)
+    letters += "".join(f" {single}" for plural, single in _SINGULARS.items() if plural in letters)
     return {
         begin
         for begin in beginnings
@@ -221,24 +262,27 @@ def quotes(query: str, text: str) -> bool:
 def _normal(text: str) -> str:
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFKC", text).casefold()
+    folded = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
     return folded.replace("i\u0307", "i")  # what is left of a Turkish capital i with its dot
 
 
 def _composed(text: str) -> str:
     """Compose letters and their accents (apart in file names of macOS), and narrow full-width letters."""
+    if text.isascii():
+        return text
     normal = text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
-    return normal.replace("\u0130", "I")  # a Turkish capital i, whose dot the index keeps
+    # A Turkish capital i, whose dot the index keeps, and a German sharp s.
+    return normal.translate(_UNSEEN).replace("\u0130", "I").replace("ß", "ss")
 
 
 def _additions(text: str) -> list[str]:
     """List the words to add: each once, none that the text has, no stop word, of two characters or more."""
     normal = _composed(text)
     respelled = [] if normal == text else _RUN.findall(normal)
-    hidden = list(_hidden_words(" ".join(_ODD.findall(normal))))
+    hidden = [*_hidden_words(" ".join(_ODD.findall(normal))), *_singulars(normal)]
     if not (respelled or hidden):
         return []
-    present = {run.casefold() for run in _RUN.findall(text)}
+    present = {run.lower() for run in _RUN.findall(text)}
     added = []
     for word in (*respelled, *hidden):
         folded = word.casefold()
@@ -248,14 +292,32 @@ def _additions(text: str) -> list[str]:
     return added
 
 
+def singular(word: str) -> str:
+    """Return the singular of a plural that its ending does not tell.
+
+    >>> singular("indices"), singular("tables")
+    ('index', 'tables')
+    """
+    return _SINGULARS.get(word, word)
+
+
+def _singulars(text: str) -> Iterator[str]:
+    letters = text.lower()
+    for plural, single in _SINGULARS.items():
+        if plural in letters and re.search(rf"\b{plural}\b", letters):
+            yield single
+
+
 def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
         if not run.isascii():
-            yield from _cjk_parts(run)
+            yield from _unspaced_parts(run)
         elif run.isalpha() and run.islower():  # most are words with a mark beside them
             continue
         elif _HASH.fullmatch(run.lower()):
             yield run[:_SHORT_HASH]
+        elif number := _HEX.fullmatch(run):
+            yield number[1]
         elif code := _ERROR_CODE.fullmatch(run):
             yield from code.groups()
         else:
@@ -265,6 +327,8 @@ def _hidden_words(text: str) -> Iterator[str]:
             pieces = _RUN.findall(name)
             if _is_name(pieces, dotted="." in name):
                 yield "".join(pieces).lower()
+    for match in _GROUPED.finditer(text):
+        yield "".join(filter(str.isdigit, match[0]))
     for match in _VERSION.finditer(text):
         numbers = (match[1] or match[2]).split(".")
         is_date = not match[1] and any(map(_YEAR.fullmatch, (numbers[0], numbers[-1])))
@@ -297,14 +361,15 @@ def _joined_version(version: str) -> str:
     return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
 
 
-def _cjk_parts(run: str) -> Iterator[str]:
-    """Split a run into CJK pairs and what is glued to them: `Pythonの型` is one word to the index."""
-    pieces = _CJK_RUN.findall(run)
-    if not pieces:
-        return
-    yield from _CJK_RUN.sub(" ", run).split()
-    for piece in pieces:
-        yield from (piece[at : at + 2] for at in range(max(1, len(piece) - 1)))
+def _unspaced_parts(run: str) -> Iterator[str]:
+    """Split a run, one word to the index, into CJK pairs or Thai triples and what is glued to them."""
+    for pattern, size in ((_CJK_RUN, 2), (_UNSPACED_RUN, 3)):
+        if not (pieces := pattern.findall(run)):
+            continue
+        yield from pattern.sub(" ", run).split()
+        for piece in pieces:
+            letters = piece.translate(_TONES)
+            yield from (letters[at : at + size] for at in range(max(1, len(letters) - size + 1)))
 
 
 def _is_name(words: list[str], *, dotted: bool) -> bool:

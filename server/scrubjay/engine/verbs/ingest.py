@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.records import Document
-from scrubjay.models.results import Ingested, ListedDocument
+from scrubjay.models.results import Ingested, ListedDocument, NotRead
 from scrubjay.records.ingest import job
+from scrubjay.records.ingest.tree import files_at
 from scrubjay.store import conditions
 
 _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_count", "updated_at"]
@@ -60,6 +62,22 @@ class Ingest(Verb):
             states = sorted(now.states.items(), key=lambda item: item[1] == "queued")
             running = [ListedDocument(path=path, scope=now.scope, status=state) for path, state in states]
         return [*running[:last], *(_listed(row, row.id in waiting) for row in rows)]
+
+    async def left_out(self, scope: str) -> list[NotRead]:
+        """Say which files of the indexed folders are no documents, and why, as the disk is now."""
+        await self._writer.caught_up()
+        here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
+        where = conditions.both(conditions.NOT_FORGOTTEN, here, conditions.present("folder"))
+        rows = await self._store.select(Document, where, columns=["folder"])
+        reasons: list[NotRead] = []
+        for folder in sorted({row.folder for row in rows if row.folder}):
+            try:
+                tree = await asyncio.to_thread(files_at, folder)
+            except InputError as error:
+                reasons.append(NotRead(path=folder, reason=str(error)))
+            else:
+                reasons += tree.why_left_out(folder) if tree else ()
+        return reasons
 
 
 def _listed(row: Document, lacks_vectors: bool) -> ListedDocument:

@@ -63,4 +63,4 @@ class Map(Verb):
 def _placed() -> Where:
     """The first passages of facts and of the summaries of sessions that have a vector."""
     first = conditions.matching(src=("memory", "summary"), part=0, hidden=False)
-    return conditions.both(first, conditions.negation(conditions.NO_VECTOR))
+    return conditions.both(first, conditions.present("space_id"))

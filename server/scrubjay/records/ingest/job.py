@@ -82,12 +82,14 @@ class Ingest:
             forgotten=work.forgotten,
             failed=[*work.not_read[:MOST_PASSED_OVER], *self._failed],
             passed_over=work.passed_over[:MOST_PASSED_OVER],
+            left_out=work.left_out,
         )
 
     async def _differences(self, paths: Sequence[str], again: bool, hidden: bool) -> Differences:
         files: list[FileEntry] = []
         passed_over: list[str] = []
         not_read: list[NotRead] = []
+        left_out: list[NotRead] = []
         missing: list[str] = []
         unseen: list[str] = []
         for path in paths:
@@ -98,6 +100,7 @@ class Ingest:
                 files += tree.files
                 passed_over += tree.passed_over
                 not_read += tree.not_read
+                left_out += tree.why_left_out(path)
                 unseen += tree.unseen
         await self.store.flush()
         by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
@@ -116,7 +119,7 @@ class Ingest:
             if not any(_within(each, [as_text(path)]) for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
-        return replace(work, passed_over=passed_over, not_read=not_read)
+        return replace(work, passed_over=passed_over, not_read=not_read, left_out=left_out)
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
         """Read a file and write it as its document, the document of a file that moved, or a new one.
@@ -198,6 +201,7 @@ class Differences:
     forgotten: int = 0  # files that stay out, because somebody forgot their documents
     passed_over: list[str] = field(default_factory=list)  # hidden folders
     not_read: list[NotRead] = field(default_factory=list)  # of the folders
+    left_out: list[NotRead] = field(default_factory=list)  # of what is no text
 
 
 def differences(

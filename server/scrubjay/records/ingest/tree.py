@@ -1,6 +1,6 @@
 """Which files a path stands for: the file itself, or the files of a folder that its .gitignore lets through.
 
-No file but .gitignore is opened.
+No file is opened but .gitignore, and one whose name does not tell whether it is text.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scrubjay.errors import InputError
-from scrubjay.home.files import read_regular
+from scrubjay.home.files import open_regular, read_regular
 from scrubjay.home.paths import is_home
 from scrubjay.models.results import NotRead
-from scrubjay.reading.kinds import refusal
+from scrubjay.reading.kinds import HEAD, refusal
 from scrubjay.records.ingest.gitignore import MOST_CHARACTERS, Rules
 
 # Folders that tools make, whether or not .gitignore names them.
@@ -24,6 +24,7 @@ _NEVER = frozenset(
     .mypy_cache .pytest_cache .ruff_cache
     """.split()
 )
+_MOST_NAMED = 5  # files of those that were left out for one reason
 DEEPEST = 250  # folders below the one that is indexed
 _MOST_BYTES = 4 << 20  # that are read of a .gitignore
 _Held = tuple[Rules, int]  # the rules of a folder, and their state in a folder below it
@@ -56,6 +57,19 @@ class Tree:
     passed_over: list[str] = field(default_factory=list)
     not_read: list[NotRead] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
+    left_out: dict[str, list[str]] = field(default_factory=dict)  # files by the reason that they are no text
+
+    def leave_out(self, path: str, reason: str) -> None:
+        """Note a file that no document is made of."""
+        self.left_out.setdefault(reason, []).append(as_text(path))
+
+    def why_left_out(self, folder: str) -> Iterator[NotRead]:
+        """Yield a sentence for each reason, with how many files it is true of, and the first of them."""
+        for reason, paths in self.left_out.items():
+            paths.sort()
+            names = ", ".join(os.path.relpath(path, folder)[:100] for path in paths[:_MOST_NAMED])
+            more = ", ..." if len(paths) > _MOST_NAMED else ""
+            yield NotRead(path=paths[0], reason=f"{_these(len(paths), reason)}: {names}{more}.")
 
 
 def as_text(path: str) -> str:
@@ -124,14 +138,38 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                     tree.not_read.append(_too_deep(entry.path))
                 elif is_folder:
                     waiting.append((entry.path, _inside(held, entry.name), depth + 1))
-                elif entry.is_file(follow_symlinks=False) and refusal(entry.name) is None:
+                elif entry.is_symlink():
+                    tree.leave_out(entry.path, "is a link, and what it leads to is indexed where it is")
+                elif entry.is_file(follow_symlinks=False):
                     state = entry.stat(follow_symlinks=False)
+                    if reason := _refusal(entry):
+                        tree.leave_out(entry.path, reason)
+                        continue
+                    if not state.st_size:
+                        tree.leave_out(entry.path, "is empty")
                     yield FileEntry(entry.path, state.st_size, state.st_mtime_ns)
             except FileNotFoundError:  # gone since the folder was listed
                 continue
             except OSError as error:
                 tree.not_read.append(_unseen(entry.path, error))
                 tree.unseen.append(as_text(entry.path))
+
+
+def _refusal(entry: os.DirEntry[str]) -> str | None:
+    """Tell why a file is not read: by its name, and by its first bytes where that may be a text's too."""
+    if (reason := refusal(entry.name)) or refusal(entry.name, b"\x00") is None:
+        return reason
+    with open_regular(entry.path, own=False) as file:
+        return refusal(entry.name, file.read(HEAD))
+
+
+def _these(count: int, reason: str) -> str:
+    """Say of how many files a reason is true.
+
+    >>> _these(1, "is an image, and only text is read"), _these(3, "is empty")
+    ('1 file is an image, and only text is read', '3 files: each is empty')
+    """
+    return f"1 file {reason}" if count == 1 else f"{count:,} files: each {reason}"
 
 
 def _home_around(path: str) -> str | None:

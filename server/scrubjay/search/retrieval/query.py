@@ -25,7 +25,8 @@ class Question:
     session_id: str | None = None
     host: str | None = None  # that turns came from; nothing else has one
     record_id: str | None = None
-    path: str | None = None  # of a file, or of a folder, which ends in a slash
+    path: str | None = None  # of a file or of a folder
+    exact_path: bool = False  # a folder ends in a slash
     filters: Filter | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -54,11 +55,14 @@ class Question:
             conditions.matching(session_id=self.session_id, record_id=self.record_id, host=self.host),
             self._not_hidden(),
             conditions.unexpired(self.as_of or self.now) if unexpired and not self.forgotten else None,
-            conditions.has_all("tags", self.tags) if self.tags else None,
-            None if self.path is None else conditions.at_or_below("path", self.path),
+            conditions.has_all_folded("tags", self.tags) if self.tags else None,
+            None if self.path is None else self._at_path(self.path),
             None if self.filters is None else facets.where(self.filters),
             conditions.dated(self.dates) if dated else None,
         )
+
+    def _at_path(self, path: str) -> Where:
+        return (conditions.at_or_below if self.exact_path else conditions.within)("path", path)
 
     def is_expired(self, passage: PassageRow) -> bool:
         """Whether a passage may not answer because it expired."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.encoders.bundled import FOLDER, VOCABULARY
-from scrubjay.text.terms import hidden_words, may_begin, spelled_words
+from scrubjay.text.terms import hidden_words, may_begin, singular, spelled_words
 
 Floats = NDArray[np.float64]
 # Endings, the longest first, each with the fewest letters that must be left before it: first those of numbers
@@ -55,7 +55,7 @@ def stem(word: str) -> str:
     """
     if (single := word.removesuffix("s")) in _KEPT:
         return single
-    word = _plain(_cut(word, _INFLECTIONS))
+    word = _plain(_cut(singular(word), _INFLECTIONS))
     for _ in range(2):  # preference, prefer, pref
         word = _plain(_cut(word, _DERIVATIONS))
     return word

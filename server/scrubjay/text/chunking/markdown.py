@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from scrubjay.text.chunking.cuts import Repeat, Section
+from scrubjay.text.front_matter import end_of_front_matter
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
 _LONGEST_HEADING = 300  # characters; each chunk below it repeats them
@@ -12,6 +13,20 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may be underlined into a heading
 _DASHES = r":?-++:?[ \t]*+"  # of one column
 _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})*+(?:\|[ \t]*+)?")
+
+
+_TITLE_IN = 100_000  # characters; a title comes early
+
+
+def first_title(text: str) -> str | None:
+    """Return the first heading of the first level, which titles a note; None if it has none.
+
+    >>> first_title("## Part\\n\\n# Whole"), first_title("## Part")
+    ('Whole', None)
+    """
+    head = text[:_TITLE_IN]
+    titles = (title for _, _, kind, level, title in _blocks(head) if kind == "heading" and level == 1)
+    return next((title[:_LONGEST_HEADING] for title in titles if title), None)
 
 
 def sections(text: str, starts: list[int]) -> Iterator[Section]:
@@ -28,7 +43,7 @@ def sections(text: str, starts: list[int]) -> Iterator[Section]:
     def section(end: int) -> Section:
         return Section(begin, end, tuple(name for _, name in path), tuple(whole), tuple(repeats))
 
-    for first, last, kind, level, title in _blocks(text, starts):
+    for first, last, kind, level, title in _blocks(text):
         start, end = starts[first], starts[last] if last < len(starts) else len(text)
         if kind == "heading":
             if has_body:
@@ -46,10 +61,14 @@ def sections(text: str, starts: list[int]) -> Iterator[Section]:
     yield section(len(text))
 
 
-def _blocks(text: str, starts: list[int]) -> Iterator[tuple[int, int, str, int, str]]:
+def _blocks(text: str) -> Iterator[tuple[int, int, str, int, str]]:
     """Yield (first line, line after the last, heading | fence | table | text, level, title) of each block."""
     lines = [line.rstrip("\r") for line in text.split("\n")]
-    at = 0
+    end = end_of_front_matter(text)
+    at = text.count("\n", 0, end)
+    if end:  # its lines, among them comments, are no headings
+        at += 1
+        yield 0, at, "text", 0, ""
     while at < len(lines):
         following = lines[at + 1] if at + 1 < len(lines) else ""
         if (fence := _FENCE.match(lines[at])) and not (fence[1][0] == "`" and "`" in fence[2]):

@@ -19,7 +19,7 @@ MOST_KINDS = 6  # of one text: what names more is a listing, whose meaning the k
 MOST_OTHERS = 4  # other words of a kind that are searched with a text
 NO_KIND = "-"  # written for the kinds of a name: it stands for nothing
 _READ = 2_000  # characters of a text that are looked at
-_FORM = "1"  # of what is made of the dictionary; another one means that the index has to be built again
+_FORM = "2"  # of the words that are made of a text; another one means that the index has to be built again
 _TOKEN = re.compile(r"[A-Za-z0-9_+#.\u00c0-\u0dff]+")
 # Letters of scripts that put no spaces between words, or write endings to foreign names without one.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")

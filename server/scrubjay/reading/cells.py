@@ -1,0 +1,98 @@
+"""Reads what python-calamine leaves out of a workbook (XLSX): percentages, errors, formulas, comments."""
+
+import io
+import re
+import zipfile
+from collections.abc import Mapping
+
+from lxml import etree
+
+from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
+
+_WORKBOOK, _STYLES = "xl/workbook.xml", "xl/styles.xml"
+_PERCENT_FORMATS = {"9", "10"}  # built in
+_PLACE = re.compile(r"([A-Z]{1,3})(\d{1,7})")
+_ODD = re.compile(rb"<(?:\w+:)?f[ >]|t=[\"']e[\"']")  # a formula or an error
+_LARGEST = 64 * 1024 * 1024  # bytes of a sheet
+_MOST = 200_000  # cells of a sheet
+
+Place = tuple[int, int]  # row and column, from 0
+
+
+class Cells:
+    """The cells of a workbook that are seen as something else than their value."""
+
+    def __init__(self, data: bytes) -> None:
+        self._archive = zipfile.ZipFile(io.BytesIO(data))
+        self._percent: set[str] = set()
+        self._sheets: dict[str, str] = {}  # parts by name
+        if _WORKBOOK in self._archive.namelist():
+            self._percent = self._percent_styles()
+            related = related_parts(self._archive, _WORKBOOK)
+            for sheet in parse_part(self._archive, _WORKBOOK).iterfind("{*}sheets/{*}sheet"):
+                self._sheets[sheet.get("name")] = related[relation_id(sheet)].part
+
+    def of(self, sheet: str) -> Mapping[Place, str]:
+        """Return the text of such cells of a sheet."""
+        part = self._sheets.get(sheet, "")
+        if part not in self._archive.namelist():
+            return {}
+        found: dict[Place, str] = {}
+        with self._archive.open(part) as member:
+            data = member.read(_LARGEST)
+        if not self._percent and _ODD.search(data) is None:
+            return found
+        for _, cell in etree.iterparse(
+            io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True
+        ):
+            has_rule = len(cell) > 0 and cell[0].tag.endswith("}f")
+            is_other = has_rule or cell.get("t") == "e" or cell.get("s") in self._percent
+            if is_other and (text := self._seen(cell)):
+                found[_place(cell.get("r"))] = text
+            cell.clear()
+            if len(found) >= _MOST:
+                break
+        return found
+
+    def comments(self, sheet: str) -> Mapping[Place, str]:
+        """Return the comments of a sheet."""
+        found = {}
+        for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
+            if kind == "comments" and part in self._archive.namelist():
+                for comment in parse_part(self._archive, part).iterfind("{*}commentList/{*}comment"):
+                    text = "".join(each.text or "" for each in comment.iter("{*}t"))
+                    found[_place(comment.get("ref"))] = " ".join(text.split())
+        return found
+
+    def _seen(self, cell: Element) -> str | None:
+        value: str | None = cell.findtext("{*}v")
+        rule: str | None = cell.findtext("{*}f")
+        if cell.get("t") == "e":
+            return value
+        if rule and not value:
+            return f"={rule}"
+        if value and cell.get("s") in self._percent and cell.get("t", "n") == "n":
+            return f"{round(float(value) * 100, 8):.15g}%"
+        return None
+
+    def _percent_styles(self) -> set[str]:
+        if _STYLES not in self._archive.namelist():
+            return set()
+        root = parse_part(self._archive, _STYLES)
+        own = root.iterfind("{*}numFmts/{*}numFmt")
+        formats = _PERCENT_FORMATS | {
+            each.get("numFmtId") for each in own if "%" in each.get("formatCode", "")
+        }
+        styles = enumerate(root.iterfind("{*}cellXfs/{*}xf"))
+        return {str(at) for at, style in styles if style.get("numFmtId") in formats}
+
+
+def _place(name: str | None) -> Place:
+    """Return the row and column of a name such as B12."""
+    found = _PLACE.fullmatch(name or "")
+    if found is None:
+        return -1, -1
+    column = 0
+    for letter in found[1]:
+        column = column * 26 + ord(letter) - ord("A") + 1
+    return int(found[2]) - 1, column - 1

@@ -1,0 +1,55 @@
+"""Writes the formulas of office documents (OMML) in one line, as they are typed."""
+
+import re
+from typing import Any
+
+from lxml import etree
+
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_PLAIN = re.compile(r"[\w.,^]*")
+
+Element = Any  # lxml has no types
+
+
+def formula(element: Element) -> str:
+    """Write a formula or a part of one, such as `a=(b+1)/c^2`."""
+    kind = etree.QName(element).localname
+    if kind == "t":
+        return element.text or ""
+    if kind == "f":
+        return f"{_grouped(element, 'num')}/{_grouped(element, 'den')}"
+    if kind in ("sSup", "sSub", "sSubSup"):
+        low, high = _grouped(element, "sub"), _grouped(element, "sup")
+        return _part(element, "e") + (f"_{low}" if low else "") + (f"^{high}" if high else "")
+    if kind == "rad":
+        degree = _part(element, "deg")
+        return f"{f'root{degree}' if degree else '√'}({_part(element, 'e')})"
+    if kind == "d":
+        begin, end = (_character(element, name, usual) for name, usual in (("begChr", "("), ("endChr", ")")))
+        return begin + ", ".join(formula(each) for each in element.iterfind(f"{_M}e")) + end
+    if kind == "nary":
+        low, high = _grouped(element, "sub"), _grouped(element, "sup")
+        limits = (f"_{low}" if low else "") + (f"^{high}" if high else "")
+        return f"{_character(element, 'chr', '∫')}{limits} {_part(element, 'e')}"
+    if kind == "m":
+        rows = (", ".join(map(formula, row.iterfind(f"{_M}e"))) for row in element.iterfind(f"{_M}mr"))
+        return f"[{'; '.join(rows)}]"
+    if kind.endswith("Pr"):
+        return ""
+    return "".join(formula(each) for each in element if isinstance(each.tag, str))
+
+
+def _part(element: Element, name: str) -> str:
+    found = element.find(f"{_M}{name}")
+    return "" if found is None else formula(found)
+
+
+def _grouped(element: Element, name: str) -> str:
+    text = _part(element, name)
+    return text if _PLAIN.fullmatch(text) else f"({text})"
+
+
+def _character(element: Element, name: str, usual: str) -> str:
+    properties = element.find(f"{_M}{etree.QName(element).localname}Pr")
+    found = None if properties is None else properties.find(f"{_M}{name}")
+    return usual if found is None else str(found.get(f"{_M}val", ""))

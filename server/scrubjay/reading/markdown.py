@@ -1,0 +1,21 @@
+"""Reads Markdown: the text as it is, and what its front matter says of it."""
+
+from scrubjay.reading.result import Conversion, tidy_values
+from scrubjay.text.front_matter import front_matter, front_title
+
+_FIELDS = {"author": "author", "date": "date", "subject": "subject", "description": "subject"}
+_FIELDS |= {"keywords": "keywords", "aliases": "aliases", "alias": "aliases"}
+
+
+def convert_markdown(text: str) -> Conversion:
+    """Keep the text, and take title, author, date, subject, keywords and aliases from its front matter."""
+    fields = front_matter(text)
+    values = {_FIELDS[name]: _line(value) for name, value in fields.items() if name in _FIELDS}
+    return Conversion(text, title=front_title(text), metadata=tidy_values(**values))
+
+
+def _line(value: object) -> str | None:
+    """Write a value of a front matter on one line: the values of a list one after another."""
+    if isinstance(value, list):
+        return ", ".join(str(each) for each in value if isinstance(each, str | int | float))
+    return None if value is None or isinstance(value, dict) else str(value)

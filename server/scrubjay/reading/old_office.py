@@ -1,0 +1,254 @@
+"""Reads Word and PowerPoint files of 1997 to 2003 (DOC, PPT) and rich text (RTF) as plain text."""
+
+import io
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+
+import olefile
+
+from scrubjay.reading.office import markdown_table
+from scrubjay.reading.result import Budget, Conversion, Unreadable, tidy_values
+
+_PROTECTED = "is protected by a password; save it without one"
+_WORD_97 = 0xC1  # the first version with these tables
+_IS_ENCRYPTED, _IS_TABLE_1 = 0x0100, 0x0200
+_COMPRESSED = 1 << 30  # a piece in cp1252
+_CELL = "\x07"
+_FIELD = re.compile("[\x13\x14\x15]")
+_SPELLED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
+_DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
+_RTF_TITLE = re.compile(r"\{\\info\b.{0,200}?\{\\title ([^{}]{1,2000})\}", re.DOTALL)
+_BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph ends before its cell does
+_DELETED = re.compile(r"\{\\deleted[^{}]*\}")
+
+
+def convert_doc(data: bytes, budget: Budget) -> Conversion:
+    """Write the paragraphs, tables, notes and comments of a Word document.
+
+    Raises:
+        Unreadable: it is protected, or older than Word 97.
+    """
+    with olefile.OleFileIO(io.BytesIO(data)) as file:
+        main = file.openstream("WordDocument").read()
+        version, flags = struct.unpack_from("<H", main, 2)[0], struct.unpack_from("<H", main, 0x0A)[0]
+        if version < _WORD_97:
+            raise Unreadable("is older than Word 97; save it as .docx")
+        if flags & _IS_ENCRYPTED:
+            raise Unreadable(_PROTECTED)
+        table = file.openstream("1Table" if flags & _IS_TABLE_1 else "0Table").read()
+        text = "".join(map(budget.take, _pieces(main, table)))
+        title, metadata = _about(file)
+    lines = _blocks(_without_codes(text).translate(_SPELLED).translate(_DROPPED))
+    return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
+
+
+def _pieces(main: bytes, table: bytes) -> Iterator[str]:
+    """Yield the pieces that the text is made of, in its order."""
+    at, length = struct.unpack_from("<II", main, 0x01A2)
+    end = at + length
+    while at < end and table[at] == 1:  # formatting
+        at += 3 + struct.unpack_from("<H", table, at + 1)[0]
+    size = struct.unpack_from("<I", table, at + 1)[0]
+    count, at = (size - 4) // 12, at + 5
+    ends = struct.unpack_from(f"<{count + 1}I", table, at)
+    for number in range(count):
+        where = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
+        characters = ends[number + 1] - ends[number]
+        if where & _COMPRESSED:
+            start = (where & ~_COMPRESSED) // 2
+            yield main[start : start + characters].decode("cp1252", "replace")
+        else:
+            yield main[where : where + 2 * characters].decode("utf-16-le", "replace")
+
+
+def _without_codes(text: str) -> str:
+    """Remove the instructions of fields, so that their results stay."""
+    kept: list[str] = []
+    in_code: list[bool] = []  # of the fields around
+    at = 0
+    for mark in _FIELD.finditer(text):
+        if not any(in_code):
+            kept.append(text[at : mark.start()])
+        at = mark.end()
+        if mark[0] == "\x13":
+            in_code.append(True)
+        elif in_code and mark[0] == "\x14":
+            in_code[-1] = False
+        elif in_code:
+            in_code.pop()
+    return "".join([*kept, "" if any(in_code) else text[at:]])
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """Yield paragraphs and tables."""
+    for is_row, group in groupby(_rows(text), key=lambda row: len(row) > 1):
+        rows = list(group)
+        yield (
+            "\n".join(markdown_table(rows)) if is_row else "\n\n".join(words for row in rows for words in row)
+        )
+
+
+def _rows(text: str) -> Iterator[list[str]]:
+    """Yield the cells of rows, and paragraphs as rows of one cell.
+
+    A row ends with one mark more than it has cells: an empty cell, where it is as wide as the first one.
+    """
+    row: list[str] = []
+    width = 0  # of the table
+    before: list[str] = []  # paragraphs that may be of the next cell
+    for paragraph in re.findall(f"[^\r{_CELL}]*+[\r{_CELL}]|[^\r{_CELL}]++", text):
+        words = paragraph.rstrip(f"\r{_CELL}").strip()
+        if paragraph.endswith(_CELL):
+            if not words and not before and row and len(row) >= width:
+                yield row
+                row, width = [], width or len(row)
+            else:
+                row.append(" ".join([*before, words]).strip())
+                before = []
+        elif row or width:
+            before.append(words)
+            if not row and len(before) > 1:  # the table is over
+                yield from ([each] for each in before if each)
+                before, width = [], 0
+        elif words:
+            yield [words]
+    yield from ([each] for each in [*row, *before] if each)
+
+
+def convert_ppt(data: bytes, budget: Budget) -> Conversion:
+    """Write slide by slide what is on it, and its notes.
+
+    Raises:
+        Unreadable: it is protected.
+    """
+    with olefile.OleFileIO(io.BytesIO(data)) as file:
+        stream = file.openstream("PowerPoint Document").read()
+        current = file.openstream("Current User").read()
+        title, metadata = _about(file)
+    if current[12:16] == b"\xdf\xc4\xd1\xf3":
+        raise Unreadable(_PROTECTED)
+    places, document = _persisted(stream, struct.unpack_from("<I", current, 16)[0])
+    slides: dict[int, list[str]] = {}
+    notes: dict[int, list[str]] = {}
+    for list_kind, reference, texts in _listed(stream, places[document]):
+        drawn = _texts(stream, places.get(reference, -1))
+        on_page = [text for text in (*texts, *drawn) if text != "*"]  # which stands for a number
+        (slides if list_kind == 0 else notes).setdefault(reference, list(dict.fromkeys(on_page)))
+    blocks = []
+    said = list(notes.values())
+    for number, lines in enumerate(slides.values(), 1):
+        first, *rest = lines or [""]
+        blocks.append(f"## Slide {number}: {' '.join(first.split())}" if first else f"## Slide {number}")
+        blocks += rest
+        if number <= len(said) and (notes_here := " ".join(said[number - 1])):
+            blocks.append(f"Notes: {notes_here}")
+    return Conversion("\n\n".join(map(budget.take, blocks)), title=title, metadata=metadata)
+
+
+_SLIDE_LIST, _SLIDE_REFERENCE, _EDIT, _DIRECTORY = 0x0FF0, 0x03F3, 0x0FF5, 0x1772
+_TEXT_WIDE, _TEXT_NARROW = 0x0FA0, 0x0FA8
+
+
+def _records(stream: bytes, start: int, end: int) -> Iterator[tuple[int, int, int, int, bool]]:
+    """Yield kind, instance, start, end, and whether it holds others, of the records one after another."""
+    while start + 8 <= end:
+        about, kind, length = struct.unpack_from("<HHI", stream, start)
+        start += 8
+        yield kind, about >> 4, start, min(start + length, end), about & 0xF == 0xF
+        start += length
+
+
+def _persisted(stream: bytes, edit: int) -> tuple[dict[int, int], int]:
+    """Return where each part is since the file was last saved, and the number of the document."""
+    places: dict[int, int] = {}
+    document = 0
+    seen: set[int] = set()
+    while edit and edit not in seen:
+        seen.add(edit)
+        before, directory, of_document = struct.unpack_from("<III", stream, edit + 8 + 8)
+        document = document or of_document
+        _, _, at, end, _ = next(_records(stream, directory, len(stream)))
+        while at + 4 <= end:
+            head = struct.unpack_from("<I", stream, at)[0]
+            first, count = head & 0xFFFFF, head >> 20
+            for number in range(count):
+                where = struct.unpack_from("<I", stream, at + 4 + 4 * number)[0]
+                places.setdefault(first + number, where)
+            at += 4 + 4 * count
+        edit = before
+    return places, document
+
+
+def _listed(stream: bytes, document: int) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield the slides (0) and notes (2) of a document: which list, its number, its texts in the outline."""
+    _, _, start, end, _ = next(_records(stream, document, len(stream)))
+    for kind, instance, low, high, _ in _records(stream, start, end):
+        if kind != _SLIDE_LIST or instance not in (0, 2):
+            continue
+        reference, texts = 0, list[str]()
+        for inner, _, at, until, _ in _records(stream, low, high):
+            if inner == _SLIDE_REFERENCE:
+                if reference:
+                    yield instance, reference, texts
+                reference, texts = struct.unpack_from("<I", stream, at)[0], []
+            elif inner in (_TEXT_WIDE, _TEXT_NARROW):
+                texts.append(_text(stream, inner, at, until))
+        if reference:
+            yield instance, reference, texts
+
+
+def _texts(stream: bytes, slide: int) -> Iterator[str]:
+    """Yield the texts that are drawn on a slide."""
+    if slide < 0:
+        return
+    waiting: list[tuple[int, int | None]] = [(slide, None)]
+    while waiting:
+        start, end = waiting.pop(0)
+        records = _records(stream, start, end or len(stream))
+        for kind, _, low, high, has_others in records if end else [next(records)]:
+            if has_others or kind == 0xF00D:
+                waiting.append((low, high))
+            elif kind in (_TEXT_WIDE, _TEXT_NARROW):
+                yield _text(stream, kind, low, high)
+
+
+def _text(stream: bytes, kind: int, start: int, end: int) -> str:
+    text = stream[start:end].decode("utf-16-le" if kind == _TEXT_WIDE else "latin-1", "replace")
+    return text.replace("\r", "\n").replace("\x0b", "\n").strip()
+
+
+def _about(file: olefile.OleFileIO) -> tuple[str | None, dict[str, str]]:
+    about = file.get_metadata()
+
+    def value(field: object) -> str | None:
+        if isinstance(field, bytes):
+            codes = about.codepage or 1252
+            return field.decode("utf-8" if codes in (65001, -535) else f"cp{codes}", "replace").strip("\x00 ")
+        return None
+
+    date = about.last_saved_time
+    values = {name: value(getattr(about, name)) for name in ("author", "subject", "keywords")}
+    return value(about.title), tidy_values(**values, date=date and date.date().isoformat())
+
+
+def convert_rtf(data: bytes, budget: Budget) -> Conversion:
+    """Write the paragraphs of rich text; what is marked as deleted is left out."""
+    from striprtf.striprtf import rtf_to_text
+
+    to_text: Callable[..., str] = rtf_to_text
+    source = _DELETED.sub("", data.decode("latin-1"))
+    text = _BROKEN_ROW.sub("|", to_text(source, errors="replace"))
+    title = _RTF_TITLE.search(source)
+    text = "\n\n".join(_paragraphs(text.split("\n")))
+    return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
+
+
+def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
+    """Yield paragraphs and tables; a row is one line with a bar after each cell."""
+    for is_row, group in groupby(lines, key=lambda line: line.endswith("|")):
+        if is_row:
+            yield "\n".join(markdown_table([line.split("|")[:-1] for line in group]))
+        else:
+            yield from (line for line in map(str.rstrip, group) if line)

@@ -1,0 +1,194 @@
+"""Converts OpenDocument files (texts, workbooks, slides) to Markdown, by way of HTML, which they resemble."""
+
+import io
+import posixpath
+import zipfile
+from collections.abc import Iterator
+from html import escape
+
+from lxml import etree
+
+from scrubjay.reading.html import convert_html
+from scrubjay.reading.parts import Element, parse_part
+from scrubjay.reading.result import Budget, Conversion, tidy_values
+
+_CONTENT, _META = "content.xml", "meta.xml"
+_TAGS = {
+    "list": "ul",
+    "list-item": "li",
+    "list-header": "li",
+    "table-row": "tr",
+    "p": "p",
+    "line-break": "br",
+}
+_SKIPPED = frozenset(
+    "tracked-changes sequence-decls forms page-number page-count annotation-end ruby-text "
+    "covered-table-cell bookmark-ref-start page-thumbnail calculation-settings sender-firstname".split()
+)
+_MOST_REPEATS = 50  # of a cell that has a value; a sheet repeats its empty ones a million times
+_FIELDS = {
+    "author": "{*}initial-creator",
+    "subject": "{*}subject",
+    "keywords": "{*}keyword",
+    "date": "{*}date",
+}
+
+
+def convert_opendocument(data: bytes, budget: Budget) -> Conversion:
+    """Convert headings, paragraphs, lists, tables, formulas, notes and comments; slides and sheets by name.
+
+    Raises:
+        TooLong: it has too much text.
+    """
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        content = parse_part(archive, _CONTENT)
+        title, metadata = _about(archive)
+        writer = _Writer(archive, content)
+        html = "".join(map(budget.take, writer.inside(content.find("{*}body"))))
+    return Conversion(convert_html(html, whole=True).text, title=title, metadata=metadata)
+
+
+def _about(archive: zipfile.ZipFile) -> tuple[str | None, dict[str, str]]:
+    if _META not in archive.namelist():
+        return None, {}
+    meta = parse_part(archive, _META).find("{*}meta")
+    values = {name: meta.findtext(tag) for name, tag in _FIELDS.items()} if meta is not None else {}
+    values["date"] = (values.get("date") or "")[:10]
+    return (meta.findtext("{*}title") if meta is not None else None), tidy_values(**values)
+
+
+class _Writer:
+    """Writes the elements of a document as HTML; `write_x` writes those of the name x."""
+
+    def __init__(self, archive: zipfile.ZipFile, root: Element) -> None:
+        self._archive = archive
+        self._styles = {}  # by name: the tag that it stands for
+        for style in root.iterfind("{*}automatic-styles/{*}style"):
+            properties = style.find("{*}text-properties")
+            if properties is not None and (tag := _style(properties)):
+                self._styles[_get(style, "name")] = tag
+        self._slides = 0
+
+    def inside(self, element: Element) -> Iterator[str]:
+        """Yield what is in an element, its own text included."""
+        yield escape(element.text or "")
+        for child in element:
+            if isinstance(child.tag, str):
+                yield from self._one(child)
+            yield escape(child.tail or "")
+
+    def _one(self, element: Element) -> Iterator[str]:
+        kind = etree.QName(element).localname
+        if kind in _SKIPPED:
+            return
+        if write := getattr(self, f"write_{kind.replace('-', '_')}", None):
+            yield from write(element)
+            return
+        tag = _TAGS.get(kind)
+        if kind == "p" and _get(element, "style-name") == "Title":
+            tag = "h1"
+        yield f"<{tag}>" if tag else ""
+        yield from self.inside(element)
+        yield f"</{tag}>" if tag else ""
+
+    def write_h(self, element: Element) -> Iterator[str]:
+        level = min(int(_get(element, "outline-level") or 1), 6)
+        yield f"<h{level}>"
+        yield from self.inside(element)
+        yield f"</h{level}>"
+
+    def write_span(self, element: Element) -> Iterator[str]:
+        tag = self._styles.get(_get(element, "style-name"))
+        yield f"<{tag}>" if tag else ""
+        yield from self.inside(element)
+        yield f"</{tag}>" if tag else ""
+
+    def write_s(self, element: Element) -> Iterator[str]:
+        yield " "
+
+    write_tab = write_s
+
+    def write_ruby_base(self, element: Element) -> Iterator[str]:
+        reading = element.getparent().findtext("{*}ruby-text")
+        yield from self.inside(element)
+        yield f"({escape(reading)})" if reading else ""
+
+    def write_a(self, element: Element) -> Iterator[str]:
+        yield f'<a href="{escape(_get(element, "href"))}">'
+        yield from self.inside(element)
+        yield "</a>"
+
+    def write_note(self, element: Element) -> Iterator[str]:
+        body = element.find("{*}note-body")
+        yield " (" if body is not None else ""
+        yield escape(_plain(body))
+        yield ")" if body is not None else ""
+
+    def write_annotation(self, element: Element) -> Iterator[str]:
+        said = " ".join(filter(None, map(_plain, element.iterfind("{*}p"))))
+        yield f" (comment: {escape(said)}) " if said else ""
+
+    def write_object(self, element: Element) -> Iterator[str]:
+        """Write a formula, which is a document of its own."""
+        part = posixpath.normpath(posixpath.join(_get(element, "href"), _CONTENT))
+        if part in self._archive.namelist():
+            root = parse_part(self._archive, part)
+            if etree.QName(root).localname == "math":
+                source = root.findtext(".//{*}annotation")
+                yield f" {escape(source or ''.join(root.itertext()))} "
+
+    def write_page(self, element: Element) -> Iterator[str]:
+        self._slides += 1
+        titles = (frame for frame in element.iterfind("{*}frame") if _get(frame, "class") == "title")
+        title = next(titles, None)
+        yield f"<h2>Slide {self._slides}"
+        yield f": {escape(_plain(title))}</h2>" if title is not None else "</h2>"
+        for child in element:
+            if child is not title and isinstance(child.tag, str):
+                yield from self._one(child)
+
+    def write_notes(self, element: Element) -> Iterator[str]:
+        said = " ".join(_plain(each) for each in element.iter("{*}p")).strip()
+        yield f"<p>Notes: {escape(said)}</p>" if said.strip("<number> ") else ""
+
+    def write_table(self, element: Element) -> Iterator[str]:
+        is_sheet = etree.QName(element.getparent()).localname == "spreadsheet"
+        rows = "".join(self.inside(element))
+        if is_sheet:  # its first row is its header
+            first, mark, rest = rows.partition("</tr>")
+            rows = first.replace("<td", "<th").replace("</td>", "</th>") + mark + rest
+        if rows.strip():
+            yield f"<h1>{escape(_get(element, 'name'))}</h1>" if is_sheet else ""
+            yield f"<table>{rows}</table>"
+
+    def write_table_row(self, element: Element) -> Iterator[str]:
+        cells = "".join(self.inside(element))
+        if cells.replace("<td></td>", "").strip():
+            yield f"<tr>{cells}</tr>" * min(int(_get(element, "number-rows-repeated") or 1), _MOST_REPEATS)
+
+    def write_table_cell(self, element: Element) -> Iterator[str]:
+        written = "".join(self.inside(element)).strip()
+        rule = _get(element, "formula").partition(":")[2]
+        if rule and not written:
+            written = escape(rule)
+        repeats = min(int(_get(element, "number-columns-repeated") or 1), _MOST_REPEATS)
+        if not written and repeats == _MOST_REPEATS:  # the empty rest of a row
+            return
+        spans = ((name, _get(element, f"number-{name}s-spanned")) for name in ("row", "column"))
+        spanned = "".join(f" {name[:3]}span={count}" for name, count in spans if count.isdigit())
+        yield f"<td{spanned}>{written}</td>" * repeats
+
+
+def _style(properties: Element) -> str | None:
+    if _get(properties, "text-position").startswith("super"):
+        return "sup"
+    return "b" if _get(properties, "font-weight") == "bold" else None
+
+
+def _get(element: Element, name: str) -> str:
+    """Return an attribute by its name in whatever namespace."""
+    return next((str(value) for key, value in element.items() if key.rpartition("}")[2] == name), "")
+
+
+def _plain(element: Element) -> str:
+    return "" if element is None else " ".join("".join(element.itertext()).split())

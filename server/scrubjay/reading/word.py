@@ -1,0 +1,190 @@
+"""Converts Word documents (DOCX) to Markdown.
+
+mammoth reads the document. What it passes over is spelled as plain text before: formulas, readings above
+characters, fields, numbers of headings.
+"""
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from lxml import etree
+
+from scrubjay.reading.formulas import formula
+from scrubjay.reading.office import core_properties
+from scrubjay.reading.parts import Element, parse_part
+from scrubjay.reading.result import Conversion
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_DOCUMENT = "word/document.xml"
+_NOTES = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
+_EDGE = re.compile(r"word/(?:header|footer)\d*\.xml")
+_WRAPPERS = [f"{_W}{name}" for name in ("fldSimple", "dir", "bdo", "smartTag", "customXml")]
+_WRAPPERS.append(f"{_M}oMathPara")
+_HEADING = re.compile(r"heading \d", re.IGNORECASE)
+_STYLES = (
+    "p[style-name='Title'] => h1:fresh\n"
+    "p[style-name='Subtitle'] => p:fresh\n"
+    "p[style-name='Code'] => pre:separator('\\n')\n"
+    "comment-reference => sup"
+)
+
+
+def convert_word(data: bytes) -> Conversion:
+    """Convert headings, paragraphs, lists, tables, formulas, notes and comments, without deletions."""
+    import mammoth  # the libraries are imported when a file needs them, see the room's docstring
+
+    from scrubjay.reading.html import convert_html
+
+    html = mammoth.convert_to_html(
+        io.BytesIO(_spelled(data)),
+        style_map=_STYLES,
+        include_embedded_style_map=False,
+        convert_image=mammoth.images.img_element(lambda image: {"src": ""}),
+    )
+    title, metadata = core_properties(data)
+    text = convert_html(html.value, whole=True).text
+    edges = " · ".join(dict.fromkeys(_edges(data)))
+    return Conversion(f"{text}\n\n{edges}" if edges and text else text, title=title, metadata=metadata)
+
+
+def _spelled(data: bytes) -> bytes:
+    """Return the archive without its pictures and with everything spelled that mammoth does not read."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(made, "w") as new:
+        numbers = _numbers(old)
+        for name in old.namelist():
+            if name == _DOCUMENT or name in _NOTES:
+                root = parse_part(old, name)
+                _spell(root)
+                _number_headings(root, numbers)
+                new.writestr(name, etree.tostring(root))
+            elif not name.startswith("word/media/"):
+                new.writestr(name, old.read(name))
+    return made.getvalue()
+
+
+def _spell(root: Element) -> None:
+    for math in list(root.iter(f"{_M}oMath")):
+        _replace(math, [_run(f" {formula(math)} ")])
+    for ruby in list(root.iter(f"{_W}ruby")):
+        reading = "".join(text.text or "" for text in ruby.iterfind(f"{_W}rt//{_W}t"))
+        base = "".join(text.text or "" for text in ruby.iterfind(f"{_W}rubyBase//{_W}t"))
+        _replace(ruby, [_text(f"{base}({reading})" if reading else base)])
+    for wrapper in list(root.iter(*_WRAPPERS)):
+        _replace(wrapper, list(wrapper))
+
+
+def _replace(element: Element, others: list[Element]) -> None:
+    parent = element.getparent()
+    at = parent.index(element)
+    parent[at : at + 1] = others
+
+
+def _text(text: str) -> Element:
+    made = etree.Element(f"{_W}t")
+    made.text = text
+    return made
+
+
+def _run(text: str) -> Element:
+    run = etree.Element(f"{_W}r")
+    run.append(_text(text))
+    return run
+
+
+def _edges(data: bytes) -> Iterator[str]:
+    """Yield the lines of page headers and footers that say more than a number."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        for name in sorted(filter(_EDGE.fullmatch, archive.namelist())):
+            for paragraph in parse_part(archive, name).iter(f"{_W}p"):
+                line = " ".join("".join(text.text or "" for text in paragraph.iter(f"{_W}t")).split())
+                if any(map(str.isalpha, line)):
+                    yield line
+
+
+class _Numbering:
+    """Counts the numbered paragraphs of a document, level by level."""
+
+    def __init__(self, levels: dict[str, dict[int, tuple[str, str, int]]], styles: dict[str, Any]) -> None:
+        self.levels, self.styles = levels, styles  # by numId: level -> format, text, start; by style
+        self._counts: dict[str, dict[int, int]] = {}
+
+    def next(self, number_id: str, level: int) -> str:
+        """Count one paragraph and return its number as it is seen."""
+        levels, counts = self.levels[number_id], self._counts.setdefault(number_id, {})
+        counts[level] = counts.get(level, levels[level][2] - 1) + 1
+        for deeper in [each for each in counts if each > level]:
+            del counts[deeper]
+
+        def value(match: re.Match[str]) -> str:
+            at = int(match[1]) - 1
+            kind, _, start = levels.get(at, ("decimal", "", 1))
+            return _written(counts.get(at, start), kind)
+
+        return re.sub(r"%(\d)", value, levels[level][1])
+
+
+def _written(number: int, kind: str) -> str:
+    if kind in ("upperLetter", "lowerLetter"):
+        letters = chr(ord("A") + (number - 1) % 26) * (1 + (number - 1) // 26)
+        return letters if kind == "upperLetter" else letters.lower()
+    if kind in ("upperRoman", "lowerRoman"):
+        digits = "".join(symbol * count for symbol, count in _roman(min(number, 3999)))
+        return digits if kind == "upperRoman" else digits.lower()
+    return str(number)
+
+
+def _roman(number: int) -> Iterator[tuple[str, int]]:
+    values = (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1)
+    for value, symbol in zip(values, "M CM D CD C XC L XL X IX V IV I".split(), strict=True):
+        count, number = divmod(number, value)
+        yield symbol, count
+
+
+def _numbers(archive: zipfile.ZipFile) -> _Numbering:
+    """Read how headings are numbered: the levels of each list, and which list a style belongs to."""
+    names = archive.namelist()
+    levels: dict[str, dict[int, tuple[str, str, int]]] = {}
+    styles: dict[str, Any] = {}
+    if "word/numbering.xml" not in names or "word/styles.xml" not in names:
+        return _Numbering(levels, styles)
+    root = parse_part(archive, "word/numbering.xml")
+    abstract = {each.get(f"{_W}abstractNumId"): each for each in root.iterfind(f"{_W}abstractNum")}
+    for each in root.iterfind(f"{_W}num"):
+        found = abstract.get(_value(each, "abstractNumId"))
+        if found is not None:
+            levels[each.get(f"{_W}numId")] = {
+                int(level.get(f"{_W}ilvl")): (
+                    _value(level, "numFmt") or "decimal",
+                    _value(level, "lvlText") or "",
+                    int(_value(level, "start") or 1),
+                )
+                for level in found.iterfind(f"{_W}lvl")
+            }
+    for style in parse_part(archive, "word/styles.xml").iterfind(f"{_W}style"):
+        if _HEADING.fullmatch(_value(style, "name") or ""):
+            styles[style.get(f"{_W}styleId")] = style.find(f"{_W}pPr/{_W}numPr")
+    return _Numbering(levels, styles)
+
+
+def _value(element: Element, name: str) -> str | None:
+    found = element.find(f"{_W}{name}")
+    return None if found is None else found.get(f"{_W}val")
+
+
+def _number_headings(root: Element, numbers: _Numbering) -> None:
+    for paragraph in root.iter(f"{_W}p"):
+        properties = paragraph.find(f"{_W}pPr")
+        style = None if properties is None else _value(properties, "pStyle")
+        if style not in numbers.styles:
+            continue
+        own = properties.find(f"{_W}numPr")
+        numbered = [each for each in (own, numbers.styles[style]) if each is not None]
+        number_id = next(filter(None, (_value(each, "numId") for each in numbered)), None)
+        level = int(next(filter(None, (_value(each, "ilvl") for each in numbered)), 0))
+        if level in numbers.levels.get(number_id or "", {}) and "".join(paragraph.itertext()).strip():
+            paragraph.insert(1, _run(f"{numbers.next(number_id or '', level)} "))

@@ -1,0 +1,70 @@
+"""The front matter of a Markdown note: YAML between `---` or TOML between `+++` above its text."""
+
+import re
+import tomllib
+from typing import Any
+
+_LONGEST = 20_000  # characters; more is no front matter
+_LONGEST_TITLE = 300  # characters; each part of a note is searched with it
+_BEGIN = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(?=\s*(?:#.*\n\s*)*[\w\"'][\w \"'-]*[:=])")
+_END = {
+    "---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE),
+    "+++": re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE),
+}
+_FIELD = re.compile(r"([A-Za-z_-]{1,40})[ \t]*:[ \t]+(\S.*)")
+
+
+def front_matter(text: str) -> dict[str, Any]:
+    """Return the fields above a note's text, by their names in lower case.
+
+    >>> front_matter("---\\ntitle: >-\\n  Rotating\\n  keys\\n---\\nText")
+    {'title': 'Rotating keys'}
+    """
+    mark, start, end, _ = _span(text)
+    block = text[start:end].replace("\r\n", "\n")
+    fields = _toml(block) if mark == "+++" else _yaml(block) if mark else {}
+    return {str(name).lower(): value for name, value in fields.items()}
+
+
+def front_title(text: str) -> str | None:
+    """Return the title that a note's front matter names."""
+    title = front_matter(text).get("title")
+    is_text = title is not None and not isinstance(title, dict | list)
+    return (" ".join(str(title).split())[:_LONGEST_TITLE] or None) if is_text else None
+
+
+def end_of_front_matter(text: str) -> int:
+    """Return the offset at which the text of a note begins."""
+    return _span(text)[3]
+
+
+def _span(text: str) -> tuple[str, int, int, int]:
+    """Return the mark around the fields, where they begin and end, and where the text begins."""
+    head = text[:_LONGEST].replace("\r\n", " \n")  # of the same length
+    begin = _BEGIN.match(head)
+    end = _END[begin[1]].search(head, begin.end()) if begin else None
+    return (begin[1], begin.end(), end.start(), end.end()) if begin and end else ("", 0, 0, 0)
+
+
+def _toml(block: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(block)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return {}
+
+
+def _yaml(block: str) -> dict[Any, Any]:
+    from ruamel.yaml import YAML  # 40 ms that most notes do not need
+    from ruamel.yaml.error import YAMLError
+
+    reader = YAML(typ="safe", pure=True)
+    reader.allow_duplicate_keys = True
+    try:
+        fields = reader.load(block)
+    except (YAMLError, ValueError, TypeError, AttributeError, RecursionError):
+        fields = None
+    if isinstance(fields, dict):
+        return fields
+    # Notes are full of what is no YAML: `title: Notes: a plan`.
+    lines = (_FIELD.match(line) for line in block.split("\n"))
+    return {line[1]: line[2].strip().strip("\"'") for line in lines if line}
