@@ -244,7 +244,7 @@ async def test_an_index_that_is_only_filled_is_built_again_after_that(home: Home
     await core.close()
     await leave_note(home, None)
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
-    await core.store.set_complete(False, core.store.begun)  # as one that lacks a column
+    await core.store.set_complete(False, core.store.restarts)  # as one that lacks a column
     await core.close()
     core = await opened(home, clock)
     await renewed(core)

@@ -77,7 +77,7 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     assert sorted(hit.split()[-1] for hit in opens().recall("what is it called?")) == ["Alex.", "Marty."]
     status = user.gets("status")
     assert "captured 1 of 1 turn" in status
-    assert "put back from its copy" in status or "newest version was unreadable and was set aside" in status
+    assert "restored from its copy" in status or "newest version was unreadable" in status
 
 
 def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, opens, somebody):

@@ -67,7 +67,7 @@ def open_log(path: str) -> int:
     Raises:
         OSError: as the disk says.
     """
-    clear_way(path)
+    move_aside_nonfile(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
@@ -169,7 +169,7 @@ def sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def clear_way(path: str) -> bool:
+def move_aside_nonfile(path: str) -> bool:
     """Rename what stands where a file of ours belongs and is none; tell whether there was such a thing.
 
     Raises:

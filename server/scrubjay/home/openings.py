@@ -11,7 +11,7 @@ import json
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.files import clear_way, parsed, read_whole
+from scrubjay.home.files import move_aside_nonfile, parsed, read_whole
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def write(home: Home, scope: str, text: str, until: float | None) -> None:
 def remove(home: Home, scope: str) -> bool:
     """Remove the opening of a scope; tell whether there was one."""
     path = _path(home, scope)
-    clear_way(path)
+    move_aside_nonfile(path)
     try:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import clear_way, parsed
+from scrubjay.home.files import move_aside_nonfile, parsed
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
@@ -54,7 +54,7 @@ class ScopeFile(Generic[T]):
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
     """Read a file, or its copy. Keep a damaged one as `.broken`, so that it stops nothing."""
-    if clear_way(path):
+    if move_aside_nonfile(path):
         log.error("%s was no file and was moved aside; what it said begins anew", path)
     try:
         return {scope: decode(entry) for scope, entry in parsed(read_kept(path))["scopes"].items()}

@@ -19,7 +19,7 @@ from typing import Any
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
-from scrubjay.home.files import clear_way, hold, read_whole
+from scrubjay.home.files import hold, move_aside_nonfile, read_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
@@ -298,7 +298,7 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
         lock = hold(f"{home.config}.lock", _LOCK_WAIT_S)  # the copy and the file come from one process
         try:
             write_copy(home.capture, text.encode())
-            clear_way(home.capture)
+            move_aside_nonfile(home.capture)
             _replace(home.capture, text)
         finally:
             os.close(lock)
@@ -407,7 +407,7 @@ def put_back(home: Home) -> str | None:
         return None
     aside = f"{path}.broken"
     try:
-        clear_way(aside)
+        move_aside_nonfile(aside)
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(damaged)
     except OSError as error:

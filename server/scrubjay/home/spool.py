@@ -15,7 +15,15 @@ import time
 from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import clear_way, is_file, parsed, read_regular, read_whole, runs, sync_folder
+from scrubjay.home.files import (
+    is_file,
+    move_aside_nonfile,
+    parsed,
+    read_regular,
+    read_whole,
+    runs,
+    sync_folder,
+)
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -139,7 +147,7 @@ def set_aside(home: Home, path: str, reason: str) -> str:
     """Move a broken file out of the way, its reason beside it, and return the new path. Delete nothing."""
     aside = os.path.join(home.spool_broken, os.path.basename(path))
     try:
-        clear_way(aside + ".reason")
+        move_aside_nonfile(aside + ".reason")
         descriptor = os.open(aside + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(reason + "\n")

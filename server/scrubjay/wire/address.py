@@ -16,7 +16,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from scrubjay.home.files import clear_way, parsed, read_regular
+from scrubjay.home.files import move_aside_nonfile, parsed, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
     """
     fresh = f"{home.engine_json}.{os.getpid()}"
     try:
-        clear_way(home.engine_json)
+        move_aside_nonfile(home.engine_json)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
             json.dump(facts, file)

@@ -9,7 +9,7 @@ import os
 import time
 
 from scrubjay.errors import EngineError, HomeError
-from scrubjay.home.files import clear_way, open_lock, try_lock
+from scrubjay.home.files import move_aside_nonfile, open_lock, try_lock
 
 _PAUSE = 0.02  # seconds between two tries
 
@@ -35,7 +35,7 @@ class FileLock:
         """
         end = time.monotonic() + wait_seconds
         if self._fd is None:
-            clear_way(self.path)  # nobody holds a lock on what is no file
+            move_aside_nonfile(self.path)  # nobody holds a lock on what is no file
         while not self._try():
             if time.monotonic() >= end:
                 return False

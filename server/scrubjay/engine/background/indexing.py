@@ -88,7 +88,10 @@ class Indexer:
         self._new: dict[str, Passage] = {}  # just written, by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
         self._put_off = 0  # times that passages just written were left to wait with all others
-        self._seen = (-1, 0)  # `Store.bare` and this, when nothing else was seen to wait for its vector
+        self._seen = (
+            -1,
+            0,
+        )  # `Store.vectorless_writes` and this, when nothing else was seen to wait for its vector
         self._former: str | None = None  # a space whose vectors are made anew while they are searched
         self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
@@ -133,7 +136,7 @@ class Indexer:
 
         While few or none wait, it costs no look at the store.
         """
-        others_wait = (self._store.bare, self._put_off) != self._seen
+        others_wait = (self._store.vectorless_writes, self._put_off) != self._seen
         few = not others_wait and len(self._new) + len(self._ahead) < MANY
         if self.trouble or few or not self._store.writes:
             return self.notice
@@ -146,7 +149,7 @@ class Indexer:
 
     def wake(self) -> None:
         """Look for passages without a vector, if any may have been committed."""
-        if (self._store.bare, self._put_off) != self._seen:
+        if (self._store.vectorless_writes, self._put_off) != self._seen:
             self._idle = False
             self._wake.set()
 
@@ -375,7 +378,7 @@ class Indexer:
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
         # As of before the look: what is put off meanwhile is among `besides`, and needs another look.
-        if (seen := (self._store.bare, self._put_off)) != self._seen:
+        if (seen := (self._store.vectorless_writes, self._put_off)) != self._seen:
             others = conditions.negation(conditions.one_of("id", besides))
             where = conditions.both(conditions.NO_VECTOR, others)
             waiting = await self._store.passages_without_vectors(self._batch, where)

@@ -92,12 +92,12 @@ class Reindex(Verb):
         store, begun = self._store, -1
         store.filling = True
         try:
-            while begun != store.begun:
-                begun = store.begun
+            while begun != store.restarts:
+                begun = store.restarts
                 try:
                     await self._run(begun)
                 except (OSError, RuntimeError, ValueError, EncoderError):
-                    if begun == store.begun:
+                    if begun == store.restarts:
                         raise
         finally:
             store.filling = False
@@ -125,12 +125,12 @@ class Reindex(Verb):
                     refuse_follower(store.shared, "A reindex")
                 self._say(total, total, "embedding")
             await store.finish_generation()
-            if store.begun == begun:
+            if store.restarts == begun:
                 await store.notes.write(WORDS, words)
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
-        while begun == store.begun and await indexer.embed_some(encoder):
+        while begun == store.restarts and await indexer.embed_some(encoder):
             total = await store.count_passages()
             self._say(total - await store.count_passages(conditions.NO_VECTOR), total, "embedding")
 

@@ -12,7 +12,7 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.conditions import Dates, Where
-from scrubjay.store.store import Leg, Store
+from scrubjay.store.store import RowScores, Store
 from scrubjay.text.entities import Tie, query_ties
 
 POOL = 200  # passages a leg; loses nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
@@ -21,9 +21,9 @@ NAMED_POOL = 100
 # A passage that the query quotes holds all of its words, so it is among the first of the word leg.
 QUOTABLE = 10
 
-Search = Callable[[Where, Dates], Awaitable[Leg]]
+Search = Callable[[Where, Dates], Awaitable[RowScores]]
 Found = list[tuple[PassageRow, float]]  # passages with their scores or cosines, best first
-_NOTHING = Leg(np.empty(0, np.uint64), np.empty(0))
+_NOTHING = RowScores(np.empty(0, np.uint64), np.empty(0))
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ def by_words(store: Store, text: str, limit: int) -> Search:
     """Search passages by BM25; a text of nothing but stop words finds nothing."""
     words = read(text).terms
 
-    async def leg(where: Where, dates: Dates) -> Leg:
+    async def leg(where: Where, dates: Dates) -> RowScores:
         if not words.strip():
             return _NOTHING
         return await store.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
@@ -129,7 +129,7 @@ def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) 
     """Search passages by cosine; no vector, or one of zeros, finds nothing."""
     encoding = asyncio.ensure_future(vector)
 
-    async def leg(where: Where, dates: Dates) -> Leg:
+    async def leg(where: Where, dates: Dates) -> RowScores:
         query = await encoding
         if query is None or not np.any(query.vector):
             return _NOTHING
@@ -138,5 +138,5 @@ def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) 
     return leg
 
 
-async def _nothing() -> Leg:
+async def _nothing() -> RowScores:
     return _NOTHING
