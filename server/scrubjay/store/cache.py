@@ -99,7 +99,7 @@ class TableCache:
 
     async def warm(self, table: AsyncTable, before: "TableCache") -> None:
         """Read the table again if it, or `before` of an older handle, was used since the last time."""
-        self._uses, used, before._used = before._asked, before._used, False
+        self._uses, used, before._used = before._uses, before._used, False
         if before is not self:
             before._rows = None  # not both at once
         if used and self._uses > self._first:  # the `current` below must not count as a first use
