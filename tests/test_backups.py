@@ -163,7 +163,7 @@ async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Cor
     with pytest.raises(InputError, match=r"is missing\. Nothing was changed"):
         backups.copy_backup(str(folder), str(tmp_path / "b"), quietly)
     (folder / backups.MANIFEST).unlink()
-    with pytest.raises(InputError, match="is no backup of Scrubjay, or one that was not finished"):
+    with pytest.raises(InputError, match="is not a complete Scrubjay backup"):
         backups.copy_backup(str(folder), str(tmp_path / "c"), quietly)
 
 
@@ -174,7 +174,7 @@ def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
     (tmp_path / "copy" / "data" / "index.json").write_text("x")
     files["data/index.json"] = (1, hashlib.sha256(b"x").hexdigest())
     backups.write_manifest(str(tmp_path / "copy"), FACTS, files)
-    with pytest.raises(InputError, match="does not lie in it"):
+    with pytest.raises(InputError, match="is outside the backup"):
         backups.copy_backup(str(tmp_path / "copy"), str(tmp_path / "home"), quietly)
     assert not (tmp_path / "evil").exists()
 
@@ -206,7 +206,7 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, newer: dict[str,
 def test_an_odd_manifest_makes_no_backup(tmp_path: Path, files: dict[str, object], facts: dict[str, object]):
     manifest = {"format": backups.FORMAT, "version": 1, **FACTS, "files": files, **facts}
     (tmp_path / backups.MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="is no backup of Scrubjay"):
+    with pytest.raises(InputError, match="is not a complete Scrubjay backup"):
         backups.read_manifest(str(tmp_path))
 
 

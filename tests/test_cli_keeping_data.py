@@ -112,7 +112,7 @@ def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
     page = user.gets("restore-backup", folder, "--replace")
     assert "is the backup of" in page and ".before-" in page
     assert "has the id" in user.refused("show", id)
-    assert "is no backup of Scrubjay" in user.refused("restore-backup", str(user.project))
+    assert "is not a complete Scrubjay backup" in user.refused("restore-backup", str(user.project))
 
 
 def test_a_home_above_its_limit_is_called_too_much():

@@ -139,18 +139,18 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
 def test_settings_that_are_damaged_are_put_back_from_their_copy(home: Home, damaged: bytes) -> None:
     settings.change(home.config, "paused", "true")
     Path(home.config).write_bytes(damaged)
-    aside = settings.put_back(home)
+    aside = settings.restore_config(home)
     assert settings.load(home.config).paused
     assert aside is not None and Path(aside).read_bytes() == damaged
-    assert settings.put_back(home) is None
+    assert settings.restore_config(home) is None
 
 
 def test_damaged_settings_without_a_sound_copy_stay_as_they_are(home: Home) -> None:
     Path(home.config).write_text("paused = tr")
-    assert settings.put_back(home) is None
+    assert settings.restore_config(home) is None
     Path(kept.copy_of(home.config)).parent.mkdir(exist_ok=True)
     Path(kept.copy_of(home.config)).write_text("paused = tr")
-    assert settings.put_back(home) is None
+    assert settings.restore_config(home) is None
     assert Path(home.config).read_text() == "paused = tr"
 
 

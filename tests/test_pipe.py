@@ -306,7 +306,7 @@ def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch, tool, say
     relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
     (answer,) = client.heard
     text = answer["result"]["content"][0]["text"]
-    assert "The engine (pid 7) gives no sign of life" in text and says in text
+    assert "The engine (pid 7) shows no sign of life" in text and says in text
     assert frozen.recv(1000) == asked + BEAT
     frozen.close()
 
@@ -507,7 +507,7 @@ def living(theirs, until):
 def test_a_command_is_told_in_time_that_the_engine_is_busy(engine_of_the_command_line):
     engine, theirs = engine_of_the_command_line
     living(theirs, b"never")
-    with pytest.raises(EngineError, match=r"busy: no answer within 0.3 seconds. Whether add was done is not"):
+    with pytest.raises(EngineError, match=r"busy: no answer within 0.3 seconds. add may or may not have been done"):
         engine.call("add", {})
 
 
@@ -520,7 +520,7 @@ def test_a_long_command_waits_for_an_engine_that_lives(engine_of_the_command_lin
 
 def test_a_long_command_ends_when_the_engine_gives_no_sign_of_life(engine_of_the_command_line):
     engine, _ = engine_of_the_command_line
-    with pytest.raises(EngineError, match=r"\(pid 7\) gives no sign of life.* Whether index was done"):
+    with pytest.raises(EngineError, match=r"\(pid 7\) shows no sign of life.* index may or may not"):
         engine.call("index", {})
 
 

@@ -170,7 +170,7 @@ def test_a_link_that_leads_to_itself_is_a_stranger_and_stops_nothing(home: Home)
         loop = os.path.join(folder, "1-x.json")
         os.symlink(loop, loop)
     assert spool.pending(home) == [path] and spool.set_aside_paths(home) == []
-    assert spool.strangers(home) == [os.path.join(home.spool_new, "1-x.json")]
+    assert spool.nonfiles(home) == [os.path.join(home.spool_new, "1-x.json")]
 
 
 def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:

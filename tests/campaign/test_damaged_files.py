@@ -225,7 +225,7 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
         ]
         said += [f"doctor: {each}" for each in verdicts]
         said += [
-            f"doctor: {each}" for each in spool.reasons(spool.set_aside_paths(home)) + spool.strangers(home)
+            f"doctor: {each}" for each in spool.reasons(spool.set_aside_paths(home)) + spool.nonfiles(home)
         ]
         if (records := status.get("records")) is None:  # they cannot be counted, and that is said
             wrong.append("no counts")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, list_scopes, meant, nearest
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
 
 if TYPE_CHECKING:
     from scrubjay.pipe.client import EngineClient
@@ -144,16 +144,16 @@ def chosen_scope(options: argparse.Namespace) -> str | None:
 
 
 def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
-    """The scope that is meant: by its name, or as it is displayed if one scope alone is displayed so.
+    """The scope that is find_scope: by its name, or as it is displayed if one scope alone is displayed so.
 
     Raises:
-        InputError: there is none and none `may_be_new`, one is nearly called so, or several are meant.
+        InputError: there is none and none `may_be_new`, one is nearly called so, or several are find_scope.
     """
     names = {entry["scope"] for entry in list_scopes(place.home)}
     if said not in {*names, USER_SCOPE, EVERY_SCOPE}:
         with call_engine(place) as engine:  # it knows those as well that were named by hand
             names |= engine.call("scopes", {}).keys()
-    return meant(said, names, may_be_new=may_be_new)
+    return find_scope(said, names, may_be_new=may_be_new)
 
 
 def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:

@@ -37,8 +37,8 @@ from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
-from scrubjay.home.settings import capture_view, load, put_back
-from scrubjay.home.spool import strangers
+from scrubjay.home.settings import capture_view, load, restore_config
+from scrubjay.home.spool import nonfiles
 from scrubjay.hosts.installation import hook_command, hook_lines, run_hook
 from scrubjay.hosts.table import BY_NAME, HOSTS, codex_waiting
 from scrubjay.http_api import tokens
@@ -197,7 +197,7 @@ def gone(place: Place, *, mend: bool) -> Findings:
     if mend:
         for path in kept_files.restore(place.home):
             yield note("mended", f"{path} was gone, and is put back from its copy.")
-        if aside := put_back(place.home):
+        if aside := restore_config(place.home):
             yield note(
                 "mended", f"{place.home.config} is put back from its copy; what stood there is {aside}."
             )
@@ -344,7 +344,7 @@ def deaths(place: Place) -> Findings:
 def spool(place: Place) -> Findings:
     """The spool: whether it moves, and what was set aside."""
     left = inbox(place.home)
-    for odd in strangers(place.home):
+    for odd in nonfiles(place.home):
         yield problem("spool", f"{odd} is no file, so no write stands there.", "Look at it and move it away.")
     if left.set_aside:
         again = f"move a file to {place.home.spool_new} (what a hook left, such as -answer-, to "

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, list_scopes, meant, search_scopes, write_scope
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.models.fields import MAX_DOCUMENT
@@ -104,7 +104,7 @@ async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: boo
     if said not in {*known, USER_SCOPE, EVERY_SCOPE}:
         known |= (await (await engine.core_soon()).counts.summary()).keys()
     may_be_new = writes and not isinstance(request, Forget)
-    return request.model_copy(update={"scope": meant(said, known, may_be_new=may_be_new)})
+    return request.model_copy(update={"scope": find_scope(said, known, may_be_new=may_be_new)})
 
 
 def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
