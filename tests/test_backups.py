@@ -226,7 +226,7 @@ def test_a_home_that_is_replaced_keeps_its_keys_and_not_those_of_the_backup(tmp_
 def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):
     home, aside = open_home(str(tmp_path / "home")), str(tmp_path / "aside")
     Path(home.config).write_text("")
-    with pytest.raises(HomeError, match="It is as it was"):
+    with pytest.raises(HomeError, match="It is unchanged"):
         backups.take_place(home, aside)
     assert os.path.exists(home.config) and not os.path.exists(aside)
     os.mkdir(backups.restoring(home))

@@ -150,7 +150,7 @@ async def test_options_are_an_object_of_arguments_that_are_given_once(engine: En
         assert (await sentence(engine, tool, **NEEDED[tool], options=value)).startswith("options = ")
     for name, value in NEEDED[tool].items():
         twice = await sentence(engine, tool, **NEEDED[tool], options={name: value})
-        assert twice == f"{name} is given twice, in options as well; give it once."
+        assert twice == f"{name} is given both in options and outside; give it once."
     unknown = await sentence(engine, tool, **NEEDED[tool], options={"topK": 1})
     assert "is not an argument here; known arguments: " in unknown
     assert await nothing_written(engine)
@@ -215,7 +215,7 @@ async def test_options_are_an_object_of_arguments_that_are_given_once(engine: En
             {"content": "x", "metadata": {"a": {"b": 1}}},
             "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not; use a",
         ),
-        ("record_turn", {"session_id": "s"}, "Nothing was said; give user, assistant, or text with role."),
+        ("record_turn", {"session_id": "s"}, "There is no text; give user, assistant, or text with role."),
         (
             "record_turn",
             {"session_id": "s", "text": "x"},

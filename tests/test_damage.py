@@ -158,7 +158,7 @@ async def test_a_damaged_manifest_is_put_back_from_its_copy(home: Home, clock: C
     for damage in (flip, os.unlink, lambda path: path.write_bytes(b"")):
         damage(Path(str(newest_manifest(os.path.join(home.data, "memories.lance")))))
         core = await opened(home, clock)
-        assert "put back from its copy" in core.store.repairs[0]
+        assert "restored from its copy" in core.store.repairs[0]
         assert await core.store.count(Memory) == 2 and await problems(core) == []
         await core.close()
 

@@ -205,7 +205,7 @@ async def test_a_record_of_a_year_that_no_clock_here_can_tell_is_refused(
     await core.exchange.export(str(path), None, quietly)
     header, line = path.read_text().splitlines()
     path.write_text(header + "\n" + json.dumps({**json.loads(line), "created_at": instant}) + "\n")
-    with pytest.raises(InputError, match=r"created_at = .*must lie between the years 2 and 9998"):
+    with pytest.raises(InputError, match=r"created_at = .*must be between the years 2 and 9998"):
         await other.exchange.load(str(path), "cli", quietly)
     assert await everything(other) == {}
 

@@ -507,7 +507,9 @@ def living(theirs, until):
 def test_a_command_is_told_in_time_that_the_engine_is_busy(engine_of_the_command_line):
     engine, theirs = engine_of_the_command_line
     living(theirs, b"never")
-    with pytest.raises(EngineError, match=r"busy: no answer within 0.3 seconds. add may or may not have been done"):
+    with pytest.raises(
+        EngineError, match=r"busy: no answer within 0.3 seconds. add may or may not have been done"
+    ):
         engine.call("add", {})
 
 

@@ -75,7 +75,7 @@ def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, con
 def test_an_envelope_that_is_a_fifo_is_not_waited_for(home: Home) -> None:
     path = os.path.join(home.spool_new, "00000000000000000001-fifo0000.json")
     os.mkfifo(path)
-    with pytest.raises(SpoolError, match="is no file"):
+    with pytest.raises(SpoolError, match="is not a file"):
         spool.read(path)
     spool.set_aside(home, path, "it is no file")
     assert spool.pending(home) == []
@@ -181,5 +181,5 @@ def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:
 def test_an_envelope_of_more_bytes_than_any_has_is_told_and_not_read(home: Home, monkeypatch) -> None:
     monkeypatch.setattr(spool, "LONGEST", 1_000)
     path = spool.write(home, {"id": "1", "text": "x" * 2_000})
-    with pytest.raises(SpoolError, match="it is set aside"):
+    with pytest.raises(SpoolError, match="it is moved"):
         spool.read(path)

@@ -93,7 +93,7 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     fill(small_disk)  # both writes are acknowledged, and not yet committed
     refused = client.call("add_memory", content="The lion is called Alex. " + "x" * 9000)
     assert refused["isError"]
-    assert "cannot be written: No space left on device. Make room" in refused["content"][0]["text"]
+    assert "cannot be written: No space left on device." in refused["content"][0]["text"]
     hits = client.get("search_memories", query="zebra")
     assert "The zebra is called Marty." in [hit["memory"] for hit in hits["results"]]
     assert "What was written last is not found yet" in hits["degraded"]

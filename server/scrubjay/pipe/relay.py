@@ -289,9 +289,9 @@ class Relay:
         with self._changed:
             self._changed.notify_all()
 
-        # The time.
+    # Deadlines.
 
-        # Deadlines.
+    def _keep_time(self) -> None:
         """Answer each late call with an error, until the client is gone."""
         while (late := self._next_late()) is not None:
             of_write = UNCONFIRMED if late.sending else UNWRITTEN
