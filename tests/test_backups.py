@@ -133,8 +133,8 @@ async def test_a_backup_goes_into_a_new_folder_outside_of_the_home(core: Core, t
     (tmp_path / "empty").mkdir()
     for folder, says in (
         ("full", "is not empty"),
-        ("home/copy", "lies within the home"),
-        ("home", "lies within"),
+        ("home/copy", "is inside the home"),
+        ("home", "is inside"),
         ("no/copy", "make it first"),
     ):
         with pytest.raises(InputError, match=says):

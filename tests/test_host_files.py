@@ -121,7 +121,7 @@ def test_of_several_files_all_are_written_or_none(home, tmp_path):
     second.write_text("{}")
     drafts = connecting(home, [*entries("JSON", first), *entries("JSON", second)])
     second.write_text('{"meanwhile": 1}')
-    with pytest.raises(HomeError, match="changed by somebody else"):
+    with pytest.raises(HomeError, match="changed by another program"):
         write(home, drafts)
     assert (first.read_text(), second.read_text()) == ("{}", '{"meanwhile": 1}')
     assert not disconnect(home, entries("JSON", first))

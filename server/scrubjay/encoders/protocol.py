@@ -18,7 +18,7 @@ DRIFT_LIMIT = 3e-3
 """The greatest `drift` at which vectors still belong to the stored space.
 
 Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under another runtime move them by
-7e-13, bfloat16 by 5e-5, and int8 weights in another order of operations by 7e-4, because of rounding to 8 bits.
+7e-13, bfloat16 by 5e-5, and int8 weights in another order of operations by 7e-4, by rounding to 8 bits.
 Harmful: int8 weights against fp32 by 8.3e-3, a limit of 128 instead of 256 tokens by 3.3e-2, a prompt before
 documents by 5.0e-2 and before questions by 9.6e-2.
 """
