@@ -135,7 +135,7 @@ async def test_a_backup_goes_into_a_new_folder_outside_of_the_home(core: Core, t
         ("full", "is not empty"),
         ("home/copy", "is inside the home"),
         ("home", "is inside"),
-        ("no/copy", "make it first"),
+        ("no/copy", "create it first"),
     ):
         with pytest.raises(InputError, match=says):
             await core.backup.make(str(tmp_path / folder), quietly)

@@ -219,7 +219,7 @@ async def test_options_are_an_object_of_arguments_that_are_given_once(engine: En
         (
             "record_turn",
             {"session_id": "s", "text": "x"},
-            "Text is given without role; name who said it, or use user / assistant.",
+            "Text is given without role; name the speaker, or use user / assistant.",
         ),
         ("record_turn", {"session_id": "s", "role": "Dana", "user": "x"}, "Role is given without text"),
         (
@@ -268,7 +268,7 @@ async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothin
         assert (await refusal(client, "forget", id=id)).startswith("Nothing here has the id")
     for id in (turn["id"], fact["id"], "/etc/passwd", "doc_0", SQL, "%"):
         assert (await refusal(client, "search_documents", query="zebra", doc_id=id)).startswith(
-            "No document here has the id or custom_id"
+            "There is no document with the id or custom_id"
         )
     for id in (document["id"], "guide"):
         assert (await ask(client, "search_documents", query="zebra", doc_id=id))[0]["total"] == 1

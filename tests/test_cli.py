@@ -265,7 +265,7 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
         os.rename(somebody.home.data, tmp_path / "gone")  # in one step: the engine may still write there
         said = somebody.refused("list")
         assert said.startswith("scrubjay: list failed. The store in ") and "scrubjay doctor" in said
-        assert "Some of what was stored is damaged" in somebody.gets("search", "zebra")
+        assert "Some stored data is damaged" in somebody.gets("search", "zebra")
         assert "No engine runs" not in somebody.gets("status")
         os.kill(engine, 0)  # which fails where there is none
     finally:
@@ -395,7 +395,7 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
     user = user._replace(project=user.folder)  # which is HOME
     assert "nothing is recorded in" in user.gets("status")
     done = user.types("add", "The zebra merger closes in May.")
-    assert done.returncode == 1 and "no project" in done.stderr and "Name the scope" in done.stderr
+    assert done.returncode == 1 and "no project" in done.stderr and "Name a scope" in done.stderr
     assert "Kept as" in user.gets("add", "--user", "I like zebras best of all.")
     assert "zebras" in user.gets("search", "which animals do I like best, zebras?")
 

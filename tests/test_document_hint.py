@@ -132,8 +132,8 @@ async def test_a_hook_and_a_program_never_look_at_documents(core: Core, monkeypa
 
     monkeypatch.setattr(document_hint, "rank_chunks", never)
     request = parse(SearchMemories, {"query": QUESTION})
-    assert (await core.search.recall(request, SCOPE, tied=False)).document is None
-    assert (await core.search.recall(request, SCOPE, apart=True)).document is None
+    assert (await core.search.recall(request, SCOPE, with_related=False)).document is None
+    assert (await core.search.recall(request, SCOPE, programmatic=True)).document is None
 
 
 async def test_a_forgotten_document_is_not_named(core: Core):

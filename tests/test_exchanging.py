@@ -299,7 +299,7 @@ async def test_an_export_replaces_an_older_one_and_nothing_else(core: Core, tmp_
     for _ in range(2):
         await core.exchange.export(str(path), None, quietly)
     path.write_text("my diary")
-    with pytest.raises(InputError, match="is no export of Scrubjay"):
+    with pytest.raises(InputError, match="is not a Scrubjay export"):
         await core.exchange.export(str(path), None, quietly)
     with pytest.raises(InputError, match="is not a plain file"):
         await core.exchange.export(str(tmp_path), None, quietly)

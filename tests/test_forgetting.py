@@ -111,7 +111,7 @@ async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: 
         client, "forget", query="zebra cache", dry_run=True, include={"structured": True}
     )
     assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
-    assert "2 records would be forgotten; nothing is yet." in text and "> The zebra cache is Redis." in text
+    assert "2 records would be forgotten; none is yet." in text and "> The zebra cache is Redis." in text
     quoted, same = await call(client, "forget", query="zebra cache", dry_run=True)
     assert quoted == {"ids": [], "forgotten": 0, "purged": 0, "note": text} and same == text
     await call(client, "add_memory", content="The zebra cache was renamed.")

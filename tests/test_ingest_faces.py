@@ -64,7 +64,7 @@ async def test_a_workbook_that_aborts_its_reader_costs_itself_alone(client: Clie
     _, text = await call(client, "add_document", path="docs")
     assert text.startswith("Documents: 3 added") and "corners.xlsx" in text
     os.mkfifo(project / "docs" / "pipe.docx")
-    assert "it is no regular file" in await refusal(client, "add_document", path="docs/pipe.docx")
+    assert "it is not a regular file" in await refusal(client, "add_document", path="docs/pipe.docx")
 
 
 async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) -> None:

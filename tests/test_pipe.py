@@ -553,7 +553,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
         "facts = dict(fds=fds, env=dict(os.environ), cwd=os.getcwd(), mask=os.umask(0))\n"
         "facts |= dict(sid=os.getsid(0), pid=os.getpid(), ppid=os.getppid())\n"
         "open('facts.new', 'w').write(json.dumps(facts)); os.rename('facts.new', 'facts')\n"
-        "sys.stderr.write('one\\nlast words\\n\\n')\n"
+        "sys.stderr.write('one\\nlast message\\n\\n')\n"
     )
     (tmp_path / "h" / "log" / "engine.log").write_text("an older line\n")
     leaky = os.open(os.devnull, os.O_RDONLY)
@@ -579,7 +579,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     )
     assert facts["env"]["SCRUBJAY_HOME"] == home.root and facts["env"]["PATH"] == "/bin"
     assert "SECRET" not in facts["env"] and "SCRUBJAY_X" not in facts["env"]
-    assert child.last_words() == "last words"
+    assert child.last_words() == "last message"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")

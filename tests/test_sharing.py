@@ -27,7 +27,7 @@ async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_
     settings = Settings(store="s3://no-such-bucket/x")
     with pytest.raises(
         StoreError,
-        match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Look at the name of the bucket",
+        match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Check the name of the bucket",
     ):
         await open_core(
             open_home(str(tmp_path / "home")), settings, utc_now, lambda *_, **__: HashingEncoder()

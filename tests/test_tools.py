@@ -229,7 +229,7 @@ async def test_what_is_recorded_twice_is_stored_once(client: Client):
     assert (completed["id"], completed["updated"]) == (first["id"], True) and text.startswith("Completed")
     assert "another user text" in await refusal(client, "record_turn", **same | {"user": "It is spotted."})
     await call(client, "forget", id=first["id"])
-    assert "forgotten before and stays so" in (await call(client, "record_turn", **same))[1]
+    assert "forgotten before and stays forgotten" in (await call(client, "record_turn", **same))[1]
 
 
 async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: Client):
@@ -343,4 +343,4 @@ async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protoco
     assert sentence.startswith("forget failed. The store in ") and "scrubjay doctor" in sentence
     assert "\n" not in sentence and ".rs:" not in sentence
     _, text = await call(client, "search_memories", query="zebra")  # which has the tables made anew
-    assert "Some of what was stored is damaged. `scrubjay doctor` says what" in text
+    assert "Some stored data is damaged. `scrubjay doctor` says what" in text

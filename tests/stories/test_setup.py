@@ -82,7 +82,7 @@ def test_settings_that_never_end_are_named_and_keep_no_other_assistant_from_us(s
         assert troubled.keys() == endless.keys()
         assert all("cannot be read: it " in trouble for trouble in troubled.values())
         assert page["qwen-code"]["files"]
-    assert ".claude/settings.json cannot be read: it is no regular file" in six.refused("hooks", "add")
+    assert ".claude/settings.json cannot be read: it is not a regular file" in six.refused("hooks", "add")
     says = doctor(six, monkeypatch)
     for name in (".claude.json", *endless.values()):
         assert f"{name} cannot be read, so what it registers is not known" in says

@@ -50,7 +50,7 @@ def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user
     assert "Marty" in opens().recall("zebra")[0]
     status = user.gets("status")
     assert "captured 1 of 5 turns" in status and "4 turns set aside" in status  # a folder is none of ours
-    for reason in ("is not JSON", "wrong fields: ", "nothing was said"):
+    for reason in ("is not JSON", "wrong fields: ", "there is no text"):
         assert reason.lower() in status.lower(), status
     assert sorted(map(os.path.basename, spool.set_aside_paths(user.home))) == sorted(broken)
 
@@ -96,7 +96,7 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
     assert "cannot be written: No space left on device." in refused["content"][0]["text"]
     hits = client.get("search_memories", query="zebra")
     assert "The zebra is called Marty." in [hit["memory"] for hit in hits["results"]]
-    assert "What was written last is not found yet" in hits["degraded"]
+    assert "The latest writes are not searchable yet" in hits["degraded"]
     assert gone["id"] not in str(client.get("search_memories", query="giraffe"))
     assert "No space left on device" in client.call("search_memories", query="zebra")["content"][0]["text"]
     assert "The zebra is called Marty." in user.gets("search", "zebra")

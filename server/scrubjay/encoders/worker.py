@@ -125,7 +125,7 @@ class EmbeddingWorker:
         """Embed as `query` does, and return the question's tokens if the encoder has them."""
         known = self._questions.get(text)
         if known is None:
-            with self.aside():
+            with self.foreground():
                 encoder = await self.ready()
                 self._asked[text] = answer = self._put(
                     encoder, _QUESTION, lambda encoder: _question(encoder, text)
@@ -142,7 +142,7 @@ class EmbeddingWorker:
         return known
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def foreground(self) -> Iterator[None]:
         """Make documents wait meanwhile, if they have the same priority as questions."""
         self._answering += 1
         self._nobody_waits.clear()

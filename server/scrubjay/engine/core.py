@@ -87,7 +87,7 @@ class Core:
         told = (self._recorded, self._staged, self.mending.wake, self._take_event)
         self.writer = Writer(home, store, clock, *told)
         self.consolidation = Consolidation(
-            store, self.writer, clock, self.indexer, self._resting, lambda: self.settings.summary_every
+            store, self.writer, clock, self.indexer, self._is_resting, lambda: self.settings.summary_every
         )
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self.access = Access(store, clock, self.upkeep.wake)
@@ -236,7 +236,7 @@ class Core:
     def _policy(self) -> capture.Policy:
         return capture.policy(capture_view(self.settings))
 
-    def _resting(self) -> bool:
+    def _is_resting(self) -> bool:
         """Return True if the machine is idle: no work of ours, and no user request for a while."""
         idle = min(self.search.idle_seconds, time.monotonic() - self._looked)
         return not self.reindex.working and idle > QUIET_SECONDS

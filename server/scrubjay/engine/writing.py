@@ -230,7 +230,7 @@ class Writer:
         async with self._draining:
             events = spool.events(self._home)
             for path in events:
-                with self._broken_set_aside(path):
+                with self._moving_broken_away(path):
                     self._in_hand.take(path)
                     (await asyncio.to_thread(self._take_event, path))()
             known = set(self._open)
@@ -290,7 +290,7 @@ class Writer:
         await self._replay(path, json.loads(entry.body))
 
     async def _replay(self, path: str, content: object = None) -> None:
-        with self._broken_set_aside(path):
+        with self._moving_broken_away(path):
             self._in_hand.take(path)
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await _PLANNERS[envelope.kind](self._store, envelope, self._clock())
@@ -300,21 +300,21 @@ class Writer:
                 self._recorded(envelope)
 
     @contextmanager
-    def _broken_set_aside(self, path: str) -> Iterator[None]:
+    def _moving_broken_away(self, path: str) -> Iterator[None]:
         """Move a file away if its content makes it impossible to process."""
         try:
             yield
         except (SpoolError, InputError) as error:
-            self._put_aside(path, str(error))
+            self._move_away(path, str(error))
         except HomeError as error:
             if not isinstance(error.__cause__, (PermissionError, IsADirectoryError)):
                 raise  # the next attempt may succeed
-            self._put_aside(path, str(error))
+            self._move_away(path, str(error))
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
-            self._put_aside(path, f"The envelope has an unknown form; wrong fields: {fields}.")
+            self._move_away(path, f"The envelope has an unknown form; wrong fields: {fields}.")
 
-    def _put_aside(self, path: str, reason: str) -> None:
+    def _move_away(self, path: str, reason: str) -> None:
         self.set_aside += 1
         if path in self._borrowed:
             spool.durable_write(self._home, path, self._borrowed[path].body.encode())
@@ -388,7 +388,7 @@ class Writer:
                 raise
             for path in paths:
                 self._store.unstage(self._open.pop(path))
-                self._put_aside(
+                self._move_away(
                     path, "It contains a value that the store cannot hold, such as half of a character."
                 )
             await commit()

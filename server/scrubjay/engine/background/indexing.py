@@ -153,9 +153,9 @@ class Indexer:
             self._idle = False
             self._wake.set()
 
-    def aside(self) -> AbstractContextManager[None]:
+    def foreground(self) -> AbstractContextManager[None]:
         """Let background work step back meanwhile, because somebody waits for an answer."""
-        return self._worker.aside()
+        return self._worker.foreground()
 
     def expect(self, change: Change) -> None:
         """Let the passages of a turn or fact that was just written go ahead of the backlog of a bulk load."""

@@ -66,7 +66,7 @@ class Search(Verb):
     async def chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
         """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
         embed = self._indexer.embed_query
-        with self._indexer.aside():
+        with self._indexer.foreground():
             await self._writer.caught_up()
             return await search_chunks(self._store, request, scopes=scopes, now=self._clock(), embed=embed)
 
@@ -97,7 +97,7 @@ class Search(Verb):
         Raises:
             EncoderError: a text cannot be embedded.
         """
-        with self._indexer.aside():
+        with self._indexer.foreground():
             found = await self._indexer.token_matches(query, texts)
         return [marked(query, text, tokens) for text, tokens in zip(texts, found, strict=True)]
 
@@ -107,7 +107,7 @@ class Search(Verb):
         if request is None:
             return ""
         asks = "?" in request.query  # "fix it today" names a time, but does not ask about it
-        hits = await self.recall(request, scope, tied=False, timed=asks)
+        hits = await self.recall(request, scope, with_related=False, timed=asks)
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
@@ -140,7 +140,7 @@ class Search(Verb):
         self, search: Callable[..., Awaitable[Hits]], request: Request, scope: Scope, **options: Any
     ) -> Hits:
         started = time.perf_counter()
-        with self._indexer.aside():
+        with self._indexer.foreground():
             behind = await self._writer.caught_up()
             now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}

@@ -127,9 +127,9 @@ class Sessions(Verb):
         if host is not None:
             spans = [span for span in spans if span.host == host]
         if day is not None:
-            spans = [span for span in spans if _goes_on(span, day, zone)]
+            spans = [span for span in spans if _is_open_on(span, day, zone)]
         page = spans[start : start + size]
-        said = await self._said([(span.scope, span.session_id) for span in page])
+        said = await self._titles_and_summaries([(span.scope, span.session_id) for span in page])
         return Overview(
             results=[_listed(span, *said[span.scope, span.session_id]) for span in page],
             total=len(spans),
@@ -179,7 +179,7 @@ class Sessions(Verb):
         facts = await self._facts(key)
         cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
         documents = await self._store.get(Document, cited, columns=COLUMNS)
-        name, text = (await self._said([key]))[key]
+        name, text = (await self._titles_and_summaries([key]))[key]
         return SessionView(
             scope=scope,
             session_id=session_id,
@@ -217,7 +217,7 @@ class Sessions(Verb):
         facts = await self._store.newest(Memory, where, MOST_FACTS)
         return [self._access.counted(fact) for fact in facts[::-1]]
 
-    async def _said(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
+    async def _titles_and_summaries(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
         """Return the title and the summary of each session; one without a summary only has a title."""
         where = conditions.both(
             conditions.one_of("session_id", {session for _, session in keys}),
@@ -265,7 +265,7 @@ def _listed(span: SessionSpan, name: str, text: str) -> ListedSession:
     return ListedSession(**fields, title=name, summary=text)
 
 
-def _goes_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
+def _is_open_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
     first, last = (at.astimezone(zone).date().isoformat() for at in (span.started_at, span.ended_at))
     return first <= day <= last
 
