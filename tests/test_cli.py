@@ -316,12 +316,12 @@ def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
     empty.mkdir()
     scope = json.loads(user._replace(project=empty).gets("status", "--start", "--json"))["engine"]["scope"]
     nothing = user.gets("search", "anything", "--scope", scope)
-    assert nothing.startswith("Nothing that answers this is remembered. Searched: empty.")
+    assert nothing.startswith("No memory answers this. Searched: empty.")
     assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
     assert "Nothing is recorded in dir_empty" in user.gets("list", "--scope", "empty")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.gets("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019")
-    assert "Nothing that answers this is remembered from 2019-11-11 to 2019-11-12." in empty
+    assert "No memory answers this from 2019-11-11 to 2019-11-12." in empty
     assert "last = 0" in user.refused("list", "--last", "0")
 
 
@@ -395,7 +395,7 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
     user = user._replace(project=user.folder)  # which is HOME
     assert "nothing is recorded in" in user.gets("status")
     done = user.types("add", "The zebra merger closes in May.")
-    assert done.returncode == 1 and "no project" in done.stderr and "Name a scope" in done.stderr
+    assert done.returncode == 1 and "not projects" in done.stderr and "Name a scope" in done.stderr
     assert "Kept as" in user.gets("add", "--user", "I like zebras best of all.")
     assert "zebras" in user.gets("search", "which animals do I like best, zebras?")
 

@@ -187,9 +187,7 @@ async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
 async def test_nothing_found_is_an_answer_and_no_error(client: Client):
     found, text = await call(client, "search_memories", query="zebra")
     assert (found["results"], found["related"], found["total"]) == ([], [], 0)
-    assert text.startswith(
-        "Nothing that answers this is remembered. Searched: demo and the user's own facts."
-    )
+    assert text.startswith("No memory answers this. Searched: demo and the user's own facts.")
     found, text = await call(client, "search_documents", query="zebra")
     assert (found["results"], found["total"], found["confidence"]) == ([], 0, "none")
     searched = (

@@ -247,7 +247,7 @@ def test_scrubjay_open_prints_a_link_that_works_once(chromium: Browser, tmp_path
         assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
         stranger = second.new_page()
         stranger.goto(link)
-        expect(stranger.get_by_text("This link was used already")).to_be_visible()
+        expect(stranger.get_by_text("This link was already used")).to_be_visible()
         stranger.goto(link.partition("#")[0])
         expect(stranger.get_by_text("came by no link")).to_be_visible()
         user.gets("stop")

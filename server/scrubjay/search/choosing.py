@@ -96,7 +96,7 @@ class ScoredCandidates:
 
 @dataclass
 class Selector:
-    """Selects the hits of one search; `with_related` and `programmatic` as in `recall`, `measure` as in this module."""
+    """Selects the hits of one search; `with_related` and `programmatic` as in `recall`."""
 
     store: Store
     request: SearchMemories

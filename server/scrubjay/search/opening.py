@@ -56,10 +56,12 @@ async def opening(
     The caller has committed everything.
 
     Args:
-        store: the store of the project's records. scope: the project's scope. now: the current time.
-        session_id: the session that starts; its own turns are left out. source: why it starts. A resumed
-        session gets what is newer than its own last turn; a fork has had its opening
-            already.
+        store: the store of the project's records.
+        scope: the project's scope.
+        now: the current time.
+        session_id: the session that starts; its own turns are left out.
+        source: why it starts. A resumed session gets what is newer than its own last turn; a fork has had
+            its opening already.
         max_bytes: limit in bytes of UTF-8.
     """
     if source == "fork":

@@ -66,7 +66,7 @@ async def span_asked(store: Store, question: Question) -> Span | None:
     """
     asked = time_asked(question.text, question.now)
     srcs = tuple(src for src in question.srcs if src != "chunk")
-    if asked is None or not srcs or (isinstance(asked.when, Period) and asked.words and not asked.firm):
+    if asked is None or not srcs or (isinstance(asked.when, Period) and asked.words and not asked.certain):
         return None
     inside = replace(question, text=asked.rest) if asked.words else replace(question, srcs=srcs)
     if isinstance(asked.when, PastSessions):
