@@ -101,9 +101,9 @@ class TimeAsked:
     """The time that a question asks about.
 
     Attributes:
-        rest: the rest of the question, without words for talk and work. certain: the time is certain, because
-        it is relative to now ("last week", "November 11"). A date with its year may be the
-            day that something was done, and told later.
+        rest: the rest of the question, without words for talk and work.
+        certain: it can only be this time, because it is relative to now ("last week", "November 11"). A date
+            with its year may be the day that something was done, and told later.
     """
 
     when: Period | PastSessions | Event
