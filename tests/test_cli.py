@@ -172,7 +172,7 @@ def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
 
 
 def test_pull_refuses_what_is_no_model_before_it_opens_a_connection(newcomer):
-    assert "is no model id" in newcomer.refused("pull", "not a model")
+    assert "is not a model id" in newcomer.refused("pull", "not a model")
 
 
 def test_excluded_folders_come_and_go(newcomer):
@@ -181,7 +181,7 @@ def test_excluded_folders_come_and_go(newcomer):
     newcomer.gets("exclude", str(odd))
     newcomer.gets("exclude")
     assert newcomer.gets("config", "excluded") == f"{odd}, {newcomer.project}\n"
-    assert f"It lies in {newcomer.project}" in newcomer.refused("include", "src")
+    assert f"It is inside {newcomer.project}" in newcomer.refused("include", "src")
     newcomer.gets("include", ".")
     assert json.loads(Path(newcomer.home.capture).read_text())["excluded"] == [str(odd)]
 
@@ -281,11 +281,13 @@ def test_a_fact_is_added_found_listed_and_forgotten(user):
         user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"),
     )
     id = kept[1]
-    assert f"Known already as {id}" in user.gets("add", "-", stdin="The release train leaves on Thursdays.\n")
+    assert f"Already stored as {id}" in user.gets(
+        "add", "-", stdin="The release train leaves on Thursdays.\n"
+    )
     found = user.gets("search", "when does the release train leave", "--facts", "--tag", "release")
     assert "The release train leaves on Thursdays." in found and id[:12] in found and "#release" in found
     assert id[:12] in user.gets("list", "--last", "3")
-    assert "no search finds it" in user.gets("forget", id, "--reason", "it was a test")
+    assert "searches no longer find it" in user.gets("forget", id, "--reason", "it was a test")
     assert id[:12] not in user.gets("list", "--all")
     assert "No memory, turn or document" in user.refused("forget", "mem_nothing")
 
@@ -417,7 +419,9 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
         assert says in user.refused(*words), words
     assert "secr" not in user.gets("config", "excluded")
     assert str(user.folder / "secret") in user.gets("exclude", "../secret")
-    assert user.gets("exclude", "/no/such/folder").startswith("There is no such folder now. Sessions in /no")
+    assert user.gets("exclude", "/no/such/folder").startswith(
+        "This folder does not exist now. Sessions in /no"
+    )
     user.gets("include", "/no/such/folder")
     assert "Kept as" in user.gets("add", "A heron is grey.", "--scope", "birds")
     assert "Kept as" in user.gets("add", "The wren sings at five.")

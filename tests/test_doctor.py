@@ -44,13 +44,13 @@ def test_the_doctor_knows_which_clients_lack_what(user, monkeypatch):
     shown = {each["host"]: each for each in described(Place(user.env, str(user.project), user.home.root, 0))}
     assert shown["claude-code"]["tools"] and not shown["claude-code"]["capture"]
     assert re.search("lacks the hooks: its turns are not captured", shown["claude-code"]["trouble"][0])
-    assert "/nowhere/scrubjay, which is not there" in shown["cursor"]["trouble"][0]
-    assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which is not there", page)
+    assert "/nowhere/scrubjay, which does not exist" in shown["cursor"]["trouble"][0]
+    assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which does not exist", page)
     (user.folder / ".cursor" / "mcp.json").unlink()
     user.gets("hooks", "add")
     done = user.types("doctor")
     assert done.returncode == 0
-    assert "has the server and the hooks, and nothing has come from it yet" in done.stdout
+    assert "has the server and the hooks, and nothing received yet" in done.stdout
     settings = user.folder / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace("/hooks/hook.py", "/gone/hooks/hook.py"))
     assert "PROBLEM" in user.types("doctor").stdout
@@ -80,7 +80,7 @@ def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
         somebody.gets("setup", "--yes", "--only", "codex")
         assert last_line().startswith("Left to do: Start codex once and choose to trust the hooks")
         status = somebody.gets("status")
-        assert "codex: nothing has come from it yet\n" in status
+        assert "codex: nothing received yet\n" in status
         assert "waits to be trusted with SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
         somebody.gets("setup", "--remove", "--yes")
         (somebody.folder / ".claude").mkdir()

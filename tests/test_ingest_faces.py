@@ -93,7 +93,7 @@ def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
     (user.project / "docs" / ".github").mkdir()
     assert user.gets("index", "docs") == (
         "Nothing new; 3 documents unchanged.\n"
-        "Hidden and passed over: .github. --hidden takes them, or name one.\n"
+        "Hidden and skipped: .github. --hidden includes them, or give the path of one.\n"
     )
     listed = user.gets("documents")
     assert listed.count("note") == 3 and "1 chunk " in listed and "1 chunks" not in listed

@@ -130,7 +130,7 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
         assert f"{path} is gone" in page.stdout
     assert "`scrubjay doctor --mend` puts it back" in page.stdout
     page = user.types("doctor", "--mend").stdout
-    assert "is gone; what it said" not in page and page.count("is put back from its copy") == 2
+    assert "is missing; its copy" not in page and page.count("restored from its copy") == 2
     assert "that could not be read" not in page  # there was nothing to be mended in the store
     assert json.loads(Path(user.home.scopes).read_text())["scopes"]
 
@@ -161,7 +161,7 @@ def test_the_doctor_puts_damaged_settings_back_and_a_pause_with_them(user: User)
     Path(user.home.config).write_bytes(b"\xff\xfe" + Path(user.home.config).read_bytes())
     page = user.types("doctor").stdout
     assert "is not UTF-8 text" in page and "`scrubjay doctor --mend`" in page and "empty it" not in page
-    assert "is put back from its copy; what stood there is" in user.types("doctor", "--mend").stdout
+    assert "has been restored from its copy; the damaged file is" in user.types("doctor", "--mend").stdout
     assert "paused" in user.gets("status")
 
 

@@ -230,7 +230,7 @@ async def test_a_model_asks_for_a_time_in_words_and_reads_which_was_empty(client
     shown = await read(client, {"query": "what did we do yesterday?", "now": NOW})
     assert "retry thrice" in shown and "paint the icon" not in shown
     shown = await read(client, {"query": "what did we do on March 1?", "now": NOW})
-    assert shown.startswith("Nothing that answers this is remembered from 2026-03-01.")
+    assert shown.startswith("No memory answers this from 2026-03-01.")
 
 
 async def read(client: Client, arguments: dict[str, str]) -> str:

@@ -341,4 +341,4 @@ async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protoco
     assert sentence.startswith("forget failed. The store in ") and "scrubjay doctor" in sentence
     assert "\n" not in sentence and ".rs:" not in sentence
     _, text = await call(client, "search_memories", query="zebra")  # which has the tables made anew
-    assert "Some stored data is damaged. `scrubjay doctor` says what" in text
+    assert "Some stored data is damaged. `scrubjay doctor` shows what" in text

@@ -150,4 +150,4 @@ def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
         "token", "list", "--tag", "x"
     )
     assert "is the last token" in newcomer.refused("token", "remove", "jay")
-    assert "every key opens again" in newcomer.gets("token", "remove", "jay", "--open")
+    assert "every key is accepted again" in newcomer.gets("token", "remove", "jay", "--open")

@@ -261,9 +261,9 @@ def test_scrubjay_open_prints_a_link_that_works_once(chromium: Browser, tmp_path
 def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, tab: Tab):
     expect(tab.get_by_role("heading", name="Today", level=2)).to_be_visible()
     expect(tab.get_by_role("heading", name="sparrow").first).to_be_visible()
-    expect(tab.get_by_text("every turn that was captured is stored")).to_be_visible()
+    expect(tab.get_by_text("every captured turn is stored")).to_be_visible()
     silent = tab.get_by_role("listitem").filter(has_text="Cursor")
-    expect(silent).to_contain_text("nothing has come from it yet")
+    expect(silent).to_contain_text("nothing received yet")
     expect(silent).to_contain_text("Cursor waits to be trusted.")
     story.does(
         lambda core: turn(
@@ -334,7 +334,7 @@ def test_facts_are_added_changed_forgotten_and_brought_back(tab: Tab):
     tab.get_by_role("button", name="Restore").click()
     tab.get_by_role("button", name="Delete permanently …").click()
     dialog = tab.get_by_role("dialog")
-    expect(dialog).to_contain_text("2 records leave the disk")
+    expect(dialog).to_contain_text("2 records will be deleted")
     dialog.get_by_role("button", name="Cancel").click()
     expect(tab.get_by_role("heading", name="A fact")).to_be_visible()
     tab.get_by_role("button", name="Delete permanently …").click()

@@ -1,4 +1,4 @@
-"""What a command is, what it is given, its arguments, and its way to the engine."""
+"""Defines commands and their arguments, and connects them to the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Where a command was typed: environment, working directory, and the home folder that follows."""
+    """The context of a command: environment, working directory, and the resulting home folder."""
 
     env: Mapping[str, str]
     cwd: str
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
     @property
     def home(self) -> Home:
-        """The home, made if it is not there.
+        """The home, created if missing.
 
         Raises:
             HomeError: it cannot be used.
@@ -35,22 +35,22 @@ class Place(NamedTuple):
 
     @property
     def named_root(self) -> str | None:
-        """The home's path if the environment names it; None where everybody finds it."""
+        """The home's path if the environment names it; None for the default one."""
         return os.path.abspath(self.root) if self.env.get("SCRUBJAY_HOME") else None
 
     def path(self, named: str) -> str:
-        """A path that was typed here, absolute and without `~`."""
+        """Return a typed path as absolute and without `~`."""
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))
 
 
 class Argument(NamedTuple):
-    """An argument, or an option if its name begins with a dash, as argparse takes it."""
+    """An argument, or an option if its name begins with a dash, in argparse's terms."""
 
     name: str
     options: Mapping[str, Any]
 
 
-Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple only one may be given
+Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple, only one may be given
 Run = Callable[[Place, argparse.Namespace], int | None]  # the exit code, None for 0
 
 
@@ -64,7 +64,7 @@ class Command(NamedTuple):
 
 
 def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:
-    """Make a command of the function below; its name and docstring are those of the command."""
+    """Make a command of the decorated function, with its name and docstring."""
 
     def make(run: Run) -> Command:
         return Command(run.__name__.rstrip("_").replace("_", "-"), run.__doc__ or "", run, arguments)
@@ -73,34 +73,34 @@ def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Comm
 
 
 def flag(name: str, says: str, **more: Any) -> Argument:
-    """An option without a value."""
+    """Return an option without a value."""
     return Argument(name, {"action": "store_true", "help": says, **more})
 
 
 def value(name: str, metavar: str, says: str, **more: Any) -> Argument:
-    """An argument with a value."""
+    """Return an argument with a value."""
     return Argument(name, {"metavar": metavar, "help": says, **more})
 
 
 def choice(name: str, choices: Sequence[str], says: str, **more: Any) -> Argument:
-    """An argument with one of a few values."""
+    """Return an argument with one of a few values."""
     return Argument(name, {"choices": choices, "help": says, **more})
 
 
-JSON = flag("--json", "print what the engine answers, as JSON")
+JSON = flag("--json", "print the engine's answer as JSON")
 SCOPE = (
-    value("--scope", "NAME", "look in this scope instead of this folder's project (`scrubjay scopes`)"),
-    flag("--all", "look in every project"),
+    value("--scope", "NAME", "use this scope instead of this folder's project (`scrubjay scopes`)"),
+    flag("--all", "search every project"),
 )
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """The arguments that were named: those that are not None."""
+    """Return the given arguments: those that are not None."""
     return {name: each for name, each in values.items() if each is not None}
 
 
 def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
-    """A client of the engine, which is started if there is none.
+    """Return a client of the engine, starting it if necessary.
 
     Raises:
         EngineError: it cannot be started or reached.
@@ -118,10 +118,10 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
 
 
 def visit_engine(place: Place) -> EngineClient | None:
-    """A client of the engine if one runs; none is started.
+    """Return a client of the running engine, or None; none is started.
 
     Raises:
-        EngineError: one runs and cannot be reached.
+        EngineError: an engine is running and cannot be reached.
     """
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
@@ -132,34 +132,34 @@ def visit_engine(place: Place) -> EngineClient | None:
 
 
 def engine_runs(home: Home) -> bool:
-    """Whether some process is the engine of this home."""
+    """Return True if an engine is running for this home."""
     from scrubjay.wire.lock import is_held
 
     return is_held(home.engine_lock)
 
 
 def chosen_scope(options: argparse.Namespace) -> str | None:
-    """The scope that the arguments SCOPE were given, None for that of the working directory."""
+    """Return the scope of the arguments SCOPE, None for that of the working directory."""
     return "*" if options.all else options.scope
 
 
 def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
-    """The scope that is find_scope: by its name, or as it is displayed if one scope alone is displayed so.
+    """Return the scope with this name, or the only one with this display name.
 
     Raises:
-        InputError: there is none and none `may_be_new`, one is nearly called so, or several are find_scope.
+        InputError: there is none and it is not `may_be_new`, one has a similar name, or several match.
     """
     names = {entry["scope"] for entry in list_scopes(place.home)}
     if said not in {*names, USER_SCOPE, EVERY_SCOPE}:
-        with call_engine(place) as engine:  # it knows those as well that were named by hand
+        with call_engine(place) as engine:  # it also knows scopes named by users
             names |= engine.call("scopes", {}).keys()
     return find_scope(said, names, may_be_new=may_be_new)
 
 
 def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
-    """The absolute path of a folder that is there, named by its path or by its project as it is displayed.
+    """Return the absolute path of an existing folder, given by its path or the display name of its project.
 
-    One that `may_be_gone` is taken by its whole path, unless another one is nearly called so.
+    With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
 
     Raises:
         InputError: there is none.
@@ -185,10 +185,10 @@ def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     near = nearest(name, beside)
     if may_be_gone and os.path.isabs(said) and not near:
         return folder
-    raise InputError(f"There is no folder {folder}.{near} Give the path of one that is there.")
+    raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")
 
 
 def note(text: str) -> None:
-    """Tell a person who waits what is going on; a program that reads us is not told."""
+    """Show progress to a user at a terminal; not to a program that reads the output."""
     if sys.stderr.isatty():
         print(f"scrubjay: {text}", file=sys.stderr, flush=True)

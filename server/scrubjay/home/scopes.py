@@ -62,19 +62,18 @@ def find_scope(name: str, known: Iterable[str], *, may_be_new: bool) -> str:
 
     Raises:
         InputError: there is no such scope and it is not `may_be_new`, a project has a similar name, or
-        several
-            scopes have this display name.
+            several scopes have this display name.
     """
     names = {*known, USER_SCOPE, EVERY_SCOPE}
     if name in names:
         return name
-    displayed = sorted(name for name in names if display_name(name) == name)
+    displayed = sorted(each for each in names if display_name(each) == name)
     if len(displayed) > 1:
         raise InputError(f"The scope {name} is ambiguous: {' or '.join(displayed)}. Give the full name.")
     if displayed:
         return displayed[0]
     # A new name may resemble a user's own scope, as client_2 resembles client_1, but not a project's name.
-    alike = [name for name in names if name.startswith(_KINDS) or not may_be_new]
+    alike = [each for each in names if each.startswith(_KINDS) or not may_be_new]
     if name.isalpha():
         alike.append(USER_SCOPE)
     near = nearest(name, {*alike, *map(display_name, alike)})

@@ -56,8 +56,7 @@ def reach(
 
     Raises:
         EngineError: the engine refuses this client, cannot be started, or cannot be reached; the message says
-        what
-            to do.
+            what to do.
         HomeError: the home's locks cannot be used.
     """
     begin = time.monotonic()

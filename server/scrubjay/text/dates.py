@@ -64,9 +64,9 @@ class Period:
     """The time from `start` up to `end`, both aware, as a question names it.
 
     Attributes:
-        exact: it is one day, not a week, month, year or several of them. any_year: the question names no
-        year: start and end are the latest past occurrence, and every other year matches
-            too.
+        exact: it is one day, not a week, month, year or several of them.
+        any_year: the question names no year: start and end are the latest past occurrence, and every other
+            year matches too.
     """
 
     start: datetime

@@ -99,16 +99,16 @@ async def _search(store: Store, question: Question, *searches: Search) -> tuple[
     unexpired, tries = question.where(unexpired=False, dated=False), 3
     while True:
         tries -= 1
-        found = await asyncio.gather(*(each(unexpired, question.dates) for each in searches))
-        ids = [each.row_ids.tolist() for each in found]
+        found = await asyncio.gather(*(run(unexpired, question.dates) for run in searches))
+        ids = [scores.row_ids.tolist() for scores in found]
         rows = await store.read_passages(row_id for each in ids for row_id in each)
         if any(map(question.is_expired, rows.values())):
             unexpired = question.where(dated=False)
         elif not tries or all(row_id in rows for each in ids for row_id in each):
             break
     passages = [
-        [(rows[each], value) for each, value in zip(own, each.values.tolist(), strict=True) if each in rows]
-        for own, each in zip(ids, found, strict=True)
+        [(rows[each], value) for each, value in zip(own, scores.values.tolist(), strict=True) if each in rows]
+        for own, scores in zip(ids, found, strict=True)
     ]
     return passages, {row.id: row_id for row_id, row in rows.items()}
 
@@ -117,25 +117,25 @@ def by_words(store: Store, text: str, limit: int) -> Search:
     """Search passages by BM25; a text with only stop words finds nothing."""
     words = read(text).terms
 
-    async def each(where: Where, dates: Dates) -> RowScores:
+    async def run(where: Where, dates: Dates) -> RowScores:
         if not words.strip():
             return _NOTHING
         return await store.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
 
-    return each
+    return run
 
 
 def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) -> Search:
     """Search passages by cosine; a missing or zero vector finds nothing."""
     encoding = asyncio.ensure_future(vector)
 
-    async def each(where: Where, dates: Dates) -> RowScores:
+    async def run(where: Where, dates: Dates) -> RowScores:
         query = await encoding
         if query is None or not np.any(query.vector):
             return _NOTHING
         return await store.by_vector(query.vector, where, limit, dates)
 
-    return each
+    return run
 
 
 async def _nothing() -> RowScores:
