@@ -188,7 +188,7 @@ async def test_an_argument_means_the_same_beside_the_others_and_in_options(clien
     beside = await shown(client, "search_memories", query="zebra stable", **rare)
     assert beside == await shown(client, "search_memories", query="zebra stable", options=rare)
     assert beside == await shown(client, "search_memories", options={"query": "zebra stable", **rare})
-    assert "[beside it]" in beside
+    assert "[next to it]" in beside
     twice = await refusal(client, "search_memories", query="zebra", top_k=1, options={"top_k": 1})
     assert twice == "top_k is given both in options and outside; give it once."
     for content, place in (("One.", {"importance": 9, "is_static": True}), ("Two.", {})):

@@ -308,7 +308,7 @@ def test_a_search_shows_the_best_hit_first_then_the_turns_beside_it_in_time_orde
     assert order == sorted(order)
     heads = re.findall(r"^ +(1?) +\d{4}-\d\d-\d\d \d\d:\d\d  (flags/\d)  sparrow  (.+)$", page, re.MULTILINE)
     assert [(mark, name) for mark, name, _ in heads] == [("1", "flags/1"), ("", "flags/0"), ("", "flags/2")]
-    assert heads[0][2].startswith("score 0.") and [why for _, _, why in heads[1:]] == ["beside it"] * 2
+    assert heads[0][2].startswith("score 0.") and [why for _, _, why in heads[1:]] == ["next to it"] * 2
     hits = json.loads(user.gets("search", "openfeature", "--top", "1", "--json"))
     assert [hit["turn"] for hit in hits["results"]] == [1]
 

@@ -127,8 +127,8 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
     page = user.types("doctor")
     assert page.returncode == 1
     for path in (user.home.config, user.home.scopes):
-        assert f"{path} is gone" in page.stdout
-    assert "`scrubjay doctor --mend` puts it back" in page.stdout
+        assert f"{path} is missing" in page.stdout
+    assert "`scrubjay doctor --mend` restores it" in page.stdout
     page = user.types("doctor", "--mend").stdout
     assert "is missing; its copy" not in page and page.count("restored from its copy") == 2
     assert "that could not be read" not in page  # there was nothing to be mended in the store

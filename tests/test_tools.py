@@ -327,7 +327,7 @@ async def test_what_is_forgotten_is_not_found_again(client: Client):
     done, text = await call(client, "forget", id=added["id"], reason="it was a horse")
     assert (done["ids"], done["forgotten"]) == ([added["id"]], 1) and added["id"] in text
     again, text = await call(client, "forget", id=added["id"])
-    assert again["forgotten"] == 0 and "before" in text
+    assert again["forgotten"] == 0 and "Already forgotten" in text
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
 
 

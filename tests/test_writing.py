@@ -216,7 +216,7 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     assert report["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
     without_answer, aside_for = report["hosts"]["codex"]["trouble"]
     assert without_answer == unanswered(1)
-    assert aside_for.startswith("Set aside: 00000000000000000004-field.json: ")
+    assert aside_for.startswith("Moved away: 00000000000000000004-field.json: ")
 
 
 async def test_broken_events_of_hooks_are_set_aside_and_stop_nothing(core: Core, now):

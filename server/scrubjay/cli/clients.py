@@ -122,5 +122,5 @@ def _add_server(clients: Clients, host: Host, file: str, entry: dict[str, Any]) 
 def _event(held: Any, way: tuple[str | int, ...]) -> str:
     """Return the event of a handler: the last name on the path to it, or next to it."""
     named = [key for key in way if isinstance(key, str) and key not in _INNER]
-    beside = at(held, way[:-1])
-    return named[-1] if named else str(beside.get("trigger", "")) if isinstance(beside, dict) else ""
+    parent = at(held, way[:-1])
+    return named[-1] if named else str(parent.get("trigger", "")) if isinstance(parent, dict) else ""

@@ -147,7 +147,7 @@ def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
     """Return the scope with this name, or the only one with this display name.
 
     Raises:
-        InputError: there is none and it is not `may_be_new`, one has a similar name, or several match.
+        InputError: it is unknown and not `may_be_new`, one has a similar name, or several match.
     """
     names = {entry["scope"] for entry in list_scopes(place.home)}
     if said not in {*names, USER_SCOPE, EVERY_SCOPE}:
@@ -162,7 +162,7 @@ def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
 
     Raises:
-        InputError: there is none.
+        InputError: the folder does not exist.
     """
     if not said:
         raise InputError("The name of the folder is empty. Give its path.")
@@ -181,8 +181,8 @@ def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     if len(projects) == 1 and os.path.isdir(projects[0]):
         return projects[0]
     above, name = os.path.split(folder)
-    beside = next(os.walk(above), (above, [], []))[1]
-    near = nearest(name, beside)
+    siblings = next(os.walk(above), (above, [], []))[1]
+    near = nearest(name, siblings)
     if may_be_gone and os.path.isabs(said) and not near:
         return folder
     raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")

@@ -149,7 +149,7 @@ _DATES = {
     "replaced_at": "replaced",
     "expires_at": "expires",
     "forgotten_at": "forgotten",
-    "purged_at": "deleted for good",
+    "purged_at": "permanently deleted",
 }
 _TEXTS = ("user", "assistant", "text", "content", "summary")
 _LISTS = ("tags", "tools", "files")
@@ -219,16 +219,16 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
 
     Texts are folded to `width` characters, unless it is None.
     """
-    hits, beside = answer["results"], answer["related"]
+    hits, related = answer["results"], answer["related"]
     if answer["confidence"] == "weak":
         yield DOUBTFUL
     for rank, hit in enumerate(hits, 1):
         yield from _entry(hit, f"{rank:>3}", f"score {hit['score']:.2f}", width)
-        own = [near for near in beside if near["reason"] == "window" and _nearest(near, hits) == hit["id"]]
+        own = [near for near in related if near["reason"] == "window" and _nearest(near, hits) == hit["id"]]
         for near in own:
-            beside.remove(near)
-            yield from _entry(near, "   ", "beside it", width)
-    for near in beside:
+            related.remove(near)
+            yield from _entry(near, "   ", "next to it", width)
+    for near in related:
         tie = {"tag": "shares #{}", "relation": "linked to {}", "entity": "names {} too"}.get(near["reason"])
         yield from _entry(near, "   ", tie.format(near["via"]) if tie else "related", width)
     cut = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""

@@ -170,7 +170,7 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
         who = "this engine" if shared["here"] else shared["maintainer"] or "no engine at the moment"
         lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
     if disk["bytes"] > disk["limit"]:
-        purge = "`scrubjay forget --purge` deletes for good"
+        purge = "`scrubjay forget --purge` deletes permanently"
         lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))
     if engine["peak_rss"]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))

@@ -15,7 +15,7 @@ _SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # tokens even in a te
 _AROUND_SPECIAL = re.compile(f"({'|'.join(map(re.escape, _SPECIAL))})")
 _LONGEST_WORD = 100  # characters; a longer word is unknown
 _CACHED_WORDS = 1 << 14
-# The blocks of Chinese characters, each of which is a word; the gap from 2B820 is in `tokenizers` too.
+# The blocks of Chinese characters (each is a word); the gap from 2B820 is in `tokenizers` too.
 _CHINESE = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),

@@ -70,8 +70,8 @@ class EmbeddingWorker:
         self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second serves a parallel encoder
         self._steps_back = False  # True if threads for documents cannot have a lower priority
         self._answering = 0  # questions and searches with a waiting caller
-        self._nobody_waits = threading.Event()
-        self._nobody_waits.set()
+        self._is_idle = threading.Event()
+        self._is_idle.set()
         self._numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
@@ -145,13 +145,13 @@ class EmbeddingWorker:
     def foreground(self) -> Iterator[None]:
         """Make documents wait meanwhile, if they have the same priority as questions."""
         self._answering += 1
-        self._nobody_waits.clear()
+        self._is_idle.clear()
         try:
             yield
         finally:
             self._answering -= 1
             if not self._answering:
-                self._nobody_waits.set()
+                self._is_idle.set()
 
     async def documents(self, texts: Sequence[str], *, soon: bool = False) -> Vectors:
         """Embed stored texts in order, shape (len(texts), dim); `soon` puts them ahead of the others.
@@ -213,7 +213,7 @@ class EmbeddingWorker:
         for answer in list(self._waiting):
             _fail(answer, "The engine is closing: this text was not embedded. Repeat the call.")
         self._waiting.clear()
-        self._nobody_waits.set()
+        self._is_idle.set()
         for jobs in (self._jobs, self._question_jobs):
             jobs.put((_LEAVE, next(self._numbers), None))
 
@@ -276,7 +276,7 @@ class EmbeddingWorker:
     def _spare_core(self) -> Iterator[None]:
         """Wait for a core that no other engine uses for documents, and if necessary for searches to end."""
         if self._steps_back:
-            self._nobody_waits.wait(_STEP_BACK)
+            self._is_idle.wait(_STEP_BACK)
         with self._cores.one() if self._cores else nullcontext():
             yield
 

@@ -43,7 +43,7 @@ class Home:
         self.events = self._path("spool", "events")  # what hooks saw, for the engine to pair
         self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log
         self.spool_tmp = self._path("spool", "tmp")  # envelopes being written
-        self.spool_broken = self._path("spool", "broken")  # envelopes set aside, each with a .reason file
+        self.spool_broken = self._path("spool", "broken")  # broken envelopes, each with a .reason file
         self.in_hand = self._path("spool", "in_hand")  # the envelope that the engine is reading
         self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
@@ -119,7 +119,7 @@ def _take_restored(home: Home) -> None:
     try:
         os.rename(restored(home), os.path.realpath(home.root))
     except OSError:
-        return  # usually there is none; or another process was faster
+        return  # usually missing; or another process was faster
 
 
 def _check_owner(root: str) -> None:

@@ -75,7 +75,7 @@ def normal_url(url: str, base: str) -> str:
 
 
 def _git_dir(dot_git: str) -> str | None:
-    """Return the git folder that `.git` is or, if it is a file, names; None if there is none."""
+    """Return the git folder that `.git` is or, if it is a file, names; else None."""
     if os.path.isfile(os.path.join(dot_git, "HEAD")):
         return os.path.realpath(dot_git)
     link = _text(dot_git)

@@ -152,7 +152,7 @@ def is_elsewhere(folder: str) -> bool:
 
 
 def scope_elsewhere(home: Home, name: str) -> str:
-    """Return the scope of a folder on another system, or of a project of which only the name is known."""
+    """Return the scope of a folder on another system, or of a project known only by name."""
     if _is_windows(name):
         import ntpath  # not at the top: hooks need not load it
 

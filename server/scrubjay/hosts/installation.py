@@ -23,8 +23,8 @@ _SCRIPTS = ("hook.py", "session_start.py", "user_prompt_submit.py", "stop.py", "
 def console_command() -> list[str]:
     """Return the command that a client registers, as it is installed next to the running interpreter."""
     name = "scrubjay.exe" if os.name == "nt" else "scrubjay"
-    beside = os.path.join(os.path.dirname(sys.executable), name)
-    path = beside if os.path.exists(beside) else shutil.which("scrubjay")
+    neighbour = os.path.join(os.path.dirname(sys.executable), name)
+    path = neighbour if os.path.exists(neighbour) else shutil.which("scrubjay")
     return [os.path.abspath(path)] if path else [sys.executable, "-P", "-m", "scrubjay"]
 
 
@@ -36,9 +36,9 @@ def hook_command(host: str, event: str | None = None, *, stable: bool = False) -
     console command, whose path survives upgrades of Python and Scrubjay.
     """
     name = "scrubjay-hook.exe" if os.name == "nt" else "scrubjay-hook"
-    beside = os.path.join(os.path.dirname(sys.executable), name)
+    neighbour = os.path.join(os.path.dirname(sys.executable), name)
     script = [sys.executable, "-I", "-S", os.path.join(hooks_folder(), "hook.py")]
-    command = [beside] if stable and os.path.exists(beside) else script
+    command = [neighbour] if stable and os.path.exists(neighbour) else script
     return [*command, "--host", host, *(["--event", event] if event else [])]
 
 

@@ -120,13 +120,13 @@ def _left_out(hits: MemoryHits) -> list[str]:
 
 def _with_windows(hits: MemoryHits, frame: Frame) -> Iterator[str]:
     """Render each hit with the turns around it, and at the end the turns that belong to no hit."""
-    beside = list(hits.related)
+    related = list(hits.related)
     for hit in hits.results:
         yield _block(hit, frame)
-        own = [near for near in beside if near.reason == "window" and _is_near(near, hit, hits.results)]
-        beside = [near for near in beside if near not in own]
+        own = [near for near in related if near.reason == "window" and _is_near(near, hit, hits.results)]
+        related = [near for near in related if near not in own]
         yield from (_block(near, frame) for near in own)
-    yield from (_block(near, frame) for near in beside)
+    yield from (_block(near, frame) for near in related)
 
 
 def _is_near(near: Hit, hit: Hit, results: Sequence[Hit]) -> bool:
@@ -166,7 +166,7 @@ def _name(hit: Hit) -> str:
 def _tie(hit: Hit) -> str:
     """Return why a related record is in the answer."""
     via = one_line(hit.via or "")
-    ties = {"window": "beside it", "relation": f"linked to {via}", "tag": f"shares #{via}"}
+    ties = {"window": "next to it", "relation": f"linked to {via}", "tag": f"shares #{via}"}
     tie = ties.get(hit.reason or "", f"names {via} too" if hit.reason == "entity" else "")
     return f" [{tie}]" if tie else ""
 
@@ -264,9 +264,9 @@ def _document(hit: DocumentHit, frame: Frame) -> str:
     parts = []
     for at, chunk in enumerate(hit.chunks):
         lines = f"lines {chunk.lines[0]}-{chunk.lines[1]}"
-        beside = "" if chunk.is_relevant or chunk.score else " [beside it]"
+        mark = "" if chunk.is_relevant or chunk.score else " [next to it]"
         head = lines if at else f"{name} {lines} ({', '.join(about)}){project}"
-        parts.append(f"{head}{beside}:\n{_quote(chunk.content)}")
+        parts.append(f"{head}{mark}:\n{_quote(chunk.content)}")
     if hit.summary:
         parts.append(f"Summary:\n{_quote(hit.summary)}")
     if hit.content:
@@ -310,7 +310,7 @@ def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
         if done.kept_until is not None:
             until = f"{done.kept_until:%Y-%m-%d %H:%M} UTC"
             left += f" Older versions in the bucket contain it until {until}, when an engine removes them."
-        return f"{'Deleted for good' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
+        return f"{'Permanently deleted' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
     if not done.candidates:
         return "Nothing would be forgotten: no fact or turn seems to be about that."
     shown = [_block(hit, frame) for hit in done.candidates]

@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Group:
-    """A group whose parts must all hold (without parts, it holds), or of which at least one must."""
+    """A group of parts that must all hold (without parts, it holds), or one of them must."""
 
     every: bool
     parts: tuple[Filter, ...]

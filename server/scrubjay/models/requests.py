@@ -309,7 +309,7 @@ class Forget(Request):
     dry_run: Flag = about("Only list what would be forgotten.", False)
     reason: Reason | None = about("Why.")
     purge: Flag = about(
-        "Delete it from the disk for good, older versions included.",
+        "Permanently delete it from the disk, older versions included.",
         False,
     )
 

@@ -118,7 +118,7 @@ class Link:
         self._shut(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the conversation and close the socket; called by the reading thread, or if there is none."""
+        """End the conversation and close the socket; called by the reading thread, if there is one."""
         self._shut(socket.SHUT_RDWR)
         self._socket.close()
 

@@ -40,7 +40,7 @@ def main(
     Args:
         root: the home folder; created if missing.
         hello: the client's identity and folder.
-        env: the environment, of which a new engine gets a few variables.
+        env: the environment; a new engine gets a few of its variables.
         in_process: start no process. If no engine runs, return MUST_SERVE before reading anything: the caller
             then serves the client itself, with `attach`.
         command: the command that starts an engine, instead of this installation's.

@@ -43,7 +43,7 @@ _DATE_BEGINS = (
     rf"(?:{_MONTH_NAME}\.? \d|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}|\d{{4}}-\d|\d{{1,2}}[/.]\d)"
 )
 _DAY_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
-_WEEKDAY_BESIDE = re.compile(
+_ADJACENT_WEEKDAY = re.compile(
     rf"(?<![\w-]){_DAY_NAME},? (?:the )?(?={_DATE_BEGINS})| \((?:a )?{_DAY_NAME}\)", re.IGNORECASE
 )
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(NUMBER_WORDS[1:])}|(?:a )?couple(?: of)?)"
@@ -110,8 +110,8 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
     A weekday next to a date is part of it.
     """
     places: list[tuple[range, Period]] = []
-    beside = [range(*match.span()) for match in _WEEKDAY_BESIDE.finditer(text)]
-    rest = _WEEKDAY_BESIDE.sub(lambda match: " " * len(match[0]), text)
+    weekdays = [range(*match.span()) for match in _ADJACENT_WEEKDAY.finditer(text)]
+    rest = _ADJACENT_WEEKDAY.sub(lambda match: " " * len(match[0]), text)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for pattern, read in _READERS:
         for match in pattern.finditer(rest):
@@ -122,7 +122,7 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
             if period is not None:
                 places.append((range(*match.span()), _onward(rest, match, period, today)))
                 rest = rest[: match.start()] + "\x00" * (match.end() - match.start()) + rest[match.end() :]
-    joined = ((_with_weekdays(at, beside), period) for at, period in places)
+    joined = ((_with_weekdays(at, weekdays), period) for at, period in places)
     return sorted(joined, key=lambda place: place[0].start)
 
 
@@ -136,9 +136,9 @@ def closeness(period: Period, moment: datetime) -> float:
     return max((_closeness(start, end, period.exact, moment) for start, end in occurrences), default=0.0)
 
 
-def _with_weekdays(at: range, beside: list[range]) -> range:
-    start = next((day.start for day in beside if day.stop == at.start), at.start)
-    return range(start, next((day.stop for day in beside if day.start == at.stop), at.stop))
+def _with_weekdays(at: range, weekdays: list[range]) -> range:
+    start = next((day.start for day in weekdays if day.stop == at.start), at.start)
+    return range(start, next((day.stop for day in weekdays if day.start == at.stop), at.stop))
 
 
 def _onward(text: str, match: re.Match[str], period: Period, today: datetime) -> Period:

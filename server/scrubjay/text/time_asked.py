@@ -68,7 +68,9 @@ _PART = re.compile(r"(?<![a-z])(?:to)?(morning|afternoon|evening|night)(?![\w-])
 _PART_AFTER = re.compile(r" (?:in the |at )?(morning|afternoon|evening|night)(?![\w-])", re.IGNORECASE)
 _BEFORE = re.compile(r"(?<![\w-])(?P<word>before|prior to|until|till|up to)(?: the)? *$", re.IGNORECASE)
 _BEFORE_WITHIN = re.compile(r"(?P<word>before|until|till)(?![\w-])", re.IGNORECASE)
-_BESIDE = re.compile(r"(?:day|days|week|weeks|month|months|morning|night) (?:before|after) *$", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"(?:day|days|week|weeks|month|months|morning|night) (?:before|after) *$", re.IGNORECASE
+)
 _FROM = re.compile(r"(?<![\w-])(?:between|from|since)(?: the)? *$", re.IGNORECASE)
 _FROM_WITHIN = re.compile(r"(?:from|since)(?![\w-])", re.IGNORECASE)
 _TO = re.compile(r" *(?:and|to|until|till|through|-|\u2013)(?: the| on| last)? *", re.IGNORECASE)
@@ -186,7 +188,7 @@ def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime
     """Return the only period of a question: a single one, the same twice, or from one to the other."""
     (at, period), *others = places
     before = text[max(0, at.start - _NEAR_BEFORE) : at.start]
-    if _BESIDE.search(before):
+    if _RELATIVE.search(before):
         return None  # "the day before November 11"
     if len(others) == 1:
         (to, last), within = others[0], text[at.start : at.stop]

@@ -230,7 +230,7 @@ def well_formed(line: bytes) -> bytes:
 
 
 def _id_of_excerpt(line: bytes) -> RequestId | None:
-    """Read the id of a line of which only both ends are kept: clients write it first or last."""
+    """Read the id of a line whose two ends are kept: clients write it first or last."""
     match = _FIRST_ID.match(line) or _LAST_ID.search(line)
     return _value(match[1]) if match else None
 

@@ -218,7 +218,7 @@ class Lists(Verb):
         """Return the fact of a scope with exactly these words: the current one, else the last.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no fact has these words.
         """
         await self._writer.drain()
         facts = cast(

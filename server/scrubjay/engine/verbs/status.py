@@ -109,7 +109,7 @@ class Status(Verb):
                 "turns": turns,
                 **{name: counts[host][0] if host in counts else 0 for name, counts in said.items()},
                 "last": last.isoformat(),
-                "trouble": [*trouble, *(f"Set aside: {reason}" for reason in broken.get(host, ()))],
+                "trouble": [*trouble, *(f"Moved away: {reason}" for reason in broken.get(host, ()))],
             }
         return hosts
 

@@ -59,7 +59,7 @@ async function showAll(place, signal) {
     news.addEventListener("progress", heard);
     try {
       const { passages } = await call("reindex");
-      say(`${plural(passages, "passage")} indexed anew.`);
+      say(`${plural(passages, "passage")} indexed.`);
     } finally {
       news.removeEventListener("progress", heard);
       reindex.disabled = false;

@@ -38,7 +38,7 @@ export async function show(place, where, signal) {
     const gone = facts.filter((each) => picked.has(each.id) && each.forgotten_at).map((each) => each.id);
     const there = ids.filter((each) => !gone.includes(each));
     fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), there.length ? button("Forget …", () => forget(there)) : null, gone.length ? button("Restore", () => restore(gone)) : null,
-      button("Delete for good …", () => purge(ids)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
+      button("Delete permanently …", () => purge(ids)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
     bulk.hidden = !ids.length;
   }
   const done = () => (picked.clear(), attempt(draw));
@@ -106,7 +106,7 @@ async function showOne(place, where, signal) {
     fill(place, h("div.top", h("h1", "A fact"), h("div.row",
       fact.forgotten_at ? button("Restore", () => restoreAll([fact.id], draw))
         : button("Forget …", () => forgetAll([fact.id], draw)),
-      button("Delete for good …", async () => {
+      button("Delete permanently …", async () => {
         deleting = true;
         await purgeAll([fact.id], back);
         deleting = false;

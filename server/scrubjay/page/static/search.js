@@ -114,7 +114,7 @@ function listed(answer, state, search) {
     return [empty("Nothing likely", "A model would be told that no memory answers this.", "Try other words: a name, a file, the day."), h("div.row", more)];
   }
   const most = Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
-  return [key(), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Beside them"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
+  return [key(), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Related"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
 }
 
 /** The legend of the bars. */

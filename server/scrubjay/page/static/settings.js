@@ -109,7 +109,7 @@ function about(status) {
     ["Meaning", status.notice ?? status.trouble ?? "searches use meaning and words"], ["On disk", `${bytes(status.disk.bytes)} of at most ${bytes(status.disk.limit)}`],
     ["Index", `${plural(status.records.passages, "passage")}, ${number(status.records.waiting_for_vector)} without a vector yet`],
     status.peak_rss ? ["Memory", `${bytes(status.peak_rss)} at most so far`] : null,
-    ...status.repairs.map((each) => ["Repaired", each]), ...status.errors.map((each) => ["Error", each]), ...status.set_aside.map((each) => ["Set aside", each]),
+    ...status.repairs.map((each) => ["Repaired", each]), ...status.errors.map((each) => ["Error", each]), ...status.set_aside.map((each) => ["Moved away", each]),
   ].filter(Boolean);
   return [h("h2", "This engine"), h("dl.about", rows.map(([name, text]) => [h("dt", name), h("dd", { dir: "auto" }, text)]))];
 }

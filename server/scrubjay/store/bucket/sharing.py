@@ -19,7 +19,7 @@ from scrubjay.store.tables import ALWAYS, connect
 
 LEASE_SECONDS = 15.0  # without a renewal; then another engine may take it
 _NAME = "maintainer"
-_NOBODY = ""
+_NO_HOLDER = ""
 
 
 class Lease:
@@ -76,7 +76,7 @@ class Lease:
     async def release(self) -> None:
         """Give the lease up, so that the next engine has it at once."""
         if self._mine is not None:
-            await self._notes.swap(_NAME, self._mine, _NOBODY)
+            await self._notes.swap(_NAME, self._mine, _NO_HOLDER)
             self._mine = None
 
     async def _write(self, before: str | None, now: float) -> bool:
