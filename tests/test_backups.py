@@ -253,6 +253,6 @@ async def test_the_next_engine_removes_what_a_killed_restoring_left_beside_its_h
 
 @pytest.mark.parametrize("place", ["spool_new", "events"])
 def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home, place: str):
-    assert not backups.holds_something(home)
+    assert not backups.has_content(home)
     Path(getattr(home, place), "1-turn.json").write_text("{}")
-    assert backups.holds_something(home)
+    assert backups.has_content(home)

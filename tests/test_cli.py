@@ -224,7 +224,7 @@ def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
 def test_status_starts_no_engine_and_says_what_the_files_tell(newcomer):
     newcomer.says("Which colour has the jay?", "It is blue.", session="s", turn=0)
     page = newcomer.gets("status")
-    assert "No engine runs" in page
+    assert "No engine is running" in page
     assert "1 turn in the spool will be stored by the next engine" in page
     assert not Path(newcomer.home.data).exists()
 
@@ -266,7 +266,7 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
         said = somebody.refused("list")
         assert said.startswith("scrubjay: list failed. The store in ") and "scrubjay doctor" in said
         assert "Some stored data is damaged" in somebody.gets("search", "zebra")
-        assert "No engine runs" not in somebody.gets("status")
+        assert "No engine is running" not in somebody.gets("status")
         os.kill(engine, 0)  # which fails where there is none
     finally:
         somebody.types("stop")

@@ -79,7 +79,7 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
 @pytest.mark.parametrize(
     ("begins", "says"),
     [
-        ("", "This is no export of Scrubjay: its first line does not say scrubjay-export."),
+        ("", "This is not a Scrubjay export: its first line does not contain scrubjay-export."),
         pytest.param(  # which writes the 400 MB that a line may have
             '{"format": "scrubjay-export"}\n',
             "Line 2 has more than 400,000,000 bytes, so it is not a record.",

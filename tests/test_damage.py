@@ -393,7 +393,7 @@ async def test_an_index_that_begins_anew_while_it_is_filled_has_every_record_at_
 async def filled_again(core: Core) -> None:
     """Wait until nobody fills the index any more."""
     await asyncio.sleep(0)
-    while core.reindex.working:
+    while core.reindex.is_running:
         await asyncio.sleep(0.005)
     await said.embedded(core)
 

@@ -62,7 +62,7 @@ def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
     user.gets("setup", "--yes", "--only", "claude-code")
     user.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
     page = user.types("doctor").stdout
-    assert "has the server and the hooks, and 1 prompt and 1 answer came, the last" in page
+    assert "has the server and the hooks, and 1 prompt and 1 answer received, the last" in page
     assert "`scrubjay setup --only cursor` connects it." in page
     user.says("And which colour has the crow?", "Black, and nothing else.", session="s", turn=1)
     assert "claude-code: 2 prompts and 2 answers came" in user.gets("status")
@@ -81,7 +81,7 @@ def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
         assert last_line().startswith("Left to do: Start codex once and choose to trust the hooks")
         status = somebody.gets("status")
         assert "codex: nothing received yet\n" in status
-        assert "waits to be trusted with SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
+        assert "needs permission to run SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
         somebody.gets("setup", "--remove", "--yes")
         (somebody.folder / ".claude").mkdir()
         somebody.gets("setup", "--yes", "--only", "claude-code")
@@ -122,7 +122,7 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
         broken.types("stop")
     assert done.returncode == 1
     assert re.search(r"PROBLEM +settings +\S+config.toml is not valid TOML", done.stdout)
-    assert re.search(r"PROBLEM +engine +The engine runs, but cannot work", done.stdout)
+    assert re.search(r"PROBLEM +engine +The engine is running, but cannot work", done.stdout)
 
 
 @pytest.mark.long
@@ -155,7 +155,7 @@ def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     assert not list(guarded("keys", keys, place))
     tokens.add(home, datetime.now(UTC), name="editor")
     (finding,) = guarded("keys", keys, place)
-    assert finding.verdict == "ok" and finding.says.startswith("1 key for the HTTP face")
+    assert finding.verdict == "ok" and finding.says.startswith("1 key for HTTP")
     Path(home.tokens).write_text('{"tokens": "none"}')
     (finding,) = guarded("keys", keys, place)
     assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.says

@@ -84,7 +84,7 @@ async def test_where_nothing_is_remembered_a_document_is_named_all_the_same(clie
 def test_nothing_says_what_was_not_looked_at():
     assert nothing(("demo",), None, "--all", "find") == (
         "No memory answers this. Searched: demo. Not searched: documents (find), other "
-        "projects (--all). Try other words, names of files or functions, a longer period."
+        "projects (--all). Try other words, names of files or functions, or a longer period."
     )
     assert "Not searched: documents (find). Other" in nothing(None, None, "--all", "find")
     assert "Not searched" not in nothing(None, None, "--all")

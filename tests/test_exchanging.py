@@ -191,7 +191,7 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
         with pytest.raises(InputError, match=f"^{path}: .*[Ll]ine [578] .*Nothing was imported"):
             await other.exchange.load(str(path), "cli", quietly)
         assert await everything(other) == {} and not spool.pending(other.home)
-    assert not other.exchange.working
+    assert not other.exchange.is_running
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ async def test_a_workbook_that_aborts_its_reader_costs_itself_alone(client: Clie
 async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) -> None:
     fill(project)
     assert (await refusal(client, "add_document", path="docs", title="Notes")).startswith(
-        "title belongs to one document"
+        "title applies to a single document"
     )
 
 

@@ -92,9 +92,9 @@ async def test_a_link_opens_the_page_once_and_for_one_browser(stranger: Browser)
 
 async def test_background_work_rests_while_somebody_looks(stranger: Browser, engine: Engine):
     core = await engine.core()
-    assert core._resting()
+    assert core._is_resting()
     await stranger.enter()
-    assert not core._resting()
+    assert not core._is_resting()
 
 
 def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nobody_made():
@@ -108,7 +108,7 @@ def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nob
         last = browsers.invite()
     assert browsers.admit(first) is None  # only the last links are remembered
     cookie = browsers.admit(last)
-    assert cookie is not None and browsers.know(cookie) and not browsers.know("")
+    assert cookie is not None and browsers.is_known(cookie) and not browsers.is_known("")
 
 
 async def test_whatever_is_sent_as_a_call_is_answered_with_a_sentence(stranger: Browser):

@@ -567,7 +567,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     finally:
         os.close(leaky)
     end = time.monotonic() + 10
-    while child.alive() and time.monotonic() < end:  # it is nobody's child, so there is nothing to wait on
+    while child.is_alive() and time.monotonic() < end:  # it is nobody's child, so there is nothing to wait on
         os.sched_yield()
     facts = json.loads((tmp_path / "h" / "facts").read_text())
     assert set(facts["fds"]) <= {0, 1, 2}

@@ -191,7 +191,7 @@ async def test_nothing_found_is_an_answer_and_no_error(client: Client):
     found, text = await call(client, "search_documents", query="zebra")
     assert (found["results"], found["total"], found["confidence"]) == ([], 0, "none")
     searched = (
-        "No document answers this. Searched: the documents of demo and the user's own facts. Other words"
+        "No document answers this. Searched: the documents of demo and the user's own facts. Try other words"
     )
     assert text.startswith(searched) and '"*" for every project' in text and "\n" not in text
     narrow = await shown(client, "search_documents", query="zebra", path="docs/", scope="user")

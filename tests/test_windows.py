@@ -138,7 +138,9 @@ async def test_the_text_gives_each_hit_its_window_in_time_order_and_begins_with_
     found, text = await call(
         client, "search_memories", query="zebra stable", top_k=4, prev_turns=1, next_turns=1
     )
-    heads = re.findall(r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[next to it\])?:$", text, re.M)
+    heads = re.findall(
+        r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[next to it\])?:$", text, re.M
+    )
     names = [turn or fact for turn, fact, _ in heads]
     hits = [name for name, (*_, beside) in zip(names, heads, strict=True) if not beside]
     assert hits == [

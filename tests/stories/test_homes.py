@@ -136,6 +136,6 @@ def test_an_engine_out_of_reach_is_described_and_its_lock_is_left_alone(root, st
         client.say(0, **INITIALIZE)
         error = client.hear()["error"]["message"]
         assert "pid 4711" in error and "/elsewhere/engine.sock" in error and "container" in error
-        assert lock.held
+        assert lock.is_held
     os.unlink(home.engine_json)
     assert client.open()["id"] == 0

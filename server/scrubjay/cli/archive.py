@@ -66,7 +66,9 @@ def import_(place: Place, options: argparse.Namespace) -> int:
 
         return import_past(place, options)
     if options.file is None:
-        raise InputError("Give the path of an export, or `--from all` for other assistants' history.")
+        raise InputError(
+            "Give the path of an export, or import other histories: `scrubjay import --from all`."
+        )
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
@@ -159,7 +161,7 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
     home = Home(os.path.realpath(place.home.root))
     with ExitStack() as stack:
         stack.enter_context(_alone(home))
-        full = backups.holds_something(home)
+        full = backups.has_content(home)
         if full and not options.replace:
             advice = "--replace replaces it with the backup and keeps the current home next to it."
             raise InputError(f"{home.root} has records or settings. {advice}")

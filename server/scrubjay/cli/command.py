@@ -108,7 +108,7 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
 
-    if not engine_runs(place.home):
+    if not is_engine_running(place.home):
         note("starting the engine ...")
     hello = hello_from("cli", place.env, place.cwd, place.pid, scope=scope)
     client = open_client(place.home, hello, place.env)
@@ -126,12 +126,12 @@ def visit_engine(place: Place) -> EngineClient | None:
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
 
-    if not engine_runs(place.home):
+    if not is_engine_running(place.home):
         return None
     return open_client(place.home, hello_from("cli", place.env, place.cwd, place.pid), place.env, start=False)
 
 
-def engine_runs(home: Home) -> bool:
+def is_engine_running(home: Home) -> bool:
     """Return True if an engine is running for this home."""
     from scrubjay.wire.lock import is_held
 

@@ -6,7 +6,16 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.cli.command import Place, call_engine, command, engine_runs, flag, note, value, visit_engine
+from scrubjay.cli.command import (
+    Place,
+    call_engine,
+    command,
+    flag,
+    is_engine_running,
+    note,
+    value,
+    visit_engine,
+)
 from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
@@ -108,7 +117,7 @@ def finish(place: Place) -> bool:
         engine.call("finish", {})
     note("waiting for the engine to finish ...")
     with FileLock(place.home.engine_lock) as lock:
-        if not lock.acquire(STOP_SECONDS) and engine_runs(place.home):
+        if not lock.acquire(STOP_SECONDS) and is_engine_running(place.home):
             advice = "Try again when its clients are idle."
             raise EngineError(f"The engine still answers requests after {STOP_SECONDS:g} seconds. {advice}")
     return True

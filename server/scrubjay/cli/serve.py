@@ -163,7 +163,7 @@ async def _serve(
         lock,
         auto=auto,
         idle_seconds=idle_minutes(home.config) * 60,
-        busy=lambda: engine.busy or page.watched,
+        busy=lambda: engine.busy or page.is_watched,
         ready=lambda: engine.ready,
         http=None if http is None else http.address.url,
     )
@@ -214,9 +214,9 @@ class _LatePage(AsyncExitStack):
         self._origin = ""
 
     @property
-    def watched(self) -> bool:
+    def is_watched(self) -> bool:
         """Return True if a browser has the page open."""
-        return self._page is not None and self._page.watched
+        return self._page is not None and self._page.is_watched
 
     async def link(self) -> str:
         """Return a link for one browser."""

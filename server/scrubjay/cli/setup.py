@@ -66,7 +66,7 @@ def setup(place: Place, options: argparse.Namespace) -> int:
     due = [step for step in steps if step.files]
     if not options.json:
         _show(steps, remove=options.remove)
-    wanted = bool(due) and not options.dry_run and _agreed(options, due)
+    wanted = bool(due) and not options.dry_run and _has_agreed(options, due)
     if wanted:
         for step in due:
             _carry_out(place, machine, step, clients, hosts, remove=options.remove)
@@ -141,7 +141,7 @@ def _carry_out(
             shutil.rmtree(plugin.folder, ignore_errors=True)
 
 
-def _agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
+def _has_agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
     """Return True if the user agrees, by option or in answer to a question."""
     if options.yes:
         return True

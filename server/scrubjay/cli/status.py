@@ -234,16 +234,16 @@ def inbox(home: Home) -> Inbox:
     aside = spool.set_aside_paths(home)
     return Inbox(
         waiting=len(waiting),
-        turns_waiting=sum(map(_from_hook, waiting)),
+        turns_waiting=sum(map(_is_from_hook, waiting)),
         oldest_seconds=max(map(_age, waiting), default=0.0),
         set_aside=len(aside),
-        turns_set_aside=sum(map(_from_hook, aside)),
+        turns_set_aside=sum(map(_is_from_hook, aside)),
         reasons=spool.reasons(aside[-REASONS:]),
         unanswered=_unanswered(home),
     )
 
 
-def _from_hook(path: str) -> bool:
+def _is_from_hook(path: str) -> bool:
     """Return True if an envelope is a turn that a hook captured, or an event is its end.
 
     An unreadable one counts as one: better to report a turn too many as missing.

@@ -85,7 +85,7 @@ def forget(place: Place, options: argparse.Namespace) -> None:
                 for hit in hits:
                     text = first_line(hit.get("memory") or hit.get("chunk") or "", 100)
                     print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {text}")
-                if options.dry_run or not hits or not (options.yes or _agreed(hits, purge=options.purge)):
+                if options.dry_run or not hits or not (options.yes or _has_agreed(hits, purge=options.purge)):
                     print("Nothing was forgotten.")
                     continue
             _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
@@ -93,7 +93,7 @@ def forget(place: Place, options: argparse.Namespace) -> None:
         print(f"Homes replaced by a backup may still contain it: {', '.join(sorted(aside))}.")
 
 
-def _agreed(hits: list[Any], *, purge: bool) -> bool:
+def _has_agreed(hits: list[Any], *, purge: bool) -> bool:
     if not sys.stdin.isatty():
         advice = "Check the list, then repeat the command with --yes."
         raise InputError(f"This needs a terminal to confirm. {advice}")

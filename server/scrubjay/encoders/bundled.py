@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from scrubjay.encoders.folder import sha256
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
 from scrubjay.encoders.wordpiece import WordPiece
 from scrubjay.errors import EncoderError
 
@@ -153,7 +153,7 @@ class BundledEncoder:
         vocabulary = self._vocabulary
         room = LONGEST - 2 - len(vocabulary.ids(self.space.document_prompt))
         pairs = zip(vocabulary.ids(text), vocabulary.places(text), strict=False)
-        return [place for token, place in list(pairs)[:room] if says_something(vocabulary.tokens[token])]
+        return [place for token, place in list(pairs)[:room] if is_content_token(vocabulary.tokens[token])]
 
     def _unread(self, text: str) -> float:
         """Return the share of the text's letters in unknown tokens, in [0, 1]."""
@@ -168,7 +168,7 @@ class BundledEncoder:
         for text in texts:
             ids = [_BEGIN, *vocabulary.ids(prompt + text)[: LONGEST - 2], _END]
             telling = np.zeros(len(ids), dtype=bool)
-            telling[start:-1] = [says_something(vocabulary.tokens[token]) for token in ids[start:-1]]
+            telling[start:-1] = [is_content_token(vocabulary.tokens[token]) for token in ids[start:-1]]
             (states,) = self._session.run(None, {"ids": np.array([ids], np.int64)})
             yield states[0], telling
 

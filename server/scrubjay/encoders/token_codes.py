@@ -42,14 +42,14 @@ class EncodedTexts(NamedTuple):
 
 
 @cache
-def says_something(token: str) -> bool:
+def is_content_token(token: str) -> bool:
     """Return True if a token of a vocabulary has a letter or digit and is not a stop word.
 
     Only such tokens are compared: passages take half the space without the others, and recall on LoCoMo is
     the same.
 
 
-    >>> [says_something(token) for token in ("zebra", "##s", "The", "▁the", "?")]
+    >>> [is_content_token(token) for token in ("zebra", "##s", "The", "▁the", "?")]
     [True, True, False, False, False]
     """
     word = token.lstrip("▁Ġ").lower()  # SentencePiece and byte-level BPE mark the beginning of a word

@@ -143,7 +143,7 @@ class Core:
     def _fill(self) -> None:
         """Continue to fill an incomplete index."""
         half_done = not self.store.note.complete or self.store.building is not None
-        if half_done and self.store.writes and not self.reindex.working:
+        if half_done and self.store.is_writer and not self.reindex.is_running:
             self._background.begin(self.reindex.run())
 
     async def _renew(self) -> None:
@@ -190,7 +190,7 @@ class Core:
 
     async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
         """Wait for at most `seconds` until these records have vectors; a search commits them."""
-        if not self.store.writes:
+        if not self.store.is_writer:
             await self.writer.settle()  # the engine that writes makes their vectors
         await self.indexer.found_by_meaning(ids, seconds)
 
@@ -198,11 +198,11 @@ class Core:
     def busy(self) -> bool:
         """Return True if there is work that an idle exit would interrupt."""
         return bool(
-            self.reindex.working
-            or self.ingest.working
-            or self.exchange.working
-            or self.past.working
-            or self.backup.working
+            self.reindex.is_running
+            or self.ingest.is_running
+            or self.exchange.is_running
+            or self.past.is_running
+            or self.backup.is_running
             or self.writer.pending
             or self.upkeep.working
             or self.completion.waiting
@@ -226,10 +226,10 @@ class Core:
         Raises:
             InputError: a reindex, export, import or backup is running.
         """
-        if self.reindex.working:
+        if self.reindex.is_running:
             why = "The index is being rebuilt, which would keep deleted text."
             raise InputError(f"{why} Purge when `scrubjay reindex` is done.")
-        if self.backup.working or self.exchange.working or self.past.working:
+        if self.backup.is_running or self.exchange.is_running or self.past.is_running:
             why = "An export, import or backup is running, which would keep deleted text."
             raise InputError(f"{why} Purge when it is done.")
 
@@ -239,7 +239,7 @@ class Core:
     def _is_resting(self) -> bool:
         """Return True if the machine is idle: no work of ours, and no user request for a while."""
         idle = min(self.search.idle_seconds, time.monotonic() - self._looked)
-        return not self.reindex.working and idle > QUIET_SECONDS
+        return not self.reindex.is_running and idle > QUIET_SECONDS
 
     def _staged(self, change: Change) -> None:
         self.indexer.expect(change)

@@ -219,7 +219,7 @@ class Writer:
         try:
             return await planner(self._store, envelope, self._clock())
         except NotFound:
-            if self._handover is None or self._store.writes:
+            if self._handover is None or self._store.is_writer:
                 raise
         # It may refer to a record that another engine wrote a moment ago.
         await self._handover.follower.look(at_once=True)
@@ -342,7 +342,7 @@ class Writer:
         """
         taken = self._taken
         derived = await changes
-        if taken != self._taken or self._doomed or not self._store.writes:
+        if taken != self._taken or self._doomed or not self._store.is_writer:
             return None
         for change in derived:
             self._store.stage(change)
@@ -359,9 +359,9 @@ class Writer:
 
         If another engine does this, hand the envelopes over to it.
         """
-        if self._handover is not None and not self._store.writes:
+        if self._handover is not None and not self._store.is_writer:
             async with self._order:  # not while this engine is becoming the writer
-                if not self._store.writes:
+                if not self._store.is_writer:
                     await self._hand_over(self._handover)
                     return
         paths, doomed, role = list(self._open), set(self._doomed), self._role

@@ -239,7 +239,7 @@ def copy_backup(folder: str, target: str, report: Report) -> None:
     _sync_folders(target)
 
 
-def holds_something(home: Home) -> bool:
+def has_content(home: Home) -> bool:
     """Return True if a home holds anything of value: records, settings, or waiting writes."""
     paths = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
     waiting = _files_in(home, ("spool/events", "spool/new", "spool/broken"))

@@ -161,7 +161,7 @@ def policy(data: Mapping[str, Any]) -> Policy:
         ("min_length", type(length) is int and length >= 0, "a whole number from 0"),
         ("paused", type(values["paused"]) is bool, "true or false"),
         ("inject", values["inject"] in INJECTIONS, "one of " + ", ".join(INJECTIONS)),
-        ("excluded", _absolute_paths(values["excluded"]), "a list of absolute folders"),
+        ("excluded", _are_absolute_paths(values["excluded"]), "a list of absolute folders"),
     )
     for name, valid, expected in checks:
         if not valid:
@@ -293,7 +293,7 @@ def _values(path: str) -> dict[str, Any]:
     return values
 
 
-def _absolute_paths(value: object) -> bool:
+def _are_absolute_paths(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(item, str) and os.path.isabs(item) for item in value
     )

@@ -131,13 +131,13 @@ def _check_owner(root: str) -> None:
         sentence = f"The home folder {root} belongs to user {stat.st_uid}, not to you ({os.getuid()})."
         raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a folder that you own.")
     if stat.st_mode & 0o077:
-        if not is_home(root) and _holds_others(Home(root)):  # `/`, `/tmp`, a user's project
+        if not is_home(root) and _has_foreign_files(Home(root)):  # `/`, `/tmp`, a user's project
             sentence = f"The folder {root} is open to others and holds files that are not Scrubjay's."
             raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a new folder, or close this one: chmod 700.")
         os.chmod(root, 0o700)
 
 
-def _holds_others(home: Home) -> bool:
+def _has_foreign_files(home: Home) -> bool:
     """Return True if a folder holds files that do not belong to a new home."""
     ours = {os.path.basename(path) for path in vars(home).values()}
     return not ours.issuperset(os.listdir(home.root))

@@ -193,7 +193,7 @@ def erase(home: Home, texts: Sequence[str]) -> int:
                 content = read_whole(path, LONGEST)
             except (OSError, ValueError):
                 continue
-            if _contains_any(content, texts):
+            if _has_any(content, texts):
                 remove([path, path + ".reason"])
                 erased += 1
     return erased
@@ -261,7 +261,7 @@ def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_
     return path
 
 
-def _contains_any(content: bytes, texts: Sequence[str]) -> bool:
+def _has_any(content: bytes, texts: Sequence[str]) -> bool:
     """Return True if a file holds one of these texts, or the beginning of one if it was cut off."""
     try:
         stored = _texts(json.loads(content))
@@ -269,7 +269,7 @@ def _contains_any(content: bytes, texts: Sequence[str]) -> bool:
         raw = content.decode("utf-8", "replace")
         escaped = [json.dumps(text, ensure_ascii=each) for text in texts for each in (True, False)]
         return any((text if len(text) < LEAST else text[:LEAST]) in raw for text in escaped)
-    return any(_repeats(one, other) for one in texts for other in stored)
+    return any(_has_text(one, other) for one in texts for other in stored)
 
 
 def _texts(content: Any) -> list[str]:
@@ -283,7 +283,7 @@ def _texts(content: Any) -> list[str]:
     return texts
 
 
-def _repeats(one: str, other: str) -> bool:
+def _has_text(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) >= LEAST and shorter in longer)
 

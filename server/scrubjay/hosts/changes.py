@@ -207,10 +207,10 @@ def is_there(held: Any, entry: Entry) -> bool:
         return list(_values(value)) == list(_values([entry.value]))
     servers = at(held, entry.keys[:-1])
     others = servers.values() if isinstance(servers, dict) else ()
-    return bool(value == entry.value or any(map(_starts, others)))
+    return bool(value == entry.value or any(map(_can_start, others)))
 
 
-def _starts(server: Any) -> bool:
+def _can_start(server: Any) -> bool:
     command = server_command(server) if is_our_server(server) else None
     return bool(command and shutil.which(os.path.expanduser(command[0])))
 

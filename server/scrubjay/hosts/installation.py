@@ -115,7 +115,7 @@ def is_our_hook(handler: Any) -> bool:
     """Return True if a host's handler is ours, from any installation and in any host's format."""
     if not isinstance(handler, dict) or handler.get("type", "command") != "command":
         return False
-    return any(_runs_our_hook(words) for words in hook_lines(handler))
+    return any(_is_hook_command(words) for words in hook_lines(handler))
 
 
 def hook_lines(handler: Mapping[str, Any]) -> Iterator[list[str]]:
@@ -144,7 +144,7 @@ def server_command(server: Any) -> list[str] | None:
     return [said, *_texts(server.get("args"))] if isinstance(said, str) else None
 
 
-def _runs_our_hook(words: list[str]) -> bool:
+def _is_hook_command(words: list[str]) -> bool:
     if words and _base(words[0]) == "scrubjay" and words[1:2] == ["hook"]:
         return True
     named = "--host" in words

@@ -66,13 +66,13 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
         )
     core, kind, said = await engine.core_soon(), match[1], unquote(match[2])
     record = await core.ids.reached(said, by.reach(unquote(match[3]) if match[3] else None))
-    if record is None or _gone(record, engine.clock()) or _kind(record) != kind:
+    if record is None or _is_hidden(record, engine.clock()) or _kind(record) != kind:
         more = "" if by.confined else " For another project's, add ?scope=* to the address."
         raise NotFound(f"There is no {kind} with the id {said!r}. Use the id of a search result.{more}")
     return TextResourceContents(uri=uri, mime_type=_TEXT, text="\n".join(fenced(defused(_full_text(record)))))
 
 
-def _gone(record: AnyRecord, now: datetime) -> bool:
+def _is_hidden(record: AnyRecord, now: datetime) -> bool:
     """Return True if only the command line can see a record; older versions are visible."""
     return record.forgotten_at is not None or (record.expires_at is not None and record.expires_at <= now)
 

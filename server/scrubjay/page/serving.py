@@ -82,16 +82,16 @@ class Browsers:
 
     def admit(self, key: str) -> str | None:
         """Return the cookie for the browser that sends this key; None if it was used, or has expired."""
-        match = next((known for known in self._keys if _same(known, key)), None)
+        match = next((known for known in self._keys if _is_same(known, key)), None)
         if match is None or self._keys.pop(match) < self._time():
             return None
         cookie = secrets.token_urlsafe(32)
         self._cookies = [*self._cookies, cookie][-MOST_BROWSERS:]
         return cookie
 
-    def know(self, cookie: str) -> bool:
+    def is_known(self, cookie: str) -> bool:
         """Return True if a browser with this cookie opened a link."""
-        return any(_same(known, cookie) for known in self._cookies)
+        return any(_is_same(known, cookie) for known in self._cookies)
 
 
 class Page:
@@ -117,7 +117,7 @@ class Page:
         )
 
     @property
-    def watched(self) -> bool:
+    def is_watched(self) -> bool:
         """Return True if a browser has the page open."""
         return bool(self._watching)
 
@@ -243,7 +243,7 @@ class Page:
         """Refuse a browser that opened no link, and a page of another origin that sends its cookie."""
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return _refusal(403, "Requests from other pages are refused.")
-        if not self._browsers.know(request.cookies.get(COOKIE, "")):
+        if not self._browsers.is_known(request.cookies.get(COOKIE, "")):
             return _refusal(401, "This browser has not opened a link. Run `scrubjay open`.")
         return None
 
@@ -306,7 +306,7 @@ async def _object(request: Request) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _same(one: str, other: str) -> bool:
+def _is_same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))  # may contain half an emoji
 
 

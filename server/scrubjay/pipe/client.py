@@ -42,7 +42,7 @@ class EngineClient:
     def __init__(self, link: Link, since: float | None = None) -> None:
         self.engine = link.answer  # the engine's hello
         self._link = link
-        self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._stays)
+        self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._should_listen)
         self._ids = itertools.count(1)
         self._since = since
         self._due: float | None = None  # the deadline of the current call
@@ -82,7 +82,7 @@ class EngineClient:
                 return answer.get("result")
         raise EngineError(f"{self._end} {method} may or may not have been done; repeating it is safe.")
 
-    def _stays(self) -> bool:
+    def _should_listen(self) -> bool:
         """Return True if it is worth listening on after a silence."""
         if self._due is not None and time.monotonic() >= self._due:
             self._end = f"The engine is starting or busy: no answer within {CALL_SECONDS:g} seconds."

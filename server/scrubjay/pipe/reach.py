@@ -14,7 +14,7 @@ from scrubjay.errors import EngineError
 from scrubjay.pipe.link import Link, knock
 from scrubjay.pipe.spawn import Spawned, engine_log, spawn
 from scrubjay.wire.address import engine_facts
-from scrubjay.wire.hello import newer
+from scrubjay.wire.hello import is_newer
 from scrubjay.wire.lock import FileLock, check_filesystem, is_held
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def reach(
                 # While we hold this lock, no other client can start an engine before ours.
                 if step is _Step.REPLACE:
                     _ask_to_finish(home, hello)
-                elif child is not None and child.alive():
+                elif child is not None and child.is_alive():
                     held_since = None
                 elif not is_held(home.engine_lock):
                     child, held_since = _start(home, command, env, Attempts(starting), child), None
@@ -158,7 +158,11 @@ def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
     """Decide how to continue after a knock; raise a refusal that waiting cannot change."""
     if link is None:
         return _Step.WAIT
-    if may_replace and link.answer.get("auto") and newer(hello.version, str(link.answer.get("version", ""))):
+    if (
+        may_replace
+        and link.answer.get("auto")
+        and is_newer(hello.version, str(link.answer.get("version", "")))
+    ):
         return _Step.REPLACE
     if link.refusal is None:
         return _Step.USE

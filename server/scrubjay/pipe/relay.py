@@ -110,7 +110,7 @@ class Relay:
         with self._changed:
             self._leaves = True
             while (
-                self._session.expects_last_answer
+                self._session.has_pending_answer
                 and not self._terminal.closed
                 and (left := end - time.monotonic()) > 0
             ):
@@ -213,7 +213,9 @@ class Relay:
         Returns how many of our lines the engine read, if it said goodbye.
         """
         self._stalled = False
-        lines = link.lines(_SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._stays(link))
+        lines = link.lines(
+            _SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._should_listen(link)
+        )
         try:
             link.set_timeout(_REPLAY_SECONDS)
             for message in self._session.replay():
@@ -238,7 +240,7 @@ class Relay:
                 self._terminal.write(line)
         return None
 
-    def _stays(self, link: Link) -> bool:
+    def _should_listen(self, link: Link) -> bool:
         """Return True if it is worth listening on after a silence: if the engine shows signs of life."""
         with self._changed:
             waits = self._link is None or self._session.has_unanswered
@@ -295,7 +297,7 @@ class Relay:
         """Answer each late call with an error, until the client is gone."""
         while (late := self._next_late()) is not None:
             of_write = UNCONFIRMED if late.sending else UNWRITTEN
-            self._terminal.write(refusal(late, of_write if late.writes else LATE))
+            self._terminal.write(refusal(late, of_write if late.may_write else LATE))
 
     def _next_late(self) -> Message | None:
         """Wait for a late call and remove it from all queues; return None if the client is gone."""
@@ -307,7 +309,7 @@ class Relay:
                     self._outbox = [each for each in self._outbox if each is not message]
                     self._changed.notify_all()
                     return message
-                self._changed.wait(_TIME_SECONDS if self._session.expects_answer else None)
+                self._changed.wait(_TIME_SECONDS if self._session.has_pending else None)
             return None
 
 

@@ -79,7 +79,7 @@ class Message:
         return self.seen.method == "tools/call"
 
     @property
-    def writes(self) -> bool:
+    def may_write(self) -> bool:
         """Return True if the engine may have changed something because of it."""
         return self.is_call and self.seen.name in WRITING_TOOLS
 
@@ -108,12 +108,12 @@ class Session:
         self._setup: dict[tuple[str, str | None], Message] = {}
 
     @property
-    def expects_answer(self) -> bool:
+    def has_pending(self) -> bool:
         """Return True if the client waits for an answer."""
         return bool(self._in_flight)
 
     @property
-    def expects_last_answer(self) -> bool:
+    def has_pending_answer(self) -> bool:
         """Return True if the client waits for an answer other than the end of a stream."""
         return any(message.seen.method not in _ENDLESS for message in self._in_flight.values())
 
@@ -184,7 +184,7 @@ class Session:
                 continue  # not sent yet
             if lines_read is not None and message.number > lines_read:
                 loss.resend.append(message)  # the engine never saw it
-            elif message.writes:
+            elif message.may_write:
                 loss.uncertain.append(message)
             elif message.repeated and lines_read is None:
                 loss.fatal.append(message)

@@ -37,7 +37,7 @@ class Spawned(NamedTuple):
     log: str
     log_start: int  # bytes in the log before its start
 
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Return True if the process is still running; a zombie is not."""
         if sys.platform == "win32":  # pragma: no cover - signal 0 would end the process there
             return _runs_on_windows(self.pid)

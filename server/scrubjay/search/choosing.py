@@ -115,7 +115,7 @@ class Selector:
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
         # A second read costs as much as 30 turns read in vain, unless each may bring neighbours.
-        batch = min(20, self.most_hits + 2) if self.windowed or self.by_evidence else 30
+        batch = min(20, self.most_hits + 2) if self.has_windows or self.is_by_evidence else 30
         for start in range(0, len(candidates), batch):
             if not await self._take(candidates.some(start, batch)):
                 break
@@ -136,25 +136,25 @@ class Selector:
         )
 
     @property
-    def windowed(self) -> bool:
+    def has_windows(self) -> bool:
         """Return True if turns around each hit are requested."""
         return self.request.prev_turns + self.request.next_turns > 0
 
     @property
-    def by_evidence(self) -> bool:
+    def is_by_evidence(self) -> bool:
         """Return True if the answer ends where the evidence does, because no size is requested."""
         return self.request.top_k is None and self.request.max_tokens is None
 
     @property
-    def doubtful(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Return True if only a few hits are shown, as possibly related."""
-        return self.by_evidence and self.confidence == "weak"
+        return self.is_by_evidence and self.confidence == "weak"
 
     @property
     def budget(self) -> int | None:
         """The tokens of the whole answer; None for the maximum of any answer."""
-        if self.by_evidence:
-            return WEAK_BUDGET if self.doubtful else DEFAULT_BUDGET
+        if self.is_by_evidence:
+            return WEAK_BUDGET if self.is_doubtful else DEFAULT_BUDGET
         return self.request.max_tokens
 
     @property
@@ -162,9 +162,9 @@ class Selector:
         """The greatest number of hits, whatever their length."""
         if self.request.top_k is not None:
             return self.request.top_k
-        if self.doubtful:
+        if self.is_doubtful:
             return WEAK_HITS
-        return DEFAULT_TOP_K if self.windowed else 100
+        return DEFAULT_TOP_K if self.has_windows else 100
 
     async def _take(self, candidates: Sequence[ScoredCandidate]) -> bool:
         """Add the hits of one batch; return False when the budget is used up."""
@@ -189,12 +189,12 @@ class Selector:
             elif each.amended is not None:
                 scores |= dict(zip(("amended_by", "amended_at"), each.amended, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
-            if self.by_evidence:
-                asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.doubtful else (ASKED, ANSWERED)
+            if self.is_by_evidence:
+                asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.is_doubtful else (ASKED, ANSWERED)
                 hit = condensed(hit, self.question.text, question=asked, answer=answered)
             if (
-                self.by_evidence
-                and not self.doubtful
+                self.is_by_evidence
+                and not self.is_doubtful
                 and self.hits
                 and each.right < PAYS * self.measure(hit) / 4
             ):
@@ -221,10 +221,10 @@ class Selector:
         facts, documents, turns = await asyncio.gather(
             get(Memory, ids["memory"]),
             get(Document, ids["chunk"]),
-            get(Turn, () if self.windowed else ids["turn"]),
+            get(Turn, () if self.has_windows else ids["turn"]),
         )
         near = Windows()
-        if self.windowed:
+        if self.has_windows:
             rows = [each.row for each in candidates]
             before, after = self.request.prev_turns, self.request.next_turns
             near = await windows(self.store, self.question, rows, facts.values(), before=before, after=after)
@@ -296,7 +296,7 @@ class Selector:
         Those that do not fit are not counted as left out.
         """
         taken: list[Hit] = []
-        if self.with_related and not self.by_evidence and self._room() >= LEAST_ROOM * 4:
+        if self.with_related and not self.is_by_evidence and self._room() >= LEAST_ROOM * 4:
             seen = {hit.id for hit in self.hits} | self.related.keys()
             first = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
             for hit in await related(self.store, self.question, first, besides=seen):

@@ -20,7 +20,7 @@ from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.summary import shorten
-from scrubjay.text.terms import asks_nothing
+from scrubjay.text.terms import is_small_talk
 
 CHUNKS_SHOWN = 3  # chunks of a document, without their neighbours
 MOST_CHUNKS = 20  # by evidence; more never fit
@@ -98,7 +98,7 @@ class _Size(NamedTuple):
     by_evidence: bool
 
     @property
-    def doubtful(self) -> bool:
+    def is_doubtful(self) -> bool:
         """Return True if only a few chunks are shown, as possibly related."""
         return self.by_evidence and self.confidence == "weak"
 
@@ -120,7 +120,7 @@ def _size(request: SearchDocuments, confidence: Confidence | None) -> _Size:
 
 async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: SearchDocuments) -> Confidence:
     """Return how reliable these chunks are; with a named document or filter it is never "none"."""
-    if not ranked or asks_nothing(request.query):
+    if not ranked or is_small_talk(request.query):
         return "none"
     first = ranked[0]
     if first.score >= STRONG or defines(first.text, identifiers(request.query)):
@@ -208,7 +208,7 @@ def _chosen(
     if size.by_evidence and best:
         every = sorted((chunk for chunks in best.values() for chunk in chunks), key=lambda each: -each.score)
         least = max(least, every[0].score - DROP)
-        most = WEAK_CHUNKS if size.doubtful else MOST_CHUNKS
+        most = WEAK_CHUNKS if size.is_doubtful else MOST_CHUNKS
         return [chunk for chunk in every[:most] if chunk.score >= least]
     shown = [[chunk for chunk in chunks[:CHUNKS_SHOWN] if chunk.score >= least] for chunks in best.values()]
     others = sorted((chunk for chunks in shown for chunk in chunks[1:]), key=lambda each: -each.score)
@@ -332,7 +332,7 @@ class _Answer:
         row = self.chunks[place]
         scores = {chunk.position: chunk.score for chunk in self.best[document_id]}
         score, text = scores.get(position, 0.0), row.text
-        if self.size.doubtful:
+        if self.size.is_doubtful:
             text = " ".join(excerpt(text, self.request.query, WEAK_LENGTH).split())
         return Chunk(
             content=text,

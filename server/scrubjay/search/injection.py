@@ -22,7 +22,7 @@ _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outd
 def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
     """Return the search for a prompt (`prompt` of a hook's event); None if it has too little content."""
     prompt = event.get("prompt")
-    if not isinstance(prompt, str) or not says_enough(prompt):
+    if not isinstance(prompt, str) or not has_enough_words(prompt):
         return None
     return SearchMemories(query=prompt[:2_000], top_k=20, threshold=FLOOR)
 
@@ -33,7 +33,7 @@ def room(event: Mapping[str, Any]) -> int:
     return most if isinstance(most, int) else 0
 
 
-def says_enough(prompt: str) -> bool:
+def has_enough_words(prompt: str) -> bool:
     """Return True if a prompt has enough content words to search with."""
     return len(set(content_words(expand(prompt)))) >= LEAST_WORDS
 

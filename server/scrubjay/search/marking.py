@@ -38,7 +38,7 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
         # 5,000 and 1,000 both contain the other's last digits
         if own & wanted and (own <= wanted or not word[0][0].isdigit()):
             by = "word"
-        elif _touches(word.span(), near):
+        elif _overlaps(word.span(), near):
             by = "token"
         if by:
             pieces += [(text[done : word.start()], ""), (word[0], by)]
@@ -46,5 +46,5 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
     return [piece for piece in [*pieces, (text[done:], "")] if piece[0]]
 
 
-def _touches(word: Place, places: Sequence[Place]) -> bool:
+def _overlaps(word: Place, places: Sequence[Place]) -> bool:
     return any(start < word[1] and word[0] < end for start, end in places)

@@ -14,7 +14,7 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
 from scrubjay.records.session_summaries import digest
 from scrubjay.search.injection import block
-from scrubjay.search.profile import PREFERENCES, lasts
+from scrubjay.search.profile import PREFERENCES, is_lasting
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
@@ -130,7 +130,7 @@ def _worth(fact: Memory, now: datetime) -> float:
     first prompts.
     """
     new = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
-    return fact.importance_score / 10 + 0.3 * lasts(fact) + 0.3 * new
+    return fact.importance_score / 10 + 0.3 * is_lasting(fact) + 0.3 * new
 
 
 def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:

@@ -40,8 +40,8 @@ async def profile(
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
     if filters is not None:
         rows = [row for row in rows if matches(filters, row.metadata)]
-    lasting = [row for row in rows if lasts(row)]
-    others = [row for row in rows if not lasts(row)]
+    lasting = [row for row in rows if is_lasting(row)]
+    others = [row for row in rows if not is_lasting(row)]
     static = _fit(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
     spent = sum(map(cost, static))
     recent = _fit(others, max_tokens - spent)
@@ -49,7 +49,7 @@ async def profile(
     return Profile(scope=seen[0], static=static, recent=recent, total=len(rows), spent=spent)
 
 
-def lasts(fact: Memory) -> bool:
+def is_lasting(fact: Memory) -> bool:
     """Return True if a fact is marked as static, or is a preference."""
     return fact.is_static or fact.partition_id == PREFERENCES
 

@@ -22,7 +22,7 @@ from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_in_time, span_asked, timeline
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
-from scrubjay.text.terms import asks_nothing
+from scrubjay.text.terms import is_small_talk
 
 MOST_CANDIDATES = 400  # candidates that get a score; the pools hold at most 400 records
 
@@ -66,8 +66,8 @@ async def search_memories(
     span = await span_asked(store, question) if timed and not programmatic else None
     if span is not None and not span.words:
         return await timeline(store, request, span, measure)
-    is_narrow = question.filtered or question.session_id is not None
-    if not (programmatic or is_narrow) and asks_nothing(question.text):
+    is_narrow = question.is_filtered or question.session_id is not None
+    if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
     documents = not programmatic and await _has_others(store, question)
     asks_documents = documents and with_related and not is_narrow and span is None and may_name_one(request)

@@ -18,7 +18,7 @@ from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.text.developer_words import gloss
-from scrubjay.text.likeness import Verdict, same_facts, similarity, verdict
+from scrubjay.text.likeness import Verdict, has_same_facts, similarity, verdict
 from scrubjay.text.terms import content_words
 
 PASSAGES = 10  # per search
@@ -127,7 +127,7 @@ async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
         if row.session_id != turn.session_id
         and row.started_at < turn.started_at
         and similarity(text, other := _compared_text(row)) >= SAME_TURN
-        and same_facts(text, other)
+        and has_same_facts(text, other)
     ]
     return tuple(sorted(same))
 

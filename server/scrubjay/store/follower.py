@@ -31,7 +31,7 @@ class Follower:
             StoreError: a newer Scrubjay now writes the store.
         """
         store, now = self._store, self._clock()
-        if store.writes or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):
+        if store.is_writer or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):
             return False
         self._looked_at = now
         text = await store.notes.read(INDEX)

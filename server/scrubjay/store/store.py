@@ -114,9 +114,9 @@ class Store:
         self._staged, self._committing = Staged(), Staged()
 
     @property
-    def writes(self) -> bool:
+    def is_writer(self) -> bool:
         """Return True if this engine is the one that writes the tables."""
-        return self.shared is None or self.shared.maintains
+        return self.shared is None or self.shared.is_maintainer
 
     # -- writing
 
@@ -152,7 +152,7 @@ class Store:
         Raises:
             StoreError: the disk refused.
         """
-        if not self.writes:
+        if not self.is_writer:
             await self.wait_for_writer()
             return 0
         return await self.commit()
@@ -179,9 +179,9 @@ class Store:
     async def _commit(self, staged: Staged) -> None:
         """Write the passages first and the records last, so that a record on disk has its passages."""
         try:
-            if not self.writes:  # the lease was lost while this waited for the lock
+            if not self.is_writer:  # the lease was lost while this waited for the lock
                 raise OSError(f"another engine maintains the store now ({self.path})")
-            put = append if staged.fresh and not await self._any_committed(staged) else upsert
+            put = append if staged.fresh and not await self._has_committed(staged) else upsert
             await self._write_passages(staged, put)
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
@@ -205,7 +205,7 @@ class Store:
                 found.append(record_id)
         return found
 
-    async def _any_committed(self, staged: Staged) -> bool:
+    async def _has_committed(self, staged: Staged) -> bool:
         """Return True if one of the ids is in its table, as after the merging of scopes."""
         for kind, name in TABLE_OF.items():
             ids = [row.id for row in staged.records(kind)]
@@ -762,7 +762,7 @@ class Store:
         """Open a new connection and session: the old one keeps every superseded index file open."""
         building = None if self.building is None else (self.building.passages, self.building.dim)
         self.tables = await open_tables(
-            self.path, self.note.passages, self.note.dim, change=self.writes, building=building
+            self.path, self.note.passages, self.note.dim, change=self.is_writer, building=building
         )
         self.invalidate_index_stats()
 

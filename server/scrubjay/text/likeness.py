@@ -53,7 +53,7 @@ def similarity(one: str, other: str) -> float:
     return max(fuzz.ratio(first, second), fuzz.token_sort_ratio(first, second)) / 100
 
 
-def same_facts(one: str, other: str) -> bool:
+def has_same_facts(one: str, other: str) -> bool:
     """Return True if numbers, negations, names and code words agree. False is safe: both texts are kept."""
     return (
         _numbers(one) == _numbers(other)
@@ -104,12 +104,12 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
     return "update" if is_change or is_limited or (pair.gone and pair.come) else "similar"
 
 
-def same_matter(one: str, other: str, cosine: float | None = None) -> bool:
+def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
     """Return True if two facts give a value of the same attribute of the same thing, so the newer one holds.
 
-    >>> same_matter("The API listens on port 8080.", "The API moved from port 8080 to 9090.")
+    >>> is_same_matter("The API listens on port 8080.", "The API moved from port 8080 to 9090.")
     True
-    >>> same_matter("The API listens on port 8080.", "The worker listens on port 9090.")
+    >>> is_same_matter("The API listens on port 8080.", "The worker listens on port 9090.")
     False
     """
     return any(_is_same_matter(_paired(*each), cosine) for each in ((one, other), (other, one)))

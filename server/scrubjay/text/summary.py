@@ -464,7 +464,7 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
     """
     room -= len(label) + 2
     sentences = (sentence.text for text in dict.fromkeys(texts) for sentence in _sentences(text))
-    fresh = (sentence for sentence in dict.fromkeys(sentences) if not _repeats(sentence, seen))
+    fresh = (sentence for sentence in dict.fromkeys(sentences) if not _is_repeated(sentence, seen))
     candidates = [_clip(sentence, LONGEST_ROLLING) for sentence in fresh]
     words = [set(content_words(sentence)) for sentence in candidates]
     left = [at for at in range(len(candidates)) if words[at] - _EMPTY]  # "thanks" and "go on" have no subject
@@ -479,7 +479,7 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
     return f"{label}: {_join([candidates[at] for at in sorted(chosen)])}" if chosen else ""
 
 
-def _repeats(sentence: str, seen: Iterable[str]) -> bool:
+def _is_repeated(sentence: str, seen: Iterable[str]) -> bool:
     """Return True if one of these sentences has all content words of this one."""
     words = set(content_words(sentence))
     return any(words <= set(content_words(other)) for other in seen)
@@ -589,7 +589,7 @@ def _clip(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     cut = room - 1
-    while cut > 0 and _glued(text[cut - 1], text[cut]):
+    while cut > 0 and _is_inside_word(text[cut - 1], text[cut]):
         cut -= 1
     start = text[: max(cut, 0)].rstrip()
     return f"{start}\u2026" if start else ""
@@ -602,13 +602,13 @@ def shorten(text: str, most: int) -> str:
     return _clip(text, most) or f"{text[: max(most - 1, 0)]}\u2026"[: max(most, 0)]
 
 
-def _glued(before: str, after: str) -> bool:
+def _is_inside_word(before: str, after: str) -> bool:
     """Return True if a cut here is inside a word. Between Chinese or Japanese characters it never is."""
     pair = (before, after)
-    return all(map(_in_word, pair)) and not any(map(_is_ideographic, pair))
+    return all(map(_is_word_character, pair)) and not any(map(_is_ideographic, pair))
 
 
-def _in_word(char: str) -> bool:
+def _is_word_character(char: str) -> bool:
     return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
 
 

@@ -94,10 +94,10 @@ def content_words(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOP]
 
 
-def asks_nothing(query: str) -> bool:
+def is_small_talk(query: str) -> bool:
     """Return True if a query has no content word, or only small talk.
 
-    >>> asks_nothing("Yes, do it!"), asks_nothing("zebra?")
+    >>> is_small_talk("Yes, do it!"), is_small_talk("zebra?")
     (True, False)
     """
     return SMALL_TALK.issuperset(content_words(query))

@@ -168,10 +168,10 @@ def fields_of(line: bytes) -> dict[str, Any]:
     return fields
 
 
-def newer(one: str, other: str) -> bool:
+def is_newer(one: str, other: str) -> bool:
     """Return True if version `one` is newer than `other`: numbers between dots; anything else counts as 0.
 
-    >>> newer("0.10.0", "0.9.9"), newer("1.0", "1.0.0"), newer("0.1", "0.2")
+    >>> is_newer("0.10.0", "0.9.9"), is_newer("1.0", "1.0.0"), is_newer("0.1", "0.2")
     (True, False, False)
     """
     return _numbers(one) > _numbers(other)

@@ -49,7 +49,7 @@ class FileLock:
             os.close(fd)
 
     @property
-    def held(self) -> bool:
+    def is_held(self) -> bool:
         """Return True if this object holds the lock, and its file is still the one at its path.
 
         A lock on a deleted file excludes no process: a caller that sees False must stop writing.
@@ -100,7 +100,7 @@ class FileLock:
             raise HomeError(f"{sentence} Give yourself read and write permission.") from error
         if _lock(fd, self.path):
             self._fd = fd
-            if self.held:
+            if self.is_held:
                 return True
             self._fd = None  # the file was deleted between opening and locking it
         os.close(fd)

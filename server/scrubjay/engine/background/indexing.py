@@ -138,7 +138,7 @@ class Indexer:
         """
         others_wait = (self._store.vectorless_writes, self._put_off) != self._seen
         few = not others_wait and len(self._new) + len(self._ahead) < MANY
-        if self.trouble or few or not self._store.writes:
+        if self.trouble or few or not self._store.is_writer:
             return self.notice
         waiting = await self._store.count_passages(conditions.both(searched, conditions.NO_VECTOR))
         if waiting < MANY or waiting < SHARE * (total := await self._store.count_passages(searched)):
@@ -191,14 +191,14 @@ class Indexer:
             return None
         note, space = self._store.note, encoder.space
         accepted = _accepted(note, encoder, fresh)
-        if note.space_id is None and not self._store.writes:
+        if note.space_id is None and not self._store.is_writer:
             self.trouble = None  # the engine that writes will say which space it is
         elif note.space_id is None and note.dim == space.dim:
             await self._store.write_note(accepted)
             self.trouble = None
         elif note.space_id == former_space(space) and drift(_canaries(note), fresh) <= FORMER_LIMIT:
             # The note says the new space from now on, and each passage says its own: a killed engine goes on.
-            if self._store.writes:
+            if self._store.is_writer:
                 await self._store.write_note(accepted)
             self.trouble = None
         elif note.space_id != space.space_id:
@@ -214,7 +214,7 @@ class Indexer:
         else:
             self.trouble = None
         self._former = former_space(space)
-        self.former_vectors = await self._count_former() if self._store.writes else None
+        self.former_vectors = await self._count_former() if self._store.is_writer else None
         return encoder
 
     async def _canaries(self) -> Vectors:
@@ -373,7 +373,7 @@ class Indexer:
 
         Passages with the vector of a former space follow, and last those that lack only their token codes.
         """
-        if not self._store.writes:  # the engine that does embeds it
+        if not self._store.is_writer:  # the engine that does embeds it
             return 0
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
@@ -407,7 +407,7 @@ class Indexer:
             self._arrived.clear()
             await self._compared.wait()
             try:
-                while self._new and not self.trouble and self._store.writes:
+                while self._new and not self.trouble and self._store.is_writer:
                     await self._embed_new()
             except (OSError, RuntimeError, ValueError, EncoderError) as error:
                 # They are among what `run` finds, which tries again.
@@ -454,7 +454,7 @@ class Indexer:
     async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         vectors, codes = await self._encoded(encoder, waiting, soon=soon)
         space_id = encoder.space.space_id
-        if self._store.note.space_id == space_id and self._store.writes:  # else a reindex began meanwhile
+        if self._store.note.space_id == space_id and self._store.is_writer:  # else a reindex began meanwhile
             if await self._store.set_vectors(vectors, space_id, codes):
                 self._embedded()
             made, self._made = self._made, asyncio.Event()

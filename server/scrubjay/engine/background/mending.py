@@ -61,7 +61,7 @@ class Mending:
         async with self._turn:
             begun, filling = store.restarts, store.filling
             await examine(store, deep=True)
-            if store.writes and not (store.damage or filling or begun != store.restarts):
+            if store.is_writer and not (store.damage or filling or begun != store.restarts):
                 lacking = await count_lacking(store, passages_of)
             if lacking:
                 await store.set_complete(False, begun)

@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scrubjay.wire.hello import PROTOCOL, Hello, newer
+from scrubjay.wire.hello import PROTOCOL, Hello, is_newer
 
 _OF_ONE_CLIENT = {"SCRUBJAY_SCOPE"}  # variables that belong in a client's environment
 
@@ -85,7 +85,7 @@ def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
     if odd := unheeded(hello, env):
         what = f"{', '.join(odd)} has no effect here: one engine serves all clients."
         notices.append(f"{what} Use `scrubjay config` instead.")
-    if newer(hello.version, me.version) and not me.auto:
+    if is_newer(hello.version, me.version) and not me.auto:
         what = f"The engine (pid {me.pid}) is version {me.version} and was started by hand"
         notices.append(f"{what}; restart it to use {hello.version}.")
     return notices

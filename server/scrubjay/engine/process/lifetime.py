@@ -115,7 +115,7 @@ class Lifetime:
                 server.close()
         finally:
             # If the home was removed, these files may belong to another engine by now.
-            ours = self.lock.held
+            ours = self.lock.is_held
             listener.close(remove_files=ours)
         await self._see_off()
         if ours:
@@ -198,7 +198,7 @@ class Lifetime:
         tick = min(_TICK_SECONDS, max(self.idle_seconds / 10, 0.02))
         last = loop.time()
         while not self._finishing.is_set():
-            if not self.lock.held:
+            if not self.lock.is_held:
                 self._end("its home was removed")
             elif not self.me.auto or self.connections or self.busy():
                 last = loop.time()
@@ -228,7 +228,7 @@ class Lifetime:
             "http": self.http,
             "finishing": finishing,
         }
-        if not self.lock.held:
+        if not self.lock.is_held:
             return
         try:
             write_facts(self.home, facts)

@@ -31,7 +31,7 @@ class Backup(Verb):
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def working(self) -> bool:
+    def is_running(self) -> bool:
         """Return True while a backup is being made."""
         return self._turn.locked()
 

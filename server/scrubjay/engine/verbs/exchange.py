@@ -37,7 +37,7 @@ class Exchange(Verb):
     _running: int = 0
 
     @property
-    def working(self) -> bool:
+    def is_running(self) -> bool:
         """Return True while an export or import is running."""
         return self._running > 0
 

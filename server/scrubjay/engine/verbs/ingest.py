@@ -22,7 +22,7 @@ class Ingest(Verb):
     _running: job.Ingest | None = None
 
     @property
-    def working(self) -> bool:
+    def is_running(self) -> bool:
         """Return True while an ingest is running."""
         return self._turn.locked()
 

@@ -32,7 +32,7 @@ class Past(Verb):
     _staged: int = 0
 
     @property
-    def working(self) -> bool:
+    def is_running(self) -> bool:
         """Return True while an import is running."""
         return self._running > 0
 

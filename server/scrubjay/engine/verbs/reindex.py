@@ -38,7 +38,7 @@ class Reindex(Verb):
     _finished: int = 0
 
     @property
-    def working(self) -> bool:
+    def is_running(self) -> bool:
         """Return True while a reindex is running."""
         return self._turn.locked()
 
@@ -74,8 +74,8 @@ class Reindex(Verb):
         one, because each engine may have another. While the home's words cannot be read, the index stays.
         """
         store = self._store
-        known = await store.notes.read(WORDS) if store.writes else None
-        if not store.writes or known == IN_USE.version:
+        known = await store.notes.read(WORDS) if store.is_writer else None
+        if not store.is_writer or known == IN_USE.version:
             return False
         is_empty = store.building is None and not await store.count_passages()
         if not is_empty and not IN_USE.is_whole:

@@ -118,7 +118,7 @@ def _shared(store: Store) -> dict[str, Any] | None:
     """Return the place of a store in a bucket, and the engine that writes its tables; else None."""
     if store.shared is None:
         return None
-    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.maintains}
+    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.is_maintainer}
 
 
 async def _fragments(store: Store) -> int:

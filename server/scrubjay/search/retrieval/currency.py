@@ -18,7 +18,7 @@ from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.retrieval.weights import AMENDS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
-from scrubjay.text.likeness import same_matter
+from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import compared_words
 
 FIRST = 10  # candidates that may be amended
@@ -101,7 +101,7 @@ def amend(
             continue
         if any(each in read(older).weights and each not in read(newer).weights for each in numbers):
             continue
-        matter = src == "memory" and same_matter(read(older).text, read(newer).text, cosine)
+        matter = src == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
         odds += weights["matter"] * matter
         if odds < SURE:
             continue

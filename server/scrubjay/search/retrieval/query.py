@@ -33,7 +33,7 @@ class Question:
     forgotten: bool = False  # forgotten and expired records may answer too
 
     @property
-    def filtered(self) -> bool:
+    def is_filtered(self) -> bool:
         """Return True if conditions may exclude turns of a session; then none enters only as a neighbour."""
         filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
         return self.partition_ids is not None or self.host is not None or any(filters)

@@ -50,7 +50,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             for record_id, other in places.items()
             if record_id != fact.id
             and candidates.dated_at[other] < micros(fact.created_at)
-            and any(states_old(texts[record_id], old, fact.content) for old in versions[fact.root_id])
+            and any(has_old_value(texts[record_id], old, fact.content) for old in versions[fact.root_id])
         ]
         if stale:
             best = max(float(total[at]), *(float(total[other]) for other in stale))
@@ -79,11 +79,11 @@ async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence
     return texts
 
 
-def states_old(text: str, old: str, new: str) -> bool:
+def has_old_value(text: str, old: str, new: str) -> bool:
     """Return True if a text has the old version of a fact where the new one differs.
 
     >>> old, new = "Uploads are kept for 48 hours.", "Uploads are kept for 72 hours."
-    >>> states_old("Keep the uploads 48 hours.", old, new), states_old("From 48 to 72 hours.", old, new)
+    >>> has_old_value("Keep the uploads 48 hours.", old, new), has_old_value("From 48 to 72 hours.", old, new)
     (True, False)
     """
     before, after, said = ({*compared_words(each)} for each in (old, new, text))

@@ -157,7 +157,7 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
         query=question.text,
         periods=periods(question.text, question.now),
         speaker=named[0] if len(named) == 1 else None,
-        with_neighbours=not question.filtered,
+        with_neighbours=not question.is_filtered,
     )
     query = await embedding
     if query is None:  # words replace the meaning of all

@@ -40,7 +40,7 @@ class Lease:
         self._beat = 0
 
     @property
-    def valid(self) -> bool:
+    def is_valid(self) -> bool:
         """Return True if no other engine can hold the lease now."""
         return self._mine is not None and self._clock() - self._renewed < self._seconds * 2 / 3
 
@@ -57,7 +57,7 @@ class Lease:
         """
         now = self._clock()
         if now - max(self._looked, self._renewed) < self._seconds / 3:
-            return self.valid
+            return self.is_valid
         self._looked = now
         if self._mine is not None:
             if await self._write(self._mine, now):
@@ -101,9 +101,9 @@ class Shared:
         self.leads = False
 
     @property
-    def maintains(self) -> bool:
+    def is_maintainer(self) -> bool:
         """Return True if this engine is the one that writes the tables."""
-        return self.leads and self.lease.valid
+        return self.leads and self.lease.is_valid
 
     async def tidy(self) -> None:
         """Compact the tables of the lease and the inbox; the maintainer calls this from time to time."""
@@ -117,7 +117,7 @@ def refuse_follower(shared: Shared | None, what: str) -> None:
     Raises:
         InputError: another engine writes them, and only that one can do `what`.
     """
-    if shared is not None and not shared.maintains:
+    if shared is not None and not shared.is_maintainer:
         problem = f"{what} needs the engine that maintains this store: {shared.lease.holder}."
         raise InputError(f"{problem} Send the request to that engine, or stop it first.")
 

@@ -108,10 +108,12 @@ def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span],
     for pattern in _IN_DOCUMENTS if steady else _IN_TURNS:
         # One character more than fits: the white space at the end of a cut is not part of the piece.
         cuts = [match.end() for match in pattern.finditer(text, start, limit + 1)]
-        cuts = [cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _inside(cut, near)]
+        cuts = [cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _is_inside(cut, near)]
         if cuts:
             return _steadiest(text, cuts, start, size) if steady else cuts[-1]
-    early = [match.end() for match in _SPACE.finditer(text, start, limit) if not _inside(match.end(), near)]
+    early = [
+        match.end() for match in _SPACE.finditer(text, start, limit) if not _is_inside(match.end(), near)
+    ]
     return early[-1] if early else limit
 
 
@@ -119,7 +121,7 @@ def _fits(text: str, cut: int, limit: int) -> bool:
     return cut <= limit or text[cut - 1].isspace()
 
 
-def _inside(cut: int, spans: list[Span]) -> bool:
+def _is_inside(cut: int, spans: list[Span]) -> bool:
     """Return True if a cut would be inside one of the spans, which are sorted and disjoint."""
     before = bisect_left(spans, (cut,))  # spans that begin before the cut
     return before > 0 and cut < spans[before - 1][1]
