@@ -230,7 +230,7 @@ def test_status_starts_no_engine_and_says_what_the_files_tell(newcomer):
 
 
 def test_stop_without_an_engine_says_so(newcomer):
-    assert newcomer.gets("stop") == "No engine runs.\n"
+    assert newcomer.gets("stop") == "No engine is running.\n"
 
 
 def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
@@ -277,7 +277,7 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
 
 def test_a_fact_is_added_found_listed_and_forgotten(user):
     kept = re.fullmatch(
-        r"Kept as (\S+)\.\n",
+        r"Saved as (\S+)\.\n",
         user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"),
     )
     id = kept[1]
@@ -398,7 +398,7 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
     assert "nothing is recorded in" in user.gets("status")
     done = user.types("add", "The zebra merger closes in May.")
     assert done.returncode == 1 and "not projects" in done.stderr and "Name a scope" in done.stderr
-    assert "Kept as" in user.gets("add", "--user", "I like zebras best of all.")
+    assert "Saved as" in user.gets("add", "--user", "I like zebras best of all.")
     assert "zebras" in user.gets("search", "which animals do I like best, zebras?")
 
 
@@ -423,8 +423,8 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
         "This folder does not exist now. Sessions in /no"
     )
     user.gets("include", "/no/such/folder")
-    assert "Kept as" in user.gets("add", "A heron is grey.", "--scope", "birds")
-    assert "Kept as" in user.gets("add", "The wren sings at five.")
+    assert "Saved as" in user.gets("add", "A heron is grey.", "--scope", "birds")
+    assert "Saved as" in user.gets("add", "The wren sings at five.")
     project = display_name(json.loads(user.gets("status", "--json"))["engine"]["scope"])
     assert "wren" in user.gets("search", "wren", "--scope", project)
     assert "heron" in user.gets("search", "heron", "--scope", "birds")

@@ -28,7 +28,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 
 def kept(page: str) -> str:
     """The id of what `add` kept."""
-    return re.match(r"Kept as (\w+)", page)[1]
+    return re.match(r"Saved as (\w+)", page)[1]
 
 
 def test_a_record_is_shown_in_full_with_its_versions(user):

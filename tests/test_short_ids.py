@@ -221,6 +221,6 @@ def test_the_command_line_takes_short_ids(user: User) -> None:
     assert f"fact:             {fact}" in user.gets("show", short)
     assert "session id:       " + V4 in user.gets("show", "66288832/0")
     assert f"{fact}: forgotten" in user.gets("forget", short)
-    assert user.gets("restore", short) == f"{fact} is back: searches find it again.\n"
+    assert user.gets("restore", short) == f"{fact} is restored: searches find it again.\n"
     assert "version 2" in user.gets("add", "The atlas has port 5434.", "--updates", short)
     assert "has the id '66288832/9'" in user.refused("show", "66288832/9")

@@ -224,9 +224,7 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
             f"{each.verdict}: {each.says}" for each in findings_of(status | report) if each.verdict != "ok"
         ]
         said += [f"doctor: {each}" for each in verdicts]
-        said += [
-            f"doctor: {each}" for each in spool.reasons(spool.set_aside_paths(home)) + spool.nonfiles(home)
-        ]
+        said += [f"doctor: {each}" for each in spool.reasons(spool.broken_paths(home)) + spool.nonfiles(home)]
         if (records := status.get("records")) is None:  # they cannot be counted, and that is said
             wrong.append("no counts")
         elif (
@@ -280,7 +278,7 @@ def test_nothing_in_place_of_the_files_around_an_engine_stops_a_client(way: str,
     for place in map(Path, (*places, home.socket)):
         place.touch()
         WAYS[way](place)
-    assert "Kept as" in newcomer.gets("add", "The second owl.")
+    assert "Saved as" in newcomer.gets("add", "The second owl.")
     assert "owl" in newcomer.gets("search", "second owl")
     assert newcomer.types("doctor").returncode == 0
     newcomer.gets("stop")

@@ -52,7 +52,7 @@ def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user
     assert "captured 1 of 5 turns" in status and "4 turns unreadable" in status  # a folder is none of ours
     for reason in ("is not JSON", "wrong fields: ", "there is no text"):
         assert reason.lower() in status.lower(), status
-    assert sorted(map(os.path.basename, spool.set_aside_paths(user.home))) == sorted(broken)
+    assert sorted(map(os.path.basename, spool.broken_paths(user.home))) == sorted(broken)
 
 
 @pytest.mark.long

@@ -99,7 +99,7 @@ def stop(place: Place, options: argparse.Namespace) -> None:
     """End the engine; the next client starts another."""
     rest = "acknowledged writes are stored or wait in the spool"
     ended = f"The engine has ended; {rest}. The next client starts another."
-    print(ended if finish(place) else "No engine runs.")
+    print(ended if finish(place) else "No engine is running.")
 
 
 def finish(place: Place) -> bool:

@@ -283,8 +283,8 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
 
 def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     """Yield a line for the searches, the ranking sum, its conversion into relevance, and the score."""
-    words = _leg("words", "BM25", explain.get("lexical"))
-    yield f"found   {_leg('meaning', 'cosine', explain.get('dense'))}, {words}"
+    words = _found_by("words", "BM25", explain.get("lexical"))
+    yield f"found   {_found_by('meaning', 'cosine', explain.get('dense'))}, {words}"
     parts = " + ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items() if value)
     total = f"{explain['ranking_sum']:.3f}; {explain['behind']:.3f} behind the best"
     yield f"ranked  {parts or 'nothing'} = {total}"
@@ -297,8 +297,8 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     yield f"weighed ({weighed}) / {weights:g} = {score:.3f}"
 
 
-def _leg(name: str, unit: str, leg: dict[str, Any] | None) -> str:
-    return f"by {name} at rank {leg['rank']} ({unit} {leg['value']:.3f})" if leg else f"not by {name}"
+def _found_by(name: str, unit: str, found: dict[str, Any] | None) -> str:
+    return f"by {name} at rank {found['rank']} ({unit} {found['value']:.3f})" if found else f"not by {name}"
 
 
 def _quoted(low: float, high: float) -> str:

@@ -231,7 +231,7 @@ class Inbox(NamedTuple):
 def inbox(home: Home) -> Inbox:
     """Read the spool of a home without changing it."""
     waiting = spool.pending(home) + spool.events(home, "answer")
-    aside = spool.set_aside_paths(home)
+    aside = spool.broken_paths(home)
     return Inbox(
         waiting=len(waiting),
         turns_waiting=sum(map(_is_from_hook, waiting)),

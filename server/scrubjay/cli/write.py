@@ -12,7 +12,7 @@ from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
 
 SAID = {
-    "stored": "Kept as {id}.",
+    "stored": "Saved as {id}.",
     "known": "Already stored as {id}; nothing was added.",
     "updated": "Saved as {id}, version {version}.",
 }

@@ -320,7 +320,7 @@ class Writer:
             spool.durable_write(self._home, path, self._borrowed[path].body.encode())
             self._open[path] = ()  # the next commit removes it from the inbox
             self._wake.set()
-        spool.set_aside(self._home, path, reason)
+        spool.move_to_broken(self._home, path, reason)
 
     def _stage(self, path: str, plan: Plan[Result], *, fresh: bool = False) -> None:
         for change in plan.changes:

@@ -114,7 +114,7 @@ def nonfiles(home: Home) -> list[str]:
         return []
 
 
-def set_aside_paths(home: Home) -> list[str]:
+def broken_paths(home: Home) -> list[str]:
     """List the paths of the envelopes that were moved away; each has its reason next to it, in `.reason`."""
     return _json_files(home.spool_broken)
 
@@ -143,7 +143,7 @@ def read(path: str) -> dict[str, Any]:
     raise SpoolError(f"The spool file {name} {problem}; it is moved to spool/broken.")
 
 
-def set_aside(home: Home, path: str, reason: str) -> str:
+def move_to_broken(home: Home, path: str, reason: str) -> str:
     """Move a broken file and its reason to `spool/broken`, and return the new path. Delete nothing."""
     aside = os.path.join(home.spool_broken, os.path.basename(path))
     try:

@@ -256,8 +256,8 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
             "recency": hit.recency_score,
         }
         return Explanation(
-            dense=_leg(signals.cosine, at),
-            lexical=_leg(signals.bm25, at),
+            dense=_rank_and_value(signals.cosine, at),
+            lexical=_rank_and_value(signals.bm25, at),
             parts={name: float(part[at]) for name, part in grounds.parts.items()},
             ranking_sum=float(grounds.total[at]),
             verdict=grounds.verdict,
@@ -274,7 +274,7 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
     return [hit.model_copy(update={"explain": explanation(hit)}) for hit in hits]
 
 
-def _leg(values: Floats, at: int) -> Leg | None:
+def _rank_and_value(values: Floats, at: int) -> Leg | None:
     """Return the rank and value of one candidate in a search; None if the search did not find it."""
     if np.isnan(values[at]):
         return None

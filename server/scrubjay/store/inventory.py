@@ -216,7 +216,7 @@ class Inventory:
             self.files, self.lost, self._synced = {}, {}, set()
             self.write()
 
-    def set_aside(self, found: Iterable[Damage]) -> str | None:
+    def copy_damaged(self, found: Iterable[Damage]) -> str | None:
         """Copy damaged files to a folder that a purge removes, and return it; None if none of them exists.
 
         A copy ends where the disk cannot read any further.

@@ -96,7 +96,7 @@ async def mend(store: Store) -> tuple[int, str | None]:
     async with store.lock:
         found = await asyncio.to_thread(inventory.damage, deep=True)
         aside = await asyncio.to_thread(
-            inventory.set_aside, [each for each in found if each.table in _RECORDS]
+            inventory.copy_damaged, [each for each in found if each.table in _RECORDS]
         )
         revived = [each for each in found if each.table in _RECORDS and "/_deletions/" in each.path]
         if revived:

@@ -53,7 +53,7 @@ class FileNotes:
         with suppress(FileNotFoundError):
             await asyncio.to_thread(os.unlink, self.path(name))
 
-    async def set_aside(self, name: str) -> None:
+    async def move_away(self, name: str) -> None:
         """Move an unreadable text away."""
         await asyncio.to_thread(os.replace, self.path(name), f"{self.path(name)}.aside")
 
@@ -204,7 +204,7 @@ async def load_or_create_note(
     except UnreadableNote:
         if not isinstance(notes, FileNotes):
             raise
-        await notes.set_aside(INDEX)
+        await notes.move_away(INDEX)
         note = None
     generations = notes.generations() if isinstance(notes, FileNotes) else []
     if generations and (note is None or note.generation not in generations):

@@ -58,7 +58,7 @@ class Status(Verb):
         # some hosts send no answer with their event; it is in their transcript, which may be late or gone
         at_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
         lacking = conditions.both(at_stop, conditions.missing("assistant"))
-        waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.set_aside_paths(home)
+        waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.broken_paths(home)
         return {
             "space_id": store.note.space_id,
             "trouble": self._indexer.trouble,
