@@ -38,7 +38,7 @@ CLEAN = """
     server/scrubjay/engine/engine.py server/scrubjay/engine/handover.py server/scrubjay/engine/writing.py
     server/scrubjay/errors.py
     server/ARCHITECTURE.md server/BENCHMARKS.md server/CHANGELOG.md server/CONTRIBUTING.md server/DECISIONS.md
-    server/decisions server/docs server/packaging/README.md .github
+    server/decisions server/docs server/packaging .github
 """.split()
 NOT_YET = """
     server/scrubjay/cli/past.py server/scrubjay/text/redaction.py server/scrubjay/text/transcripts.py
