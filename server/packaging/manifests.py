@@ -5,8 +5,8 @@
     python server/packaging/manifests.py --bundle FILE  write the MCPB bundle for Claude Desktop
 
 It is next to its output and does not ship, because only publishing needs it. A plugin registers the console
-script `scrubjay-hook`, whose path survives upgrades: Codex asks again about a changed command, and Windows has
-no `python3`.
+script `scrubjay-hook`, whose path survives upgrades: Codex asks again about a changed command, and Windows
+has no `python3`.
 """
 
 import argparse
