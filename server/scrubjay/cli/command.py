@@ -143,20 +143,20 @@ def chosen_scope(options: argparse.Namespace) -> str | None:
     return "*" if options.all else options.scope
 
 
-def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
+def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     """Return the scope with this name, or the only one with this display name.
 
     Raises:
         InputError: it is unknown and not `may_be_new`, one has a similar name, or several match.
     """
     names = {entry["scope"] for entry in list_scopes(place.home)}
-    if said not in {*names, USER_SCOPE, EVERY_SCOPE}:
+    if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
         with call_engine(place) as engine:  # it also knows scopes named by users
             names |= engine.call("scopes", {}).keys()
-    return find_scope(said, names, may_be_new=may_be_new)
+    return find_scope(typed, names, may_be_new=may_be_new)
 
 
-def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
+def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
     """Return the absolute path of an existing folder, given by its path or the display name of its project.
 
     With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
@@ -164,15 +164,15 @@ def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     Raises:
         InputError: the folder does not exist.
     """
-    if not said:
+    if not typed:
         raise InputError("The name of the folder is empty. Give its path.")
-    folder = place.path(said)
+    folder = place.path(typed)
     if os.path.isdir(folder):
         return folder
     paths = [
         each
         for entry in list_scopes(place.home)
-        if said in (entry["scope"], display_name(entry["scope"]))
+        if typed in (entry["scope"], display_name(entry["scope"]))
         for each in entry["paths"]
     ]
     projects: list[str] = [
@@ -183,7 +183,7 @@ def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     above, name = os.path.split(folder)
     siblings = next(os.walk(above), (above, [], []))[1]
     near = nearest(name, siblings)
-    if may_be_gone and os.path.isabs(said) and not near:
+    if may_be_gone and os.path.isabs(typed) and not near:
         return folder
     raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")
 

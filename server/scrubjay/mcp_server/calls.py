@@ -97,14 +97,14 @@ async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: boo
     Raises:
         InputError: there is no such scope, or a project has a similar name.
     """
-    said = getattr(request, "scope", None)
-    if said is None or by.confined or by.folder is None:
+    named = getattr(request, "scope", None)
+    if named is None or by.confined or by.folder is None:
         return request
     known = {each["scope"] for each in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
-    if said not in {*known, USER_SCOPE, EVERY_SCOPE}:
+    if named not in {*known, USER_SCOPE, EVERY_SCOPE}:
         known |= (await (await engine.core_soon()).counts.summary()).keys()
     may_be_new = writes and not isinstance(request, Forget)
-    return request.model_copy(update={"scope": find_scope(said, known, may_be_new=may_be_new)})
+    return request.model_copy(update={"scope": find_scope(named, known, may_be_new=may_be_new)})
 
 
 def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -145,21 +145,21 @@ async def reporting(
     second.
     """
     loop = asyncio.get_running_loop()
-    said, again = 0.0, loop.time() + QUIET_SECONDS
+    reported, again = 0.0, loop.time() + QUIET_SECONDS
 
     async def say(done: float, total: float | None, what: str | None) -> None:
-        nonlocal said, again
-        said, again = done, loop.time() + REPORT_SECONDS
+        nonlocal reported, again
+        reported, again = done, loop.time() + REPORT_SECONDS
         await send(done, total, what)
 
     async def report(done: int, total: int, what: str) -> None:
-        if done > said and (loop.time() >= again or (said and done == total)):
+        if done > reported and (loop.time() >= again or (reported and done == total)):
             await say(done, total, one_line(os.path.basename(what)) or None)
 
     async def live() -> None:
         for number in itertools.count(2):
             await asyncio.sleep(QUIET_SECONDS)
-            if said < 1:  # fractions of the first step, because progress must grow
+            if reported < 1:  # fractions of the first step, because progress must grow
                 await say(1 - 1 / number, None, None)
 
     living = asyncio.create_task(live())

@@ -97,8 +97,8 @@ def envelope(
     host: str | None = None,
 ) -> Envelope:
     """Wrap a request in an envelope, with placeholders for secrets; `id` is a new one by default."""
-    said = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
-    args, count = redact_fields(_storable(said))  # first, because non-text characters could split a secret
+    fields = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
+    args, count = redact_fields(_storable(fields))  # first, because non-text characters could split a secret
     return Envelope(
         id=envelope_id or uuid4().hex,
         kind=kind,

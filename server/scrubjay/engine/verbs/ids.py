@@ -19,22 +19,22 @@ R = TypeVar("R", bound=Request)
 class Ids(Verb):
     """Resolves short ids; in all methods `scope` is the caller's, a tuple if it may see no other."""
 
-    async def full(self, said: str, scope: Scope | None) -> str:
-        """Return the full id; `said` itself if it matches no record.
+    async def full(self, given: str, scope: Scope | None) -> str:
+        """Return the full id; `given` itself if it matches no record.
 
         Raises:
             InputError: it matches several records.
         """
         await self._writer.drain()
-        return await full_id(self._store, said, scope if isinstance(scope, tuple) else None)
+        return await full_id(self._store, given, scope if isinstance(scope, tuple) else None)
 
-    async def reached(self, said: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
+    async def reached(self, given: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
         """Return the matching record in the scopes of `reach` (None: all), or None.
 
         Raises:
             InputError: it matches several records.
         """
-        record = await self._store.find(await self.full(said, reach))
+        record = await self._store.find(await self.full(given, reach))
         return None if record is not None and reach is not None and record.scope not in reach else record
 
     async def spell_out(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
@@ -65,10 +65,10 @@ class Ids(Verb):
             whole["doc_id"] = await full_document_id(self._store, request.doc_id, searched)
         return request.model_copy(update=whole) if whole else request
 
-    async def _within(self, said: str, reach: tuple[str, ...], field: str = "") -> str:
-        record = await self.reached(said, reach)
+    async def _within(self, given: str, reach: tuple[str, ...], field: str = "") -> str:
+        record = await self.reached(given, reach)
         if record is None:
-            nothing = f"There is no record with the id {said[:80]!r}. Use the id of a search result."
+            nothing = f"There is no record with the id {given[:80]!r}. Use the id of a search result."
             nothing = f"{field}: {nothing}" if field else nothing
             raise NotFound(f"{nothing} For another project's record, give its scope too.")
         return record.id
