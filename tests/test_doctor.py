@@ -65,7 +65,7 @@ def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
     assert "has the server and the hooks, and 1 prompt and 1 answer received, the last" in page
     assert "`scrubjay setup --only cursor` connects it." in page
     user.says("And which colour has the crow?", "Black, and nothing else.", session="s", turn=1)
-    assert "claude-code: 2 prompts and 2 answers came" in user.gets("status")
+    assert "claude-code: 2 prompts and 2 answers received" in user.gets("status")
 
 
 def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
@@ -85,7 +85,7 @@ def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
         somebody.gets("setup", "--remove", "--yes")
         (somebody.folder / ".claude").mkdir()
         somebody.gets("setup", "--yes", "--only", "claude-code")
-        assert last_line().startswith("Left to do: Say something in a new session of Claude Code")
+        assert last_line().startswith("Left to do: Start a new session in Claude Code")
         somebody.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
         assert last_line() == "Everything works."
         somebody.gets("pause")

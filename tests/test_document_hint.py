@@ -86,7 +86,7 @@ def test_nothing_says_what_was_not_looked_at():
         "No memory answers this. Searched: demo. Not searched: documents (find), other "
         "projects (--all). Try other words, names of files or functions, or a longer period."
     )
-    assert "Not searched: documents (find). Other" in nothing(None, None, "--all", "find")
+    assert "Not searched: documents (find)." in nothing(None, None, "--all", "find")
     assert "Not searched" not in nothing(None, None, "--all")
 
 
