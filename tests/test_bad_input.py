@@ -265,7 +265,7 @@ async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothin
         "%",
         turn["id"].upper(),
     ):
-        assert (await refusal(client, "forget", id=id)).startswith("Nothing here has the id")
+        assert (await refusal(client, "forget", id=id)).startswith("There is no record with the id")
     for id in (turn["id"], fact["id"], "/etc/passwd", "doc_0", SQL, "%"):
         assert (await refusal(client, "search_documents", query="zebra", doc_id=id)).startswith(
             "There is no document with the id or custom_id"
