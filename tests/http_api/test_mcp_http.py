@@ -215,7 +215,7 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
                 )
             )
             seen.append(await refused(us, "forget", query="oystercatcher", dry_run=True, scope=scope))
-            with pytest.raises(MCPError, match="alone") as error:
+            with pytest.raises(MCPError, match="only reaches") as error:
                 await us.read_resource(f"scrubjay://profile/{scope}")
             seen.append(str(error.value))
         for id in (fact, personal, document):
