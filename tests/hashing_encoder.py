@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
 
 WIDTH = 64
 _WORDS = re.compile(r"[^\W_]+")
@@ -56,7 +56,7 @@ class HashingEncoder:
         half of them.
         """
         places = [
-            self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if says_something(word)
+            self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if is_content_token(word)
         ]
         states = [np.random.RandomState(place).standard_normal(self._width) for place in places]
         return signs(np.array(states, np.float32).reshape(len(states), self._width).T)

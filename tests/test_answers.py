@@ -188,9 +188,9 @@ async def test_an_argument_means_the_same_beside_the_others_and_in_options(clien
     beside = await shown(client, "search_memories", query="zebra stable", **rare)
     assert beside == await shown(client, "search_memories", query="zebra stable", options=rare)
     assert beside == await shown(client, "search_memories", options={"query": "zebra stable", **rare})
-    assert "[beside it]" in beside
+    assert "[next to it]" in beside
     twice = await refusal(client, "search_memories", query="zebra", top_k=1, options={"top_k": 1})
-    assert twice == "top_k is given twice, in options as well; give it once."
+    assert twice == "top_k is given both in options and outside; give it once."
     for content, place in (("One.", {"importance": 9, "is_static": True}), ("Two.", {})):
         options = {} if place else {"options": {"importance": 9, "is_static": True}}
         await call(client, "add_memory", content=content, **place, **options)
@@ -255,16 +255,12 @@ async def test_where_nothing_answers_one_line_says_what_was_searched(
     monkeypatch.setattr(relevance, "STRONG", 1.1)
     monkeypatch.setattr(recall, "WEAK", 1.1)
     text = await shown(client, "search_memories", query=QUESTION)
-    assert text.startswith(
-        "Nothing that answers this is remembered. Searched: demo and the user's own facts."
-    )
+    assert text.startswith("No memory answers this. Searched: demo and the user's own facts.")
     assert "\n" not in text and OPENING not in text and tokens(text) <= 60
     found, _ = await call(client, "search_memories", query=QUESTION)
     assert (found["confidence"], found["results"], found["related"], found["total"]) == ("none", [], [], 0)
     everywhere = await shown(client, "search_memories", query=QUESTION, scope="*")
     assert "Searched: every project." in everywhere and 'scope "*"' not in everywhere
     spring = await shown(client, "search_memories", query=QUESTION, since="2025-03-01", until="2025-06-01")
-    assert re.match(
-        r"Nothing that answers this is remembered from .*2025-03-01.*2025-0[56]-\d\d.*\. Searched", spring
-    )
+    assert re.match(r"No memory answers this from .*2025-03-01.*2025-0[56]-\d\d.*\. Searched", spring)
     assert json.dumps(SCOPE) not in json.dumps(found)

@@ -133,9 +133,9 @@ async def test_a_backup_goes_into_a_new_folder_outside_of_the_home(core: Core, t
     (tmp_path / "empty").mkdir()
     for folder, says in (
         ("full", "is not empty"),
-        ("home/copy", "lies within the home"),
-        ("home", "lies within"),
-        ("no/copy", "make it first"),
+        ("home/copy", "is inside the home"),
+        ("home", "is inside"),
+        ("no/copy", "create it first"),
     ):
         with pytest.raises(InputError, match=says):
             await core.backup.make(str(tmp_path / folder), quietly)
@@ -163,7 +163,7 @@ async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Cor
     with pytest.raises(InputError, match=r"is missing\. Nothing was changed"):
         backups.copy_backup(str(folder), str(tmp_path / "b"), quietly)
     (folder / backups.MANIFEST).unlink()
-    with pytest.raises(InputError, match="is no backup of Scrubjay, or one that was not finished"):
+    with pytest.raises(InputError, match="is not a complete Scrubjay backup"):
         backups.copy_backup(str(folder), str(tmp_path / "c"), quietly)
 
 
@@ -174,7 +174,7 @@ def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
     (tmp_path / "copy" / "data" / "index.json").write_text("x")
     files["data/index.json"] = (1, hashlib.sha256(b"x").hexdigest())
     backups.write_manifest(str(tmp_path / "copy"), FACTS, files)
-    with pytest.raises(InputError, match="does not lie in it"):
+    with pytest.raises(InputError, match="is outside the backup"):
         backups.copy_backup(str(tmp_path / "copy"), str(tmp_path / "home"), quietly)
     assert not (tmp_path / "evil").exists()
 
@@ -206,7 +206,7 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, newer: dict[str,
 def test_an_odd_manifest_makes_no_backup(tmp_path: Path, files: dict[str, object], facts: dict[str, object]):
     manifest = {"format": backups.FORMAT, "version": 1, **FACTS, "files": files, **facts}
     (tmp_path / backups.MANIFEST).write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="is no backup of Scrubjay"):
+    with pytest.raises(InputError, match="is not a complete Scrubjay backup"):
         backups.read_manifest(str(tmp_path))
 
 
@@ -226,7 +226,7 @@ def test_a_home_that_is_replaced_keeps_its_keys_and_not_those_of_the_backup(tmp_
 def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):
     home, aside = open_home(str(tmp_path / "home")), str(tmp_path / "aside")
     Path(home.config).write_text("")
-    with pytest.raises(HomeError, match="It is as it was"):
+    with pytest.raises(HomeError, match="It is unchanged"):
         backups.take_place(home, aside)
     assert os.path.exists(home.config) and not os.path.exists(aside)
     os.mkdir(backups.restoring(home))
@@ -253,6 +253,6 @@ async def test_the_next_engine_removes_what_a_killed_restoring_left_beside_its_h
 
 @pytest.mark.parametrize("place", ["spool_new", "events"])
 def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home, place: str):
-    assert not backups.holds_something(home)
+    assert not backups.has_content(home)
     Path(getattr(home, place), "1-turn.json").write_text("{}")
-    assert backups.holds_something(home)
+    assert backups.has_content(home)

@@ -150,7 +150,7 @@ async def test_options_are_an_object_of_arguments_that_are_given_once(engine: En
         assert (await sentence(engine, tool, **NEEDED[tool], options=value)).startswith("options = ")
     for name, value in NEEDED[tool].items():
         twice = await sentence(engine, tool, **NEEDED[tool], options={name: value})
-        assert twice == f"{name} is given twice, in options as well; give it once."
+        assert twice == f"{name} is given both in options and outside; give it once."
     unknown = await sentence(engine, tool, **NEEDED[tool], options={"topK": 1})
     assert "is not an argument here; known arguments: " in unknown
     assert await nothing_written(engine)
@@ -215,11 +215,11 @@ async def test_options_are_an_object_of_arguments_that_are_given_once(engine: En
             {"content": "x", "metadata": {"a": {"b": 1}}},
             "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not; use a",
         ),
-        ("record_turn", {"session_id": "s"}, "Nothing was said; give user, assistant, or text with role."),
+        ("record_turn", {"session_id": "s"}, "There is no text; give user, assistant, or text with role."),
         (
             "record_turn",
             {"session_id": "s", "text": "x"},
-            "Text is given without role; name who said it, or use user / assistant.",
+            "Text is given without role; name the speaker, or use user / assistant.",
         ),
         ("record_turn", {"session_id": "s", "role": "Dana", "user": "x"}, "Role is given without text"),
         (
@@ -265,10 +265,10 @@ async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothin
         "%",
         turn["id"].upper(),
     ):
-        assert (await refusal(client, "forget", id=id)).startswith("Nothing here has the id")
+        assert (await refusal(client, "forget", id=id)).startswith("There is no record with the id")
     for id in (turn["id"], fact["id"], "/etc/passwd", "doc_0", SQL, "%"):
         assert (await refusal(client, "search_documents", query="zebra", doc_id=id)).startswith(
-            "No document here has the id or custom_id"
+            "There is no document with the id or custom_id"
         )
     for id in (document["id"], "guide"):
         assert (await ask(client, "search_documents", query="zebra", doc_id=id))[0]["total"] == 1

@@ -172,7 +172,7 @@ def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
 
 
 def test_pull_refuses_what_is_no_model_before_it_opens_a_connection(newcomer):
-    assert "is no model id" in newcomer.refused("pull", "not a model")
+    assert "is not a model id" in newcomer.refused("pull", "not a model")
 
 
 def test_excluded_folders_come_and_go(newcomer):
@@ -181,7 +181,7 @@ def test_excluded_folders_come_and_go(newcomer):
     newcomer.gets("exclude", str(odd))
     newcomer.gets("exclude")
     assert newcomer.gets("config", "excluded") == f"{odd}, {newcomer.project}\n"
-    assert f"It lies in {newcomer.project}" in newcomer.refused("include", "src")
+    assert f"It is inside {newcomer.project}" in newcomer.refused("include", "src")
     newcomer.gets("include", ".")
     assert json.loads(Path(newcomer.home.capture).read_text())["excluded"] == [str(odd)]
 
@@ -224,13 +224,13 @@ def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
 def test_status_starts_no_engine_and_says_what_the_files_tell(newcomer):
     newcomer.says("Which colour has the jay?", "It is blue.", session="s", turn=0)
     page = newcomer.gets("status")
-    assert "No engine runs" in page
+    assert "No engine is running" in page
     assert "1 turn in the spool will be stored by the next engine" in page
     assert not Path(newcomer.home.data).exists()
 
 
 def test_stop_without_an_engine_says_so(newcomer):
-    assert newcomer.gets("stop") == "No engine runs.\n"
+    assert newcomer.gets("stop") == "No engine is running.\n"
 
 
 def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
@@ -265,8 +265,8 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
         os.rename(somebody.home.data, tmp_path / "gone")  # in one step: the engine may still write there
         said = somebody.refused("list")
         assert said.startswith("scrubjay: list failed. The store in ") and "scrubjay doctor" in said
-        assert "Some of what was stored is damaged" in somebody.gets("search", "zebra")
-        assert "No engine runs" not in somebody.gets("status")
+        assert "Some stored data is damaged" in somebody.gets("search", "zebra")
+        assert "No engine is running" not in somebody.gets("status")
         os.kill(engine, 0)  # which fails where there is none
     finally:
         somebody.types("stop")
@@ -277,15 +277,17 @@ def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goe
 
 def test_a_fact_is_added_found_listed_and_forgotten(user):
     kept = re.fullmatch(
-        r"Kept as (\S+)\.\n",
+        r"Saved as (\S+)\.\n",
         user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"),
     )
     id = kept[1]
-    assert f"Known already as {id}" in user.gets("add", "-", stdin="The release train leaves on Thursdays.\n")
+    assert f"Already stored as {id}" in user.gets(
+        "add", "-", stdin="The release train leaves on Thursdays.\n"
+    )
     found = user.gets("search", "when does the release train leave", "--facts", "--tag", "release")
     assert "The release train leaves on Thursdays." in found and id[:12] in found and "#release" in found
     assert id[:12] in user.gets("list", "--last", "3")
-    assert "no search finds it" in user.gets("forget", id, "--reason", "it was a test")
+    assert "searches no longer find it" in user.gets("forget", id, "--reason", "it was a test")
     assert id[:12] not in user.gets("list", "--all")
     assert "No memory, turn or document" in user.refused("forget", "mem_nothing")
 
@@ -306,7 +308,7 @@ def test_a_search_shows_the_best_hit_first_then_the_turns_beside_it_in_time_orde
     assert order == sorted(order)
     heads = re.findall(r"^ +(1?) +\d{4}-\d\d-\d\d \d\d:\d\d  (flags/\d)  sparrow  (.+)$", page, re.MULTILINE)
     assert [(mark, name) for mark, name, _ in heads] == [("1", "flags/1"), ("", "flags/0"), ("", "flags/2")]
-    assert heads[0][2].startswith("score 0.") and [why for _, _, why in heads[1:]] == ["beside it"] * 2
+    assert heads[0][2].startswith("score 0.") and [why for _, _, why in heads[1:]] == ["next to it"] * 2
     hits = json.loads(user.gets("search", "openfeature", "--top", "1", "--json"))
     assert [hit["turn"] for hit in hits["results"]] == [1]
 
@@ -316,12 +318,12 @@ def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
     empty.mkdir()
     scope = json.loads(user._replace(project=empty).gets("status", "--start", "--json"))["engine"]["scope"]
     nothing = user.gets("search", "anything", "--scope", scope)
-    assert nothing.startswith("Nothing that answers this is remembered. Searched: empty.")
+    assert nothing.startswith("No memory answers this. Searched: empty.")
     assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
     assert "Nothing is recorded in dir_empty" in user.gets("list", "--scope", "empty")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.gets("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019")
-    assert "Nothing that answers this is remembered from 2019-11-11 to 2019-11-12." in empty
+    assert "No memory answers this from 2019-11-11 to 2019-11-12." in empty
     assert "last = 0" in user.refused("list", "--last", "0")
 
 
@@ -395,8 +397,8 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
     user = user._replace(project=user.folder)  # which is HOME
     assert "nothing is recorded in" in user.gets("status")
     done = user.types("add", "The zebra merger closes in May.")
-    assert done.returncode == 1 and "no project" in done.stderr and "Name the scope" in done.stderr
-    assert "Kept as" in user.gets("add", "--user", "I like zebras best of all.")
+    assert done.returncode == 1 and "not projects" in done.stderr and "Name a scope" in done.stderr
+    assert "Saved as" in user.gets("add", "--user", "I like zebras best of all.")
     assert "zebras" in user.gets("search", "which animals do I like best, zebras?")
 
 
@@ -417,10 +419,12 @@ def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
         assert says in user.refused(*words), words
     assert "secr" not in user.gets("config", "excluded")
     assert str(user.folder / "secret") in user.gets("exclude", "../secret")
-    assert user.gets("exclude", "/no/such/folder").startswith("There is no such folder now. Sessions in /no")
+    assert user.gets("exclude", "/no/such/folder").startswith(
+        "This folder does not exist now. Sessions in /no"
+    )
     user.gets("include", "/no/such/folder")
-    assert "Kept as" in user.gets("add", "A heron is grey.", "--scope", "birds")
-    assert "Kept as" in user.gets("add", "The wren sings at five.")
+    assert "Saved as" in user.gets("add", "A heron is grey.", "--scope", "birds")
+    assert "Saved as" in user.gets("add", "The wren sings at five.")
     project = display_name(json.loads(user.gets("status", "--json"))["engine"]["scope"])
     assert "wren" in user.gets("search", "wren", "--scope", project)
     assert "heron" in user.gets("search", "heron", "--scope", "birds")

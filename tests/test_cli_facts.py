@@ -13,7 +13,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 
 def kept(page: str) -> str:
     """The id of what `add` kept."""
-    return re.match(r"Kept as (\w+)", page)[1]
+    return re.match(r"Saved as (\w+)", page)[1]
 
 
 def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
@@ -26,7 +26,7 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     )
     assert (
         user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old)
-        == f"Kept as {new}, version 2.\n"
+        == f"Saved as {new}, version 2.\n"
     )
     page = user.gets("search", "sparrow proxy port", "--facts", "--history")
     assert "-1 updates 20" in page and f"{old[:12]}: The sparrow proxy listens on port 8080." in page
@@ -38,9 +38,9 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
 def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
     id = kept(user.gets("add", "The heron queue is RabbitMQ."))
     asked = user.types("forget", "--query", "heron queue")
-    assert (asked.returncode, id in asked.stdout) == (1, True) and "Nobody can be asked here" in asked.stderr
+    assert (asked.returncode, id in asked.stdout) == (1, True) and "This needs a terminal" in asked.stderr
     assert "Nothing was forgotten." in user.gets("forget", "--query", "heron queue", "--dry-run")
-    assert f"{id}: forgotten, no search finds it any more." in user.gets(
+    assert f"{id}: forgotten: searches no longer find it." in user.gets(
         "forget", "--query", "heron queue", "--yes", "--reason", "moved"
     )
     assert "RabbitMQ" not in user.gets("search", "heron queue")
@@ -48,23 +48,23 @@ def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
         "(forgotten on 20" in (page := user.gets("search", "heron queue", "--forgotten"))
         and ": moved)" in page
     )
-    assert user.gets("restore", id) == f"{id} is back: searches find it again.\n"
+    assert user.gets("restore", id) == f"{id} is restored: searches find it again.\n"
     assert user.gets("restore", id, id) == f"{id} is not forgotten; nothing changed.\n" * 2
     assert f"{id}: forgotten" in user.gets("forget", "--content", "the heron queue is RabbitMQ.")
     assert "No memory, turn or document has the id 'mem_0'" in user.refused("restore", "mem_0")
-    assert "Nothing is named." in user.refused("forget")
+    assert "No record is given." in user.refused("forget")
 
 
 def test_a_purge_says_what_goes_and_asks(user):
     id = kept(user.gets("add", "The ibis key is 4711-ibis-0815."))
-    assert "Nobody can be asked here" in user.types("forget", id, "--purge").stderr
+    assert "This needs a terminal" in user.types("forget", id, "--purge").stderr
     page = user.gets("forget", id, "--purge", "--yes")
-    assert "The ibis key" in page and "1 record deleted from the disk for good." in page
+    assert "The ibis key" in page and "1 record permanently deleted from the disk." in page
     assert "No memory, turn or document" in user.refused("restore", id)
 
 
 def test_the_profile_shows_lasting_and_new_facts(user):
     user.gets("add", "The finch build uses Clang 19.")
     page = user.gets("profile")
-    assert "Recent:" in page and "The finch build uses Clang 19." in page and "facts known in" in page
+    assert "Recent:" in page and "The finch build uses Clang 19." in page and "facts in" in page
     assert "max_tokens = 5: must be at least 50" in user.refused("profile", "--tokens", "5")

@@ -28,7 +28,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 
 def kept(page: str) -> str:
     """The id of what `add` kept."""
-    return re.match(r"Kept as (\w+)", page)[1]
+    return re.match(r"Saved as (\w+)", page)[1]
 
 
 def test_a_record_is_shown_in_full_with_its_versions(user):
@@ -79,10 +79,10 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
 @pytest.mark.parametrize(
     ("begins", "says"),
     [
-        ("", "This is no export of Scrubjay: its first line does not say scrubjay-export."),
+        ("", "This is not a Scrubjay export: its first line does not contain scrubjay-export."),
         pytest.param(  # which writes the 400 MB that a line may have
             '{"format": "scrubjay-export"}\n',
-            "Line 2 has more than 400,000,000 bytes, so it holds no record.",
+            "Line 2 has more than 400,000,000 bytes, so it is not a record.",
             marks=pytest.mark.long,
         ),
     ],
@@ -104,15 +104,15 @@ def test_the_command_knows_an_export_as_its_reader_does():
 @pytest.mark.long
 def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
     folder = str(user.folder / "copy")
-    assert "copied and checked" in user.gets("backup", folder)
+    assert "and checked" in user.gets("backup", folder)
     id = kept(user.gets("add", "Written after the backup."))
-    assert "An engine serves" in user.types("restore-backup", folder).stderr
+    assert "An engine is using" in user.types("restore-backup", folder).stderr
     user.gets("stop")
-    assert "With --replace the backup takes its place" in user.refused("restore-backup", folder)
+    assert "--replace replaces it with the backup" in user.refused("restore-backup", folder)
     page = user.gets("restore-backup", folder, "--replace")
-    assert "is the backup of" in page and ".before-" in page
+    assert "is now the backup of" in page and ".before-" in page
     assert "has the id" in user.refused("show", id)
-    assert "is no backup of Scrubjay" in user.refused("restore-backup", str(user.project))
+    assert "is not a complete Scrubjay backup" in user.refused("restore-backup", str(user.project))
 
 
 def test_a_home_above_its_limit_is_called_too_much():
@@ -145,7 +145,7 @@ def test_a_killed_reindex_goes_on_at_the_next_start_and_the_old_index_answers(us
     assert (data / "building.json").exists() and len(list(data.glob("passages_*.lance"))) == 2
     assert "The wren scheduler is cron." in user.gets("search", "wren scheduler")
     page = user.types("reindex")
-    assert page.returncode == 0 and page.stdout.endswith("indexed and embedded anew.\n")
+    assert page.returncode == 0 and page.stdout.endswith("indexed and embedded.\n")
     assert not (data / "building.json").exists()
     user.gets("stop")
     assert "The wren scheduler is cron." in user.gets("search", "wren scheduler")

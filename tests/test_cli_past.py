@@ -73,7 +73,7 @@ def test_everything_is_taken_in_once_and_found(past: User):
     before = listing(past.folder)
     page = past.gets("import", "--from", "all")
     assert "together     6 turns of 3 sessions: 6 imported" in page
-    said = "No hook has handed in a turn yet.\n  6 turns were imported, or recorded by tools\n"
+    said = "No hook has sent a turn yet.\n  6 turns were imported, or recorded by tools\n"
     assert past.gets("status").startswith(said)
     assert "6 turns of 3 sessions: 0 imported, 6 known already" in past.gets("import", "--from", "all")
     answer = json.loads(past.gets("import", "--from", "vscode,opencode", "--json"))
@@ -125,7 +125,7 @@ def test_since_secrets_excluded_folders_and_no_project(past: User, tmp_path: Pat
     page = past.gets("import", "--from", "claude-code", str(tmp_path), "--since", "2026-01-01")
     assert "claude-code  ~/sparrow: 1 turn of 1 session: 1 imported\n" in page
     assert re.search(r"claude-code  ~/hidden: 1 turn of 1 session left out: the folder is excluded\n", page)
-    assert "left out: /, your home folder itself and a folder that is gone are no project." in page
+    assert "left out: /, your home folder itself" in page
     assert "1 secret in them was replaced before they were stored." in page
     assert TOKEN not in past.gets("export")
     past.gets("pause")

@@ -46,7 +46,7 @@ async def test_a_line_above_the_limit_is_answered_and_the_next_one_works(home):
         client = await engine.client()
         await client.ask(1, text="x" * 100_000)
         error = await client.answer()
-        assert error["id"] == 1 and "may have 100000 bytes" in error["error"]["message"]
+        assert error["id"] == 1 and "longer than 100000 bytes" in error["error"]["message"]
         await client.ask(2)
         assert (await client.answer())["id"] == 2
 
@@ -56,7 +56,7 @@ async def test_a_line_of_too_many_parts_is_answered_and_the_next_one_works(home)
         client = await engine.client()
         await client.ask(1, list=[0] * CALL_MARKS)
         error = await client.answer()
-        assert error["id"] == 1 and "20,000 texts" in error["error"]["message"]
+        assert error["id"] == 1 and "20,000 strings" in error["error"]["message"]
         await client.ask(2)
         assert (await client.answer())["id"] == 2
 

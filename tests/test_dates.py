@@ -340,7 +340,7 @@ def test_content_words_are_told_apart_from_the_time(
     text: str, words: tuple[str, ...], firm: bool, now: datetime
 ) -> None:
     asked = time_asked(text, now)
-    assert asked is not None and (asked.words, asked.firm) == (words, firm)
+    assert asked is not None and (asked.words, asked.certain) == (words, firm)
 
 
 @pytest.mark.parametrize(

@@ -44,13 +44,13 @@ def test_the_doctor_knows_which_clients_lack_what(user, monkeypatch):
     shown = {each["host"]: each for each in described(Place(user.env, str(user.project), user.home.root, 0))}
     assert shown["claude-code"]["tools"] and not shown["claude-code"]["capture"]
     assert re.search("lacks the hooks: its turns are not captured", shown["claude-code"]["trouble"][0])
-    assert "/nowhere/scrubjay, which is not there" in shown["cursor"]["trouble"][0]
-    assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which is not there", page)
+    assert "/nowhere/scrubjay, which does not exist" in shown["cursor"]["trouble"][0]
+    assert re.search(r"PROBLEM +clients +Cursor .* starts /nowhere/scrubjay, which does not exist", page)
     (user.folder / ".cursor" / "mcp.json").unlink()
     user.gets("hooks", "add")
     done = user.types("doctor")
     assert done.returncode == 0
-    assert "has the server and the hooks, and nothing has come from it yet" in done.stdout
+    assert "has the server and the hooks, and nothing received yet" in done.stdout
     settings = user.folder / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace("/hooks/hook.py", "/gone/hooks/hook.py"))
     assert "PROBLEM" in user.types("doctor").stdout
@@ -62,10 +62,10 @@ def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
     user.gets("setup", "--yes", "--only", "claude-code")
     user.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
     page = user.types("doctor").stdout
-    assert "has the server and the hooks, and 1 prompt and 1 answer came, the last" in page
+    assert "has the server and the hooks, and 1 prompt and 1 answer received, the last" in page
     assert "`scrubjay setup --only cursor` connects it." in page
     user.says("And which colour has the crow?", "Black, and nothing else.", session="s", turn=1)
-    assert "claude-code: 2 prompts and 2 answers came" in user.gets("status")
+    assert "claude-code: 2 prompts and 2 answers received" in user.gets("status")
 
 
 def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
@@ -80,12 +80,12 @@ def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
         somebody.gets("setup", "--yes", "--only", "codex")
         assert last_line().startswith("Left to do: Start codex once and choose to trust the hooks")
         status = somebody.gets("status")
-        assert "codex: nothing has come from it yet\n" in status
-        assert "waits to be trusted with SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
+        assert "codex: nothing received yet\n" in status
+        assert "needs permission to run SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
         somebody.gets("setup", "--remove", "--yes")
         (somebody.folder / ".claude").mkdir()
         somebody.gets("setup", "--yes", "--only", "claude-code")
-        assert last_line().startswith("Left to do: Say something in a new session of Claude Code")
+        assert last_line().startswith("Left to do: Start a new session in Claude Code")
         somebody.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
         assert last_line() == "Everything works."
         somebody.gets("pause")
@@ -122,7 +122,7 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
         broken.types("stop")
     assert done.returncode == 1
     assert re.search(r"PROBLEM +settings +\S+config.toml is not valid TOML", done.stdout)
-    assert re.search(r"PROBLEM +engine +The engine runs, but cannot work", done.stdout)
+    assert re.search(r"PROBLEM +engine +The engine is running, but cannot work", done.stdout)
 
 
 @pytest.mark.long
@@ -155,7 +155,7 @@ def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     assert not list(guarded("keys", keys, place))
     tokens.add(home, datetime.now(UTC), name="editor")
     (finding,) = guarded("keys", keys, place)
-    assert finding.verdict == "ok" and finding.says.startswith("1 key for the HTTP face")
+    assert finding.verdict == "ok" and finding.says.startswith("1 key for HTTP")
     Path(home.tokens).write_text('{"tokens": "none"}')
     (finding,) = guarded("keys", keys, place)
     assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.says

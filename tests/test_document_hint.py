@@ -73,7 +73,7 @@ async def test_where_nothing_is_remembered_a_document_is_named_all_the_same(clie
     await call(client, "add_document", content=RUNBOOK, title="Runbook")
     text = await shown(client, "search_memories", query=QUESTION)
     sentence, line = text.splitlines()
-    assert sentence.startswith("Nothing that answers this is remembered.")
+    assert sentence.startswith("No memory answers this.")
     assert line.startswith('"Runbook" lines ') and line.endswith(" may answer this: search_documents")
     assert "documents" not in sentence
     other = await shown(client, "search_memories", query="which colour is the harbour crane?")
@@ -83,10 +83,10 @@ async def test_where_nothing_is_remembered_a_document_is_named_all_the_same(clie
 
 def test_nothing_says_what_was_not_looked_at():
     assert nothing(("demo",), None, "--all", "find") == (
-        "Nothing that answers this is remembered. Searched: demo. Not searched: documents (find), other "
-        "projects (--all). Other words may help, names of files or functions, a longer period."
+        "No memory answers this. Searched: demo. Not searched: documents (find), other "
+        "projects (--all). Try other words, names of files or functions, or a longer period."
     )
-    assert "Not searched: documents (find). Other" in nothing(None, None, "--all", "find")
+    assert "Not searched: documents (find)." in nothing(None, None, "--all", "find")
     assert "Not searched" not in nothing(None, None, "--all")
 
 
@@ -132,8 +132,8 @@ async def test_a_hook_and_a_program_never_look_at_documents(core: Core, monkeypa
 
     monkeypatch.setattr(document_hint, "rank_chunks", never)
     request = parse(SearchMemories, {"query": QUESTION})
-    assert (await core.search.recall(request, SCOPE, tied=False)).document is None
-    assert (await core.search.recall(request, SCOPE, apart=True)).document is None
+    assert (await core.search.recall(request, SCOPE, with_related=False)).document is None
+    assert (await core.search.recall(request, SCOPE, programmatic=True)).document is None
 
 
 async def test_a_forgotten_document_is_not_named(core: Core):

@@ -279,7 +279,7 @@ async def test_documents_step_back_for_an_answer_where_the_system_has_no_priorit
     encoder.gate.release(9)
     worker = make(lambda: encoder)
     await worker.ready()
-    with worker.aside():
+    with worker.foreground():
         documents = asyncio.create_task(worker.documents(["doc 0 "]))
         await worker.query("first?")
         assert encoder.seen == ["ready", "first?"]
@@ -310,7 +310,7 @@ async def test_endless_searches_do_not_stop_documents(make, monkeypatch) -> None
     encoder = sharing(GatedEncoder())
     encoder.gate.release(9)
     worker = make(lambda: encoder)
-    with worker.aside():
+    with worker.foreground():
         assert (await asyncio.wait_for(worker.documents(["doc 0 "]), PATIENCE)).shape == (1, 64)
 
 

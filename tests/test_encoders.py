@@ -177,7 +177,7 @@ print(time.perf_counter() - begun < 2)
     "name", ["", "minilm", "./models/x", "a/b/c", "a b/c", "https://example.org/a/b", "a/b@"]
 )
 def test_a_name_that_is_no_model_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(EncoderError, match="names no model"):
+    with pytest.raises(EncoderError, match="is not the name of a model"):
         open_encoder(name)
 
 

@@ -191,7 +191,7 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
         with pytest.raises(InputError, match=f"^{path}: .*[Ll]ine [578] .*Nothing was imported"):
             await other.exchange.load(str(path), "cli", quietly)
         assert await everything(other) == {} and not spool.pending(other.home)
-    assert not other.exchange.working
+    assert not other.exchange.is_running
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ async def test_a_record_of_a_year_that_no_clock_here_can_tell_is_refused(
     await core.exchange.export(str(path), None, quietly)
     header, line = path.read_text().splitlines()
     path.write_text(header + "\n" + json.dumps({**json.loads(line), "created_at": instant}) + "\n")
-    with pytest.raises(InputError, match=r"created_at = .*must lie between the years 2 and 9998"):
+    with pytest.raises(InputError, match=r"created_at = .*must be between the years 2 and 9998"):
         await other.exchange.load(str(path), "cli", quietly)
     assert await everything(other) == {}
 
@@ -299,7 +299,7 @@ async def test_an_export_replaces_an_older_one_and_nothing_else(core: Core, tmp_
     for _ in range(2):
         await core.exchange.export(str(path), None, quietly)
     path.write_text("my diary")
-    with pytest.raises(InputError, match="is no export of Scrubjay"):
+    with pytest.raises(InputError, match="is not a Scrubjay export"):
         await core.exchange.export(str(path), None, quietly)
     with pytest.raises(InputError, match="is not a plain file"):
         await core.exchange.export(str(tmp_path), None, quietly)

@@ -147,7 +147,7 @@ async def test_in_no_project_a_write_names_its_scope_and_a_search_sees_the_users
         search,
         tool("record_turn", session_id="s", user="Which animals?", assistant="Zebras, as ever."),
     )
-    assert "no project" in nameless and "no project" in turn and "Name the scope" in turn
+    assert "not projects" in nameless and "not projects" in turn and "Name a scope" in turn
     assert "Saved" in named and fact in found
 
 

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.home.files import clear_way, last_lines, open_log, open_regular, read_regular, read_whole
+from scrubjay.home.files import (
+    last_lines,
+    move_aside_nonfile,
+    open_log,
+    open_regular,
+    read_regular,
+    read_whole,
+)
 
 
 def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path) -> None:
@@ -94,4 +101,4 @@ def test_a_file_larger_than_any_of_ours_is_not_read_whole(tmp_path: Path) -> Non
 def test_a_link_that_leads_to_itself_is_removed(tmp_path: Path) -> None:
     loop = tmp_path / "partitions.json"
     loop.symlink_to(loop)
-    assert clear_way(str(loop)) and not os.listdir(tmp_path)
+    assert move_aside_nonfile(str(loop)) and not os.listdir(tmp_path)

@@ -163,7 +163,7 @@ def test_two_hundred_conditions_are_read_and_more_are_refused() -> None:
         ("[" * 100_000, "must be JSON"),
         ([], "the filter must be an object"),
         ({"AND": [{"key": "a", "value": "b"}, {"OR": [3]}]}, r"AND\[1\]\.OR\[0\] must be an object"),
-        ({"AND": [], "OR": []}, "nothing beside it"),
+        ({"AND": [], "OR": []}, "nothing else"),
         ({"OR": []}, "OR is empty"),
         ({"AND": {}}, "AND must be a list"),
         ({"AND": [{"key": "a", "value": "b", "kind": "x"}]}, r"AND\[0\]\.'kind' is not known"),

@@ -106,14 +106,12 @@ async def test_a_purge_by_exact_words_takes_the_copy_that_was_forgotten_before(c
 async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.")
     await call(client, "record_turn", session_id="s", user="Is the zebra cache Redis?")
-    assert (await refusal(client, "forget", query="zebra cache")).startswith(
-        "query forgets nothing without a dry run."
-    )
+    assert (await refusal(client, "forget", query="zebra cache")).startswith("query needs a dry run first.")
     shown, text = await call(
         client, "forget", query="zebra cache", dry_run=True, include={"structured": True}
     )
     assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
-    assert "2 records would be forgotten; nothing is yet." in text and "> The zebra cache is Redis." in text
+    assert "2 records would be forgotten; none is yet." in text and "> The zebra cache is Redis." in text
     quoted, same = await call(client, "forget", query="zebra cache", dry_run=True)
     assert quoted == {"ids": [], "forgotten": 0, "purged": 0, "note": text} and same == text
     await call(client, "add_memory", content="The zebra cache was renamed.")
@@ -121,9 +119,7 @@ async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: 
     assert set(done["ids"]) == {hit["id"] for hit in shown["candidates"]} and done["forgotten"] == 2
     left, _ = await call(client, "search_memories", query="zebra cache")
     assert [hit["memory"] for hit in left["results"]] == ["The zebra cache was renamed."]
-    assert (await refusal(client, "forget", query="zebra cache")).startswith(
-        "query forgets nothing without a dry run."
-    )
+    assert (await refusal(client, "forget", query="zebra cache")).startswith("query needs a dry run first.")
 
 
 async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_is_meant(client: Client):

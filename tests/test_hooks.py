@@ -173,7 +173,7 @@ def test_nothing_is_captured_in_the_bare_home_and_the_log_says_why(host: Host) -
         assert host.prompt("Rename tick() please", prompt_id="p1", cwd=place) == {}
         assert host.stop("Renamed to advance().", prompt_id="p1", cwd=place) == {}
         assert (
-            f"Nothing is recorded in {place}: /, your home folder itself and a folder that is gone are no project."
+            f"Nothing is recorded in {place}: /, your home folder itself and a folder that no longer exists are not projects."
             in host.log()
         )
     assert (host.envelopes(), spool.requests(host.home), os.listdir(host.home.prompts)) == ([], [], [])

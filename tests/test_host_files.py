@@ -110,7 +110,7 @@ def test_a_read_only_file_is_refused_with_a_sentence(home, tmp_path, name):
     file = tmp_path / "file"
     file.write_bytes(config(seed)[1])
     file.chmod(0o444)
-    with pytest.raises(HomeError, match=r"is read-only.*it was not touched"):
+    with pytest.raises(HomeError, match=r"is read-only.*it was not changed"):
         connecting(home, entries(name, file))
     assert file.read_bytes() == config(seed)[1] and os.listdir(tmp_path) == ["file", "home"]
 
@@ -121,7 +121,7 @@ def test_of_several_files_all_are_written_or_none(home, tmp_path):
     second.write_text("{}")
     drafts = connecting(home, [*entries("JSON", first), *entries("JSON", second)])
     second.write_text('{"meanwhile": 1}')
-    with pytest.raises(HomeError, match="changed by somebody else"):
+    with pytest.raises(HomeError, match="changed by another program"):
         write(home, drafts)
     assert (first.read_text(), second.read_text()) == ("{}", '{"meanwhile": 1}')
     assert not disconnect(home, entries("JSON", first))
@@ -157,7 +157,7 @@ def test_a_file_of_somebody_else_in_the_place_of_ours_stays(home, tmp_path):
         ("JSON", '{"hooks": {"Stop": {}}}', "has another shape"),
         ("JSON", '{"mcpServers": []}', "has another shape"),
         ("JSON", '{"a": 1} // no', "is not valid JSON"),
-        ("JSONC", '{"a": 1, "a": 2}', "there twice"),
+        ("JSONC", '{"a": 1, "a": 2}', "occurs twice"),
         ("JSONC", "[" * 100_000, "is not valid JSON"),
         ("JSONC", '{"a":' * 300 + "1" + "}" * 300, "nested too deeply"),
     ],

@@ -64,13 +64,13 @@ async def test_a_workbook_that_aborts_its_reader_costs_itself_alone(client: Clie
     _, text = await call(client, "add_document", path="docs")
     assert text.startswith("Documents: 3 added") and "corners.xlsx" in text
     os.mkfifo(project / "docs" / "pipe.docx")
-    assert "it is no regular file" in await refusal(client, "add_document", path="docs/pipe.docx")
+    assert "it is not a regular file" in await refusal(client, "add_document", path="docs/pipe.docx")
 
 
 async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) -> None:
     fill(project)
     assert (await refusal(client, "add_document", path="docs", title="Notes")).startswith(
-        "title belongs to one document"
+        "title applies to a single document"
     )
 
 
@@ -93,7 +93,7 @@ def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
     (user.project / "docs" / ".github").mkdir()
     assert user.gets("index", "docs") == (
         "Nothing new; 3 documents unchanged.\n"
-        "Hidden and passed over: .github. --hidden takes them, or name one.\n"
+        "Hidden and skipped: .github. --hidden includes them, or give the path of one.\n"
     )
     listed = user.gets("documents")
     assert listed.count("note") == 3 and "1 chunk " in listed and "1 chunks" not in listed

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from scrubjay.models.results import Hit, MemoryHits, Tokens
-from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, injection, says_enough
+from scrubjay.search.injection import CLOSE, FLOOR, HITS, OPEN, has_enough_words, injection
 
 
 def hit(text: str, *, relevance: float = 0.9, session: str | None = "s") -> Hit:
@@ -55,12 +55,12 @@ def test_a_doubtful_answer_does_not_stand_beside_a_prompt(confidence: str):
 
 @pytest.mark.parametrize("prompt", ["continue", "yes, do it", "why is this so slow?", "what is it?", " \n"])
 def test_a_prompt_of_hardly_a_word_recalls_nothing(prompt: str):
-    assert not says_enough(prompt)
+    assert not has_enough_words(prompt)
 
 
 @pytest.mark.parametrize("prompt", ["which port does the API use?", "HttpClient?", "どのポートを使いますか"])
 def test_a_question_a_name_in_code_and_words_without_spaces_are_enough(prompt: str):
-    assert says_enough(prompt)
+    assert has_enough_words(prompt)
 
 
 def test_it_keeps_to_its_bytes_and_its_number_of_lines():

@@ -127,10 +127,10 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
     page = user.types("doctor")
     assert page.returncode == 1
     for path in (user.home.config, user.home.scopes):
-        assert f"{path} is gone" in page.stdout
-    assert "`scrubjay doctor --mend` puts it back" in page.stdout
+        assert f"{path} is missing" in page.stdout
+    assert "`scrubjay doctor --mend` restores it" in page.stdout
     page = user.types("doctor", "--mend").stdout
-    assert "is gone; what it said" not in page and page.count("is put back from its copy") == 2
+    assert "is missing; its copy" not in page and page.count("restored from its copy") == 2
     assert "that could not be read" not in page  # there was nothing to be mended in the store
     assert json.loads(Path(user.home.scopes).read_text())["scopes"]
 
@@ -139,18 +139,18 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
 def test_settings_that_are_damaged_are_put_back_from_their_copy(home: Home, damaged: bytes) -> None:
     settings.change(home.config, "paused", "true")
     Path(home.config).write_bytes(damaged)
-    aside = settings.put_back(home)
+    aside = settings.restore_config(home)
     assert settings.load(home.config).paused
     assert aside is not None and Path(aside).read_bytes() == damaged
-    assert settings.put_back(home) is None
+    assert settings.restore_config(home) is None
 
 
 def test_damaged_settings_without_a_sound_copy_stay_as_they_are(home: Home) -> None:
     Path(home.config).write_text("paused = tr")
-    assert settings.put_back(home) is None
+    assert settings.restore_config(home) is None
     Path(kept.copy_of(home.config)).parent.mkdir(exist_ok=True)
     Path(kept.copy_of(home.config)).write_text("paused = tr")
-    assert settings.put_back(home) is None
+    assert settings.restore_config(home) is None
     assert Path(home.config).read_text() == "paused = tr"
 
 
@@ -161,7 +161,7 @@ def test_the_doctor_puts_damaged_settings_back_and_a_pause_with_them(user: User)
     Path(user.home.config).write_bytes(b"\xff\xfe" + Path(user.home.config).read_bytes())
     page = user.types("doctor").stdout
     assert "is not UTF-8 text" in page and "`scrubjay doctor --mend`" in page and "empty it" not in page
-    assert "is put back from its copy; what stood there is" in user.types("doctor", "--mend").stdout
+    assert "has been restored from its copy; the damaged file is" in user.types("doctor", "--mend").stdout
     assert "paused" in user.gets("status")
 
 

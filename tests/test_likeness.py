@@ -8,21 +8,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scrubjay.text.likeness import same_facts, same_matter, similarity, verdict
+from scrubjay.text.likeness import has_same_facts, is_same_matter, similarity, verdict
 
 
 @given(st.text(), st.text())
 def test_likeness_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
     assert 0 <= similarity(one, other) <= 1
     assert similarity(one, other) == similarity(other, one)
-    assert same_facts(one, other) == same_facts(other, one)
+    assert has_same_facts(one, other) == has_same_facts(other, one)
 
 
 @example("\u1e00\u0300")  # an accent that no composed letter takes in
 @given(st.text())
 def test_a_text_is_like_itself_and_states_its_own_facts(text: str) -> None:
     assert similarity(text, text) == 1
-    assert same_facts(text, text)
+    assert has_same_facts(text, text)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ def test_a_text_is_like_itself_and_states_its_own_facts(text: str) -> None:
 )
 def test_the_same_said_otherwise_is_alike(one: str, other: str, least: float) -> None:
     assert similarity(one, other) >= least
-    assert same_facts(one, other)
+    assert has_same_facts(one, other)
 
 
 def test_different_sentences_are_not_alike() -> None:
@@ -64,7 +64,7 @@ def test_different_sentences_are_not_alike() -> None:
 )
 def test_one_fact_decides_between_sentences_that_are_alike(one: str, other: str) -> None:
     assert similarity(one, other) > 0.7
-    assert not same_facts(one, other)
+    assert not has_same_facts(one, other)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_one_fact_decides_between_sentences_that_are_alike(one: str, other: str)
     ],
 )
 def test_spelling_alone_changes_no_fact(one: str, other: str) -> None:
-    assert same_facts(one, other)
+    assert has_same_facts(one, other)
 
 
 @pytest.mark.parametrize("cosine", [0.97, None], ids=["with a model", "by words"])
@@ -158,7 +158,7 @@ def test_other_roles_or_another_polarity_contradict(old: str, new: str, cosine: 
 )
 def test_another_value_of_the_same_thing_is_an_update(old: str, new: str):
     assert verdict(new, old, 0.75) == "update"
-    assert same_matter(old, new, 0.75)
+    assert is_same_matter(old, new, 0.75)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_another_value_of_the_same_thing_is_an_update(old: str, new: str):
 )
 def test_of_facts_that_merely_share_a_subject_nothing_is_said(old: str, new: str):
     assert verdict(new, old, 0.6) is None
-    assert not same_matter(old, new, 0.6)
+    assert not is_same_matter(old, new, 0.6)
 
 
 @pytest.mark.parametrize("cosine", [0.8, None])
@@ -217,7 +217,7 @@ def test_a_reason_makes_no_other_fact():
     ],
 )
 def test_two_values_of_one_attribute_are_of_the_same_matter_even_without_a_cosine(one: str, other: str):
-    assert same_matter(one, other)
+    assert is_same_matter(one, other)
 
 
 NAMES = st.lists(
@@ -258,7 +258,7 @@ def test_a_list_in_another_order_is_known(names: list[str], order: list[int], co
 @given(st.text(), st.text(), st.none() | st.floats(-1, 1))
 def test_of_any_two_texts_something_is_said_without_failing(old: str, new: str, cosine: float | None):
     assert verdict(new, old, cosine) in ("known", "contradict", "update", "similar", None)
-    assert same_matter(old, new, cosine) == same_matter(new, old, cosine)
+    assert is_same_matter(old, new, cosine) == is_same_matter(new, old, cosine)
 
 
 @pytest.mark.parametrize(

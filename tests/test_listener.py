@@ -41,7 +41,7 @@ def test_a_runtime_folder_open_to_others_is_refused(tmp_path_factory):
     home = open_home(str(base / ("long" * 30)))
     (base / "scrubjay").mkdir(mode=0o755)
     os.chmod(base / "scrubjay", 0o755)
-    with pytest.raises(HomeError, match="is not yours alone"):
+    with pytest.raises(HomeError, match="is open to other users"):
         listen(home, {"XDG_RUNTIME_DIR": str(base)}, loopback=False)
 
 

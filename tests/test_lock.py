@@ -17,10 +17,10 @@ from scrubjay.wire.lock import FileLock, check_filesystem, is_held, take
 def test_a_lock_excludes_until_it_is_released(home):
     first, second = FileLock(home.engine_lock), FileLock(home.engine_lock)
     assert not is_held(home.engine_lock)
-    assert first.acquire() and first.held and is_held(home.engine_lock)
+    assert first.acquire() and first.is_held and is_held(home.engine_lock)
     assert not second.acquire()
     first.release()
-    assert not first.held and second.acquire()
+    assert not first.is_held and second.acquire()
     second.release()
 
 
@@ -42,7 +42,7 @@ def test_a_lock_dies_with_its_process(home):
 def test_a_lock_on_a_deleted_file_is_not_held(home):
     lock = take(home.engine_lock)
     os.unlink(home.engine_lock)
-    assert not lock.held
+    assert not lock.is_held
     lock.release()
 
 

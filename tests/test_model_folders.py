@@ -36,7 +36,7 @@ def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path) -
     with pytest.raises(EncoderError, match="does not exist"):
         open_encoder(str(tmp_path / "nowhere"))
     (tmp_path / "empty").mkdir()
-    with pytest.raises(EncoderError, match="holds no model"):
+    with pytest.raises(EncoderError, match="has no model"):
         open_encoder(str(tmp_path / "empty"))
 
 

@@ -69,7 +69,7 @@ async def renewed(core: Core) -> None:
     """Wait until the index is of the words in use."""
 
     async def is_so() -> bool:
-        return not core.reindex.working and await core.store.notes.read(WORDS) == IN_USE.version
+        return not core.reindex.is_running and await core.store.notes.read(WORDS) == IN_USE.version
 
     await until(is_so)
 
@@ -108,7 +108,7 @@ async def test_an_older_index_answers_until_the_new_one_is_there(home: Home, clo
     core = await opened(home, clock, encoder)
     hits = await search(core, "heron nests", include={"explain": True})
     assert texts(hits)[0] == HERON and hits.degraded is None and hits.results[0].explain.dense
-    assert await asyncio.to_thread(encoder.reached.wait, 30) and core.reindex.working and core.busy
+    assert await asyncio.to_thread(encoder.reached.wait, 30) and core.reindex.is_running and core.busy
     hits = await search(core, "backlog tool pnpm", include={"explain": True})
     assert texts(hits)[0] == PNPM and hits.degraded is None and hits.results[0].explain.dense
     assert await found_by(core, "manager") == []
@@ -200,7 +200,7 @@ async def test_words_of_a_home_are_found_and_a_damaged_file_changes_nothing(
     await fact(core, "They want Frobnik too.")
     await until(lambda: _reads(core, "unknown"))
     assert f"{home.words} is not used, line 2 = 'Frobnik package manager'" in caplog.text
-    assert core.store.note.generation == 2 and not core.reindex.working
+    assert core.store.note.generation == 2 and not core.reindex.is_running
     assert await found_by(core, "manager") == ["We use Frobnik for that."]
     await core.close()
 
@@ -230,7 +230,7 @@ async def test_without_its_model_an_index_stays_as_it_is(home: Home, clock: Cloc
     hits = await search(core, "heron")
     assert texts(hits)[0] == HERON and "scrubjay reindex" in (hits.degraded or "")
     await core.indexer.check_space()
-    assert core.store.note.generation == 1 and core.store.building is None and not core.reindex.working
+    assert core.store.note.generation == 1 and core.store.building is None and not core.reindex.is_running
     await core.reindex.run()
     await renewed(core)
     assert await found_by(core, "manager") == [PNPM]
@@ -244,7 +244,7 @@ async def test_an_index_that_is_only_filled_is_built_again_after_that(home: Home
     await core.close()
     await leave_note(home, None)
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
-    await core.store.set_complete(False, core.store.begun)  # as one that lacks a column
+    await core.store.set_complete(False, core.store.restarts)  # as one that lacks a column
     await core.close()
     core = await opened(home, clock)
     await renewed(core)
@@ -308,7 +308,7 @@ async def test_of_several_engines_the_maintainer_builds_again_and_only_once(star
         await fact(first, PNPM)
         await embedded(first)
     second = await start("b")
-    assert not second.store.writes and not await second.reindex.is_needed()
+    assert not second.store.is_writer and not await second.reindex.is_needed()
     await second._renew()
     assert await first.store.notes.read(WORDS) is None and second.store.note.generation == 1
     assert await first.reindex.is_needed()
@@ -319,7 +319,7 @@ async def test_of_several_engines_the_maintainer_builds_again_and_only_once(star
     await first.close()  # the second maintains the store then
 
     async def leads() -> bool:
-        return second.store.writes
+        return second.store.is_writer
 
     await until(leads)
     await second._renew()

@@ -77,7 +77,7 @@ def hurry(core: Core) -> None:
 
 async def test_what_one_engine_was_told_the_other_finds(start: Start):
     first, second = await start("a"), await start("b")
-    assert (first.store.writes, second.store.writes) == (True, False)
+    assert (first.store.is_writer, second.store.is_writer) == (True, False)
     await fact(first, "The gate opens at seven.")
     await fact(second, "The heron nests behind the mill.")
 
@@ -147,7 +147,7 @@ async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its
     await fact(second, "The ferry is blue.")
 
     async def leads() -> bool:
-        return second.store.writes
+        return second.store.is_writer
 
     hurry(second)
 
@@ -171,7 +171,9 @@ async def test_when_the_maintainer_dies_what_others_handed_over_waits_for_the_ne
 
     async def taken() -> bool:
         return (
-            second.store.writes and await second.store.count(Memory) == 1 and await inbox.next_entries() == []
+            second.store.is_writer
+            and await second.store.count(Memory) == 1
+            and await inbox.next_entries() == []
         )
 
     hurry(second)

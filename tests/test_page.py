@@ -86,15 +86,15 @@ async def test_a_link_opens_the_page_once_and_for_one_browser(stranger: Browser)
     async with httpx2.AsyncClient(base_url=stranger.origin) as second:
         other = stranger._replace(client=second)
         refused = await other.enter()
-        assert refused.status_code == 403 and "used already" in refused.json()["error"]
+        assert refused.status_code == 403 and "already used" in refused.json()["error"]
         assert (await other.post("home")).status_code == 401
 
 
 async def test_background_work_rests_while_somebody_looks(stranger: Browser, engine: Engine):
     core = await engine.core()
-    assert core._resting()
+    assert core._is_resting()
     await stranger.enter()
-    assert not core._resting()
+    assert not core._is_resting()
 
 
 def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nobody_made():
@@ -108,14 +108,14 @@ def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nob
         last = browsers.invite()
     assert browsers.admit(first) is None  # only the last links are remembered
     cookie = browsers.admit(last)
-    assert cookie is not None and browsers.know(cookie) and not browsers.know("")
+    assert cookie is not None and browsers.is_known(cookie) and not browsers.is_known("")
 
 
 async def test_whatever_is_sent_as_a_call_is_answered_with_a_sentence(stranger: Browser):
     half = r'{"key": "\ud83d", "call": "\ud83d", "params": {}}'
     for body in (half, "[" * 100_000, "null", '{"key": "é"}'):
         answer = await stranger.client.post(f"{stranger.path}enter", content=body)
-        assert (answer.status_code, "used already" in answer.text) == (403, True)
+        assert (answer.status_code, "already used" in answer.text) == (403, True)
     assert (await stranger.enter()).status_code == 200
     names = ("id", "ids", "query", "scope", "name", "value", "text", "session_id", "host", "day", "reason")
     values = [json.dumps(dict.fromkeys(names, value)) for value in ("\ud83d", ["\ud83d"], "\0", 10**400)]

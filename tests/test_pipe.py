@@ -306,7 +306,7 @@ def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch, tool, say
     relay.Relay(lambda since: link, client, Offer({"handshake": {"answers": {}}})).run()
     (answer,) = client.heard
     text = answer["result"]["content"][0]["text"]
-    assert "The engine (pid 7) gives no sign of life" in text and says in text
+    assert "The engine (pid 7) shows no sign of life" in text and says in text
     assert frozen.recv(1000) == asked + BEAT
     frozen.close()
 
@@ -507,7 +507,9 @@ def living(theirs, until):
 def test_a_command_is_told_in_time_that_the_engine_is_busy(engine_of_the_command_line):
     engine, theirs = engine_of_the_command_line
     living(theirs, b"never")
-    with pytest.raises(EngineError, match=r"busy: no answer within 0.3 seconds. Whether add was done is not"):
+    with pytest.raises(
+        EngineError, match=r"busy: no answer within 0.3 seconds. add may or may not have been done"
+    ):
         engine.call("add", {})
 
 
@@ -520,7 +522,7 @@ def test_a_long_command_waits_for_an_engine_that_lives(engine_of_the_command_lin
 
 def test_a_long_command_ends_when_the_engine_gives_no_sign_of_life(engine_of_the_command_line):
     engine, _ = engine_of_the_command_line
-    with pytest.raises(EngineError, match=r"\(pid 7\) gives no sign of life.* Whether index was done"):
+    with pytest.raises(EngineError, match=r"\(pid 7\) shows no sign of life.* index may or may not"):
         engine.call("index", {})
 
 
@@ -551,7 +553,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
         "facts = dict(fds=fds, env=dict(os.environ), cwd=os.getcwd(), mask=os.umask(0))\n"
         "facts |= dict(sid=os.getsid(0), pid=os.getpid(), ppid=os.getppid())\n"
         "open('facts.new', 'w').write(json.dumps(facts)); os.rename('facts.new', 'facts')\n"
-        "sys.stderr.write('one\\nlast words\\n\\n')\n"
+        "sys.stderr.write('one\\nlast message\\n\\n')\n"
     )
     (tmp_path / "h" / "log" / "engine.log").write_text("an older line\n")
     leaky = os.open(os.devnull, os.O_RDONLY)
@@ -565,7 +567,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     finally:
         os.close(leaky)
     end = time.monotonic() + 10
-    while child.alive() and time.monotonic() < end:  # it is nobody's child, so there is nothing to wait on
+    while child.is_alive() and time.monotonic() < end:  # it is nobody's child, so there is nothing to wait on
         os.sched_yield()
     facts = json.loads((tmp_path / "h" / "facts").read_text())
     assert set(facts["fds"]) <= {0, 1, 2}
@@ -577,7 +579,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     )
     assert facts["env"]["SCRUBJAY_HOME"] == home.root and facts["env"]["PATH"] == "/bin"
     assert "SECRET" not in facts["env"] and "SCRUBJAY_X" not in facts["env"]
-    assert child.last_words() == "last words"
+    assert child.last_words() == "last message"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")

@@ -259,7 +259,7 @@ def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_i
         first = ask(assistant, user, folder, ASKED)
         assert "scrubjay-memory" not in first
         status = captured(user, "1 of 1 turn")
-        assert f"{assistant.name}: 1 prompt and 1 answer came" in status
+        assert f"{assistant.name}: 1 prompt and 1 answer received" in status
         assert turns(user) == [(assistant.name, ASKED, ANSWER)]
         shown = ask(assistant, user, folder, AGAIN)
         assert "scrubjay-memory" in shown and ASKED in shown  # some write its brackets as entities

@@ -171,7 +171,7 @@ def test_hooks_of_another_installation_are_replaced(home, settings):
 def test_a_file_that_is_no_settings_file_is_never_touched(home, settings, content):
     make(settings, content)
     for change in (add, remove):
-        with pytest.raises(InputError, match="it was not touched"):
+        with pytest.raises(InputError, match="it was not changed"):
             change(home, settings)
     assert settings.read_bytes() == content
     assert os.listdir(settings.parent) == ["settings.json"]
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_settings_file_is_never_touched(home, settings, conten
 @pytest.mark.parametrize("content", [b'{"hooks": []}', b'{"hooks": {"Stop": {}}}', b'{"hooks": null}'])
 def test_hooks_of_another_shape_are_left_alone(home, settings, content):
     make(settings, content)
-    with pytest.raises(InputError, match="it was not touched"):
+    with pytest.raises(InputError, match="it was not changed"):
         add(home, settings)
     assert not remove(home, settings) and settings.read_bytes() == content
 
@@ -222,8 +222,8 @@ def test_a_file_that_never_ends_is_refused_and_not_waited_for(settings, kind):
     else:
         settings.touch()
         os.truncate(settings, LONGEST_FILE + 1)
-    why = "it has more than 67,108,864 bytes" if kind == "long" else "it is no regular file"
-    with pytest.raises(HomeError, match=rf"{settings} cannot be read: {why}\. It was not touched\."):
+    why = "it has more than 67,108,864 bytes" if kind == "long" else "it is not a regular file"
+    with pytest.raises(HomeError, match=rf"{settings} cannot be read: {why}\. It was not changed\."):
         read(str(settings))
 
 

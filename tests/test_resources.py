@@ -63,10 +63,10 @@ async def test_an_address_that_names_nothing_is_a_protocol_error_that_says_what_
     for uri, says in {
         f"scrubjay://memory/{fact['id']}": "There is no memory with the id",  # forgotten
         f"scrubjay://turn/{fact['id']}": "There is no turn with the id",  # of another kind
-        "scrubjay://document/doc_0": "There is no document with the id 'doc_0'. Take the id of a search result.",
-        "scrubjay://session/s": "no resource here. Addresses look like scrubjay://turn/ID",
-        "scrubjay://turn/../../etc/passwd": "no resource here",
-        "file:///etc/passwd": "no resource here",
+        "scrubjay://document/doc_0": "There is no document with the id 'doc_0'. Use the id of a search result.",
+        "scrubjay://session/s": "not a resource here. Addresses look like scrubjay://turn/ID",
+        "scrubjay://turn/../../etc/passwd": "not a resource here",
+        "file:///etc/passwd": "not a resource here",
     }.items():
         with pytest.raises(MCPError) as caught:
             await client.read_resource(uri)

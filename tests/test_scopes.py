@@ -124,7 +124,7 @@ def test_a_folder_that_moved_is_merged_by_hand(home: Home, tmp_path: Path) -> No
 
 def test_a_write_in_no_project_needs_a_scope_by_name() -> None:
     assert scopes.write_scope("jay", None) == scopes.write_scope(None, "jay") == "jay"
-    with pytest.raises(InputError, match="no project"):
+    with pytest.raises(InputError, match="not projects"):
         scopes.write_scope(None, None)
 
 

@@ -27,7 +27,7 @@ async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_
     settings = Settings(store="s3://no-such-bucket/x")
     with pytest.raises(
         StoreError,
-        match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Look at the name of the bucket",
+        match=r"s3://no-such-bucket/x cannot be reached: .*\(NoSuchBucket\)\. Check the name of the bucket",
     ):
         await open_core(
             open_home(str(tmp_path / "home")), settings, utc_now, lambda *_, **__: HashingEncoder()
@@ -50,17 +50,17 @@ async def test_the_lease_has_one_holder_and_goes_on_only_when_its_beat_stops(pla
         Lease(each, f"engine-{number}", seconds=10, clock=lambda: now) for number, each in enumerate(notes)
     ]
     assert sorted(await asyncio.gather(*(lease.keep() for lease in leases))) == [False, False, False, True]
-    holder = next(lease for lease in leases if lease.valid)
-    other = next(lease for lease in leases if not lease.valid)
+    holder = next(lease for lease in leases if lease.is_valid)
+    other = next(lease for lease in leases if not lease.is_valid)
     now += 6
     assert not await other.keep() and await holder.keep()
     now += 6
     assert not await other.keep()  # the beat went on
     now += 6
-    assert not holder.valid and not await other.keep()  # the holder stops before anybody else begins
+    assert not holder.is_valid and not await other.keep()  # the holder stops before anybody else begins
     now += 5
     assert await other.keep() and not await holder.keep()
-    assert (other.valid, holder.valid, holder.holder) == (True, False, other.holder)
+    assert (other.is_valid, holder.is_valid, holder.holder) == (True, False, other.holder)
     await other.release()
     now += 6
     assert await holder.keep()

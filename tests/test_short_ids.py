@@ -169,7 +169,7 @@ async def test_an_mcp_client_says_short_ids_wherever_an_id_is_taken(client: Clie
     assert [hit["id"] for hit in hits["results"] if hit["src"] == "turn"] == [turn["id"]]
     gone, _ = await call(client, "forget", id="66288832/5")
     assert gone["ids"] == [turn["id"]]
-    assert "has the id 'mem_99999999'" in await refusal(client, "forget", id="mem_99999999")
+    assert "with the id 'mem_99999999'" in await refusal(client, "forget", id="mem_99999999")
     with pytest.raises(MCPError, match="There is no memory with the id '66288832/5'"):
         await client.read_resource("scrubjay://memory/66288832/5")
 
@@ -178,7 +178,7 @@ async def test_a_token_of_one_scope_says_short_ids_of_its_scope(client: Client) 
     other, _ = await call(client, "add_memory", content="A heron.", scope="user")
     own, _ = await call(client, "add_memory", content="A wren.")
     set_caller(Caller(scope=SCOPE, confined=True))
-    assert "Nothing here has the id" in await refusal(client, "forget", id=other["id"][:12])
+    assert "There is no record with the id" in await refusal(client, "forget", id=other["id"][:12])
     gone, _ = await call(client, "forget", id=own["id"][:12])
     assert gone["ids"] == [own["id"]]
 
@@ -197,13 +197,13 @@ async def test_an_id_alone_opens_no_other_project(client: Client) -> None:
     await client.read_resource(f"scrubjay://memory/{own['id']}")
     for each in (turn["id"], fact["id"], fact["id"][:12], f"{V4}/0"):
         for more in ({}, {"dry_run": True}, {"purge": True}, {"scope": "repo_third__0"}):
-            assert "Nothing here has the id" in await refusal(client, "forget", id=each, **more)
+            assert "There is no record with the id" in await refusal(client, "forget", id=each, **more)
     for relation in ("updates", "extends", "derives"):
         for each in (fact["id"], fact["id"][:12]):
             said = await refusal(
                 client, "add_memory", content="The atlas listens nowhere.", **{relation: [each]}
             )
-            assert "Nothing here has the id" in said and fact["id"] not in said.replace(each, "")
+            assert "There is no record with the id" in said and fact["id"] not in said.replace(each, "")
     link = {"content": "It has a name.", "extends": [fact["id"][:12]], "scope": SCOPE}
     assert (await call(client, "add_memory", **link))[0]["action"] == "stored"
     assert (await call(client, "forget", id=fact["id"], scope=SCOPE))[0]["ids"] == [fact["id"]]
@@ -221,6 +221,6 @@ def test_the_command_line_takes_short_ids(user: User) -> None:
     assert f"fact:             {fact}" in user.gets("show", short)
     assert "session id:       " + V4 in user.gets("show", "66288832/0")
     assert f"{fact}: forgotten" in user.gets("forget", short)
-    assert user.gets("restore", short) == f"{fact} is back: searches find it again.\n"
+    assert user.gets("restore", short) == f"{fact} is restored: searches find it again.\n"
     assert "version 2" in user.gets("add", "The atlas has port 5434.", "--updates", short)
     assert "has the id '66288832/9'" in user.refused("show", "66288832/9")

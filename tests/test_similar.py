@@ -27,7 +27,7 @@ async def test_the_same_in_other_words_is_kept_and_named(core: Core):
     )
     assert (
         second.note
-        == f"This is already known as {first.id} in other words; both are kept. Forget one of them if it "
+        == f"This is already stored as {first.id} in other words; both are kept. Forget one of them if it "
         "adds nothing."
     )
     await core.writer.settle()

@@ -63,9 +63,9 @@ def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, con
     path.write_bytes(content)
     with pytest.raises(SpoolError, match="broken00") as told:
         spool.read(str(path))
-    aside = spool.set_aside(home, str(path), str(told.value))
+    aside = spool.move_to_broken(home, str(path), str(told.value))
     assert spool.pending(home) == []
-    assert spool.set_aside_paths(home) == [aside]
+    assert spool.broken_paths(home) == [aside]
     assert Path(aside).read_bytes() == content
     assert Path(aside + ".reason").read_text() == f"{told.value}\n"
     assert stat.S_IMODE(os.stat(aside + ".reason").st_mode) == 0o600
@@ -75,9 +75,9 @@ def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, con
 def test_an_envelope_that_is_a_fifo_is_not_waited_for(home: Home) -> None:
     path = os.path.join(home.spool_new, "00000000000000000001-fifo0000.json")
     os.mkfifo(path)
-    with pytest.raises(SpoolError, match="is no file"):
+    with pytest.raises(SpoolError, match="is not a file"):
         spool.read(path)
-    spool.set_aside(home, path, "it is no file")
+    spool.move_to_broken(home, path, "it is no file")
     assert spool.pending(home) == []
 
 
@@ -169,8 +169,8 @@ def test_a_link_that_leads_to_itself_is_a_stranger_and_stops_nothing(home: Home)
     for folder in (home.spool_new, home.spool_broken):
         loop = os.path.join(folder, "1-x.json")
         os.symlink(loop, loop)
-    assert spool.pending(home) == [path] and spool.set_aside_paths(home) == []
-    assert spool.strangers(home) == [os.path.join(home.spool_new, "1-x.json")]
+    assert spool.pending(home) == [path] and spool.broken_paths(home) == []
+    assert spool.nonfiles(home) == [os.path.join(home.spool_new, "1-x.json")]
 
 
 def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:
@@ -181,5 +181,5 @@ def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:
 def test_an_envelope_of_more_bytes_than_any_has_is_told_and_not_read(home: Home, monkeypatch) -> None:
     monkeypatch.setattr(spool, "LONGEST", 1_000)
     path = spool.write(home, {"id": "1", "text": "x" * 2_000})
-    with pytest.raises(SpoolError, match="it is set aside"):
+    with pytest.raises(SpoolError, match="it is moved"):
         spool.read(path)

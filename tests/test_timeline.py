@@ -202,7 +202,7 @@ async def test_a_period_that_ends_before_it_begins_is_refused(week: Core) -> Non
 
 
 async def test_a_time_that_today_does_not_have_is_said_in_a_sentence(week: Core) -> None:
-    with pytest.raises(InputError, match="since = 'the 31st': names no day now"):
+    with pytest.raises(InputError, match="since = 'the 31st': does not name a day now"):
         await asked(week, "retry", since="the 31st")
 
 
@@ -210,7 +210,7 @@ async def test_programs_search_for_the_words_of_a_time(week: Core) -> None:
     from scrubjay.models import requests
 
     request = requests.parse(requests.SearchMemories, {"query": "parser yesterday", "now": NOW})
-    hits = await week.search.memories(request, SCOPE, apart=True)
+    hits = await week.search.memories(request, SCOPE, programmatic=True)
     assert {hit.session_id for hit in hits.results} >= {"monday", "wednesday"} and hits.period is None
 
 
@@ -230,7 +230,7 @@ async def test_a_model_asks_for_a_time_in_words_and_reads_which_was_empty(client
     shown = await read(client, {"query": "what did we do yesterday?", "now": NOW})
     assert "retry thrice" in shown and "paint the icon" not in shown
     shown = await read(client, {"query": "what did we do on March 1?", "now": NOW})
-    assert shown.startswith("Nothing that answers this is remembered from 2026-03-01.")
+    assert shown.startswith("No memory answers this from 2026-03-01.")
 
 
 async def read(client: Client, arguments: dict[str, str]) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.encoders import TokenEncoder, open_encoder
-from scrubjay.encoders.token_codes import BITS, matches, says_something, signs
+from scrubjay.encoders.token_codes import BITS, is_content_token, matches, signs
 
 TEXTS = ["The zebra crossing in Kampala was repainted.", "", "of the", "naïve café — “quoted”", "word " * 900]
 
@@ -70,7 +70,7 @@ def test_codes_are_those_that_homes_hold():
 
 def test_stop_words_signs_and_unknown_letters_say_nothing():
     tokens = ("zebra", "##s", "7", "\u6771", "The", "\u2581the", "?", "##-", "[UNK]")
-    assert [token for token in tokens if says_something(token)] == ["zebra", "##s", "7", "\u6771"]
+    assert [token for token in tokens if is_content_token(token)] == ["zebra", "##s", "7", "\u6771"]
 
 
 def test_the_bundled_model_gives_tokens_with_the_same_vectors():

@@ -187,13 +187,11 @@ async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
 async def test_nothing_found_is_an_answer_and_no_error(client: Client):
     found, text = await call(client, "search_memories", query="zebra")
     assert (found["results"], found["related"], found["total"]) == ([], [], 0)
-    assert text.startswith(
-        "Nothing that answers this is remembered. Searched: demo and the user's own facts."
-    )
+    assert text.startswith("No memory answers this. Searched: demo and the user's own facts.")
     found, text = await call(client, "search_documents", query="zebra")
     assert (found["results"], found["total"], found["confidence"]) == ([], 0, "none")
     searched = (
-        "No document answers this. Searched: the documents of demo and the user's own facts. Other words"
+        "No document answers this. Searched: the documents of demo and the user's own facts. Try other words"
     )
     assert text.startswith(searched) and '"*" for every project' in text and "\n" not in text
     narrow = await shown(client, "search_documents", query="zebra", path="docs/", scope="user")
@@ -229,7 +227,7 @@ async def test_what_is_recorded_twice_is_stored_once(client: Client):
     assert (completed["id"], completed["updated"]) == (first["id"], True) and text.startswith("Completed")
     assert "another user text" in await refusal(client, "record_turn", **same | {"user": "It is spotted."})
     await call(client, "forget", id=first["id"])
-    assert "forgotten before and stays so" in (await call(client, "record_turn", **same))[1]
+    assert "forgotten before and stays forgotten" in (await call(client, "record_turn", **same))[1]
 
 
 async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: Client):
@@ -329,7 +327,7 @@ async def test_what_is_forgotten_is_not_found_again(client: Client):
     done, text = await call(client, "forget", id=added["id"], reason="it was a horse")
     assert (done["ids"], done["forgotten"]) == ([added["id"]], 1) and added["id"] in text
     again, text = await call(client, "forget", id=added["id"])
-    assert again["forgotten"] == 0 and "before" in text
+    assert again["forgotten"] == 0 and "Already forgotten" in text
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
 
 
@@ -343,4 +341,4 @@ async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protoco
     assert sentence.startswith("forget failed. The store in ") and "scrubjay doctor" in sentence
     assert "\n" not in sentence and ".rs:" not in sentence
     _, text = await call(client, "search_memories", query="zebra")  # which has the tables made anew
-    assert "Some of what was stored is damaged. `scrubjay doctor` says what" in text
+    assert "Some stored data is damaged. `scrubjay doctor` shows what" in text

@@ -111,7 +111,7 @@ def test_tags_nested_without_end_still_have_their_words() -> None:
 
 
 def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
-    for path, said in ((tmp_path / "none.txt", "No such file"), (tmp_path, "it is no regular file")):
+    for path, said in ((tmp_path / "none.txt", "No such file"), (tmp_path, "it is not a regular file")):
         with pytest.raises(InputError, match=said):
             read_file(str(path))
     with pytest.raises(InputError, match="is no path"):

@@ -115,7 +115,7 @@ async def test_a_budget_that_is_named_is_filled_with_single_turns_and_a_count_is
     for n in range(40):
         await _session(client, f"s{n}", f"zebra note {n} " + "word " * 50)
     text = await shown(client, "search_memories", query="zebra note", max_tokens=1500)
-    assert 1500 - 100 <= math.ceil(len(text) / 4) <= 1500 and "[beside it]" not in text
+    assert 1500 - 100 <= math.ceil(len(text) / 4) <= 1500 and "[next to it]" not in text
     assert re.search(r"^\d+ more did not fit into 1500 tokens\.$", text, re.MULTILINE)
     counted, _ = await call(client, "search_memories", query="zebra note", top_k=3)
     assert len(counted["results"]) == 3 and "budget" not in counted["tokens"]
@@ -138,7 +138,9 @@ async def test_the_text_gives_each_hit_its_window_in_time_order_and_begins_with_
     found, text = await call(
         client, "search_memories", query="zebra stable", top_k=4, prev_turns=1, next_turns=1
     )
-    heads = re.findall(r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[beside it\])?:$", text, re.M)
+    heads = re.findall(
+        r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[next to it\])?:$", text, re.M
+    )
     names = [turn or fact for turn, fact, _ in heads]
     hits = [name for name, (*_, beside) in zip(names, heads, strict=True) if not beside]
     assert hits == [

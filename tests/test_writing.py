@@ -216,7 +216,7 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     assert report["spool"] == {"waiting": 0, "set_aside": 4} or core.writer.pending
     without_answer, aside_for = report["hosts"]["codex"]["trouble"]
     assert without_answer == unanswered(1)
-    assert aside_for.startswith("Set aside: 00000000000000000004-field.json: ")
+    assert aside_for.startswith("Moved away: 00000000000000000004-field.json: ")
 
 
 async def test_broken_events_of_hooks_are_set_aside_and_stop_nothing(core: Core, now):
@@ -226,7 +226,7 @@ async def test_broken_events_of_hooks_are_set_aside_and_stop_nothing(core: Core,
     spool.write(core.home, an_envelope(now, 5))
     assert texts(await search(core, "zebra")) == ["zebra 5"]
     assert (spool.events(core.home), core.writer.set_aside) == ([], 2)
-    assert "wrong fields: " in spool.reasons(spool.set_aside_paths(core.home))[1]
+    assert "wrong fields: " in spool.reasons(spool.broken_paths(core.home))[1]
 
 
 async def test_a_conflicting_envelope_of_a_hook_is_set_aside_and_the_known_turn_stays(core: Core, now):
@@ -368,5 +368,5 @@ async def test_an_envelope_over_which_two_engines_hung_is_not_read_again(core: C
     await core.writer.drain()
     await core.writer.settle()
     assert [row.user for row in await core.store.select(Turn, "true")] == ["zebra 2"]
-    (broken,) = spool.set_aside_paths(home)
+    (broken,) = spool.broken_paths(home)
     assert "deaths.log" in Path(broken + ".reason").read_text()

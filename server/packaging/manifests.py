@@ -1,12 +1,12 @@
-"""Writes the manifests of every channel that Scrubjay is installed by, from pyproject.toml and the code.
+"""Writes the manifests of every installation channel, from pyproject.toml and the code.
 
-    python server/packaging/manifests.py                write the manifests that lie in the repository
+    python server/packaging/manifests.py                write the manifests in the repository
     python server/packaging/manifests.py --links        print the links that add it to Cursor and VS Code
     python server/packaging/manifests.py --bundle FILE  write the MCPB bundle for Claude Desktop
 
-It stands beside what it writes, because those who publish need it and those who install do not. The hooks
-that a plugin registers are the console script `scrubjay-hook`, which an upgrade does not move: Codex asks
-again about a command that changed, and Windows has no `python3`.
+It is next to its output and does not ship, because only publishing needs it. A plugin registers the console
+script `scrubjay-hook`, whose path survives upgrades: Codex asks again about a changed command, and Windows
+has no `python3`.
 """
 
 import argparse
@@ -29,7 +29,7 @@ PACKAGING = "server/packaging"
 PLUGIN = f"{PACKAGING}/plugin"
 MCPB, GEMINI = f"{PACKAGING}/mcpb", f"{PACKAGING}/gemini"
 
-REGISTRY_NAME = "io.github.scrubjay/scrubjay"  # the registry takes it from that account of GitHub alone
+REGISTRY_NAME = "io.github.scrubjay/scrubjay"  # the registry only accepts it from that GitHub account
 SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 SUMMARY = "Remembers what was said and done in your coding assistants, on your machine."  # at most 100
 NEEDS = "It runs the commands scrubjay and scrubjay-hook: install these first."
@@ -37,7 +37,7 @@ SERVER = {"command": "scrubjay", "args": []}
 
 # The events of each host, and after how many seconds it may give up waiting. Our own deadlines are shorter.
 CLAUDE_EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"), 10)
-CODEX_EVENTS = CLAUDE_EVENTS | {"SessionEnd": 3}  # it warns of more
+CODEX_EVENTS = CLAUDE_EVENTS | {"SessionEnd": 3}  # it warns above that
 CURSOR_EVENTS = dict.fromkeys(
     ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "stop", "sessionEnd"), 10
 )
@@ -53,7 +53,7 @@ def project() -> dict[str, Any]:
 
 
 def author() -> dict[str, str]:
-    """Return who holds the copyright, as manifests name an author."""
+    """Return the copyright holder, as manifests name an author."""
     match = re.search(r"^Copyright \(c\) \d+ (.+)$", (ROOT / "LICENSE").read_text(encoding="utf-8"), re.M)
     assert match is not None
     return {"name": match[1]}
@@ -72,7 +72,7 @@ def manifests() -> dict[str, dict[str, Any]]:
 
 
 def _plugin() -> dict[str, dict[str, Any]]:
-    """The one folder that is a plugin of Claude Code, Codex and Cursor.
+    """Return the files of the one plugin folder for Claude Code, Codex and Cursor.
 
     Claude Code finds `hooks/hooks.json` by itself, and refuses a plugin that names it again. Codex and Cursor
     read the files that their manifests name instead of it.
@@ -122,7 +122,7 @@ def _plugin() -> dict[str, dict[str, Any]]:
 
 
 def _marketplaces() -> dict[str, dict[str, Any]]:
-    """The lists at the repository's root in which each host finds the plugin."""
+    """Return the lists at the repository's root in which each host finds the plugin."""
     source = f"./{PLUGIN}"
     entry = {"name": "scrubjay", "source": source, "version": VERSION, "description": SUMMARY}
     market = {"name": "scrubjay", "owner": author(), "metadata": {"description": SUMMARY}}
@@ -156,7 +156,7 @@ def _gemini() -> dict[str, Any]:
 
 
 def _server_json() -> dict[str, Any]:
-    """The entry of the MCP registry; its description may have 100 letters."""
+    """Return the entry of the MCP registry, whose description may have 100 letters."""
     home = {"name": "SCRUBJAY_HOME", "description": "Where it keeps its data.", "format": "filepath"}
     return {
         "$schema": SERVER_SCHEMA,
@@ -178,7 +178,7 @@ def _server_json() -> dict[str, Any]:
 
 
 def _mcpb() -> dict[str, Any]:
-    """The manifest of the bundle, in which uv installs what lies beside it.
+    """Return the manifest of the bundle, in which uv installs the package.
 
     `--project` and not `--directory`: the latter would make the bundle the folder, and so the project, that
     the client works in.
@@ -208,22 +208,22 @@ def _mcpb() -> dict[str, Any]:
 
 
 def _exec(host: str, seconds: int) -> dict[str, Any]:
-    """A handler that a host runs without a shell."""
+    """Return a handler that a host runs without a shell."""
     return {"type": "command", "command": "scrubjay-hook", "args": ["--host", host], "timeout": seconds}
 
 
 def _shell(host: str, seconds: int) -> dict[str, Any]:
-    """A handler that a host runs by a shell."""
+    """Return a handler that a host runs in a shell."""
     return {"type": "command", "command": f"scrubjay-hook --host {host}", "timeout": seconds}
 
 
 def _groups(handler: Any, host: str, events: dict[str, int], unit: int = 1) -> dict[str, Any]:
-    """The handlers of some events in Claude Code's shape; `unit` is what a second counts in its timeouts."""
+    """Return the handlers of some events in Claude Code's format; `unit` is a second in its timeouts."""
     return {event: [{"hooks": [handler(host, seconds * unit)]}] for event, seconds in events.items()}
 
 
 def cursor_link() -> str:
-    """Return the link that adds the server to Cursor; GitHub shows no links of other schemes than https."""
+    """Return the link that adds the server to Cursor; GitHub only shows https links."""
     server = {**SERVER, "env": {"CURSOR_PROJECT_DIR": "${workspaceFolder}"}}
     config = base64.b64encode(json.dumps(server, separators=(",", ":")).encode()).decode()
     return f"https://cursor.com/install-mcp?name=scrubjay&config={quote(config, safe='')}"
@@ -236,7 +236,7 @@ def vscode_link() -> str:
 
 
 def text_of(manifest: dict[str, Any]) -> str:
-    """Return a manifest as its file has it."""
+    """Return the text of a manifest's file."""
     return json.dumps(manifest, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -248,7 +248,7 @@ def write_manifests() -> None:
 
 
 def bundle_files() -> Iterator[Path]:
-    """Yield the files of the repository that go into the bundle beside its manifest."""
+    """Yield the files of the repository that go into the bundle with its manifest."""
     for name in BUNDLED:
         path = ROOT / name
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
@@ -265,7 +265,7 @@ def write_bundle(path: Path) -> None:
 
 
 def main() -> None:
-    """Do what the command line asks."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description="Write the manifests of every channel.")
     parser.add_argument("--links", action="store_true", help="print the links for Cursor and VS Code instead")
     parser.add_argument("--bundle", metavar="FILE", type=Path, help="write the MCPB bundle instead")

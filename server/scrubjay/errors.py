@@ -1,4 +1,4 @@
-"""What can go wrong, as a tree. Standard library only, so hooks and the pipe may use it.
+"""The tree of errors. Standard library only, so hooks and the pipe may use it.
 
 ScrubjayError           every message is a sentence for the user: what happened, with which value, what to do
 ├── InputError          the caller can fix it; nothing was written
@@ -7,20 +7,20 @@ ScrubjayError           every message is a sentence for the user: what happened,
 ├── EngineError         the engine cannot be reached, started or agreed with
 ├── StoreError          LanceDB's files are damaged or of another version
 ├── EncoderError        a model is missing, altered or cannot be loaded
-└── SpoolError          an envelope that cannot be read; set aside, never raised to a host
+└── SpoolError          an envelope that cannot be read; moved away, never raised to a host
 """
 
 
 class ScrubjayError(Exception):
-    """Base of everything Scrubjay raises on purpose; `str(error)` may be shown to a user as it is."""
+    """Base of all errors that Scrubjay raises on purpose; `str(error)` may be shown to a user."""
 
 
 class InputError(ScrubjayError):
-    """The request is wrong and the sentence says how to put it right."""
+    """The request is wrong; the message says how to correct it."""
 
 
 class NotFound(InputError):
-    """An id that names no record, or one that the caller's scope does not reach."""
+    """An id without a record, or with one outside the caller's scope."""
 
 
 class HomeError(ScrubjayError):
@@ -28,7 +28,7 @@ class HomeError(ScrubjayError):
 
 
 class EngineError(ScrubjayError):
-    """The engine of a home cannot be reached, started or agreed with."""
+    """The engine of a home cannot be reached or started, or refuses this client."""
 
 
 class StoreError(ScrubjayError):

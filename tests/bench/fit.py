@@ -50,7 +50,7 @@ from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
 from scrubjay.text.developer_words import gloss
-from scrubjay.text.likeness import same_matter
+from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import parts, runs
 
 WEIGHTS = Path(weights.__file__).with_name("weights.json")
@@ -319,7 +319,7 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tupl
                 rows, labels = found[each.examined.src(older)]
                 row = currency._features(each.examined, total, older, newer, cosine, read)
                 is_fact = each.examined.src(older) == "memory"
-                matter = is_fact and same_matter(read(older).text, read(newer).text, cosine)
+                matter = is_fact and is_same_matter(read(older).text, read(newer).text, cosine)
                 rows.append(row | {"matter": float(matter)})
                 labels.append(amends)
     return found
@@ -333,7 +333,7 @@ def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
 
     def add(old: str, new: str, cosine: float, amends: bool) -> None:
         values = currency.compare(currency.Said.of(old), currency.Said.of(new), cosine)
-        values |= {"matter": float(same_matter(old, new, cosine)), "distance": 0.0, "answer": 0.0}
+        values |= {"matter": float(is_same_matter(old, new, cosine)), "distance": 0.0, "answer": 0.0}
         rows.append(values | {"coverage": 0.7, "coverage_gain": 0.0, "days": 1.0})
         labels.append(amends)
 

@@ -107,7 +107,7 @@ async def _prompt(
     if request is None:
         return Prompted(kind, half, dict.fromkeys(FLOORS, (0, 0)))
     request = request.model_copy(update={"threshold": 0.0})
-    hits = await core.search.recall(request, SCOPE, tied=False, timed="?" in text)
+    hits = await core.search.recall(request, SCOPE, with_related=False, timed="?" in text)
     blocks = {}
     for floor in FLOORS:
         lines = _ORIGIN.findall(injection(hits, session_id="of this prompt", max_bytes=ROOM, floor=floor))

@@ -429,7 +429,7 @@ def served(records: Sequence[Record], *, http: bool = False) -> Iterator[Home]:
             filled = Home(client, visitor, scope, ids)
             filled.search({"query": "the first one waits for the engine"})
             place.until("embedded", _embedded, _EMBEDDED_SECONDS, step=0.2)
-            if refused := spool.set_aside_paths(home):
+            if refused := spool.broken_paths(home):
                 raise RuntimeError(f"{len(refused)} of {len(records)} records were refused.")
             _say(f"{len(records)} records have their vectors after {time.perf_counter() - start:.0f} s")
             yield filled

@@ -166,7 +166,7 @@ async def _backup(core: Core, folder: Path) -> None:
 
 async def _filled(core: Core, folder: Path) -> None:
     """Opening is the job, and what it begins."""
-    while core.reindex.working or core.store.building is not None or not core.store.note.complete:
+    while core.reindex.is_running or core.store.building is not None or not core.store.note.complete:
         await asyncio.sleep(0.01)
 
 

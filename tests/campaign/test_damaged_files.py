@@ -224,9 +224,7 @@ async def observe(home: Home, tally: Tally, name: str) -> None:
             f"{each.verdict}: {each.says}" for each in findings_of(status | report) if each.verdict != "ok"
         ]
         said += [f"doctor: {each}" for each in verdicts]
-        said += [
-            f"doctor: {each}" for each in spool.reasons(spool.set_aside_paths(home)) + spool.strangers(home)
-        ]
+        said += [f"doctor: {each}" for each in spool.reasons(spool.broken_paths(home)) + spool.nonfiles(home)]
         if (records := status.get("records")) is None:  # they cannot be counted, and that is said
             wrong.append("no counts")
         elif (
@@ -280,7 +278,7 @@ def test_nothing_in_place_of_the_files_around_an_engine_stops_a_client(way: str,
     for place in map(Path, (*places, home.socket)):
         place.touch()
         WAYS[way](place)
-    assert "Kept as" in newcomer.gets("add", "The second owl.")
+    assert "Saved as" in newcomer.gets("add", "The second owl.")
     assert "owl" in newcomer.gets("search", "second owl")
     assert newcomer.types("doctor").returncode == 0
     newcomer.gets("stop")
@@ -294,7 +292,7 @@ def test_doctor_names_lost_records_until_it_is_told_to_go_on_without(newcomer: U
     newcomer.gets("add", "The second owl.")
     page = newcomer.types("doctor")
     assert page.returncode == 1 and "Everything works" not in page.stdout
-    assert re.search(r"PROBLEM +records +Table memories had 1 records and has 1, or an older", page.stdout)
+    assert re.search(r"PROBLEM +records +Table memories had 1 records and has 1", page.stdout)
     assert "restore-backup" in page.stdout and "doctor --mend" in page.stdout
     assert "DAMAGED" in newcomer.gets("status")
     assert "PROBLEM" not in newcomer.gets("doctor", "--mend")

@@ -27,7 +27,7 @@ async def test_the_five_are_always_there_and_cannot_be_deleted(http: httpx2.Asyn
     )
     for id in SYSTEM:
         answer = await http.delete(f"/api/v1/partitions/{id}")
-        assert answer.status_code == 400 and "always there" in answer.json()["detail"]
+        assert answer.status_code == 400 and "built-in" in answer.json()["detail"]
 
 
 async def test_a_partition_is_made_filled_changed_and_deleted(http: httpx2.AsyncClient, engine: Engine):

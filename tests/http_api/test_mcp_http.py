@@ -70,7 +70,7 @@ async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[
         assert f"The {mode} heron nests in reeds." in read.contents[0].text
         assert "Forgotten" in await said(client, "forget", id=fact)
         assert "top_k = 0" in await refused(client, "search_memories", query="x", top_k=0)
-        with pytest.raises(MCPError, match="no resource here"):
+        with pytest.raises(MCPError, match="not a resource here"):
             await client.read_resource("file:///etc/passwd")
 
 
@@ -215,7 +215,7 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
                 )
             )
             seen.append(await refused(us, "forget", query="oystercatcher", dry_run=True, scope=scope))
-            with pytest.raises(MCPError, match="alone") as error:
+            with pytest.raises(MCPError, match="only reaches") as error:
                 await us.read_resource(f"scrubjay://profile/{scope}")
             seen.append(str(error.value))
         for id in (fact, personal, document):

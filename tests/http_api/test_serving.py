@@ -142,7 +142,7 @@ def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
     assert "no token" in newcomer.gets("token")
     key = newcomer.gets("token", "add", "--tag", "jay", "--read-only").strip()
     assert key.startswith("sm_") and len(key) == 46
-    assert newcomer.gets("token", "list").split()[0] == "jay" and "reads the tag jay alone" in newcomer.gets(
+    assert newcomer.gets("token", "list").split()[0] == "jay" and "reads only the tag jay" in newcomer.gets(
         "token", "list"
     )
     assert "'nobody'" in newcomer.refused("token", "remove", "nobody")
@@ -150,4 +150,4 @@ def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
         "token", "list", "--tag", "x"
     )
     assert "is the last token" in newcomer.refused("token", "remove", "jay")
-    assert "every key opens again" in newcomer.gets("token", "remove", "jay", "--open")
+    assert "every key is accepted again" in newcomer.gets("token", "remove", "jay", "--open")

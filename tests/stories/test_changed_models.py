@@ -55,7 +55,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
         and "`scrubjay reindex`" in found["degraded"]
     )
     assert "made by another model" in user.gets("status")
-    assert user.gets("reindex").endswith("indexed and embedded anew.\n")
+    assert user.gets("reindex").endswith("indexed and embedded.\n")
     found = client.get("search_memories", query="zebra")
     assert len(found["results"]) == 5 and "degraded" not in found
     assert "meaning and words are searched" in user.gets("status") and embedded(user)

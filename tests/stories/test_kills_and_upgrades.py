@@ -79,7 +79,7 @@ def test_turns_from_several_clients_survive_engines_that_are_killed_meanwhile(
         assert not thread.is_alive()
     assert len(killed) == kills and len(engines(user.home.root)) == 1
     assert turns_by_session(user) == {f"s{number}": list(range(turns)) for number in range(count)}
-    assert spool.set_aside_paths(user.home) == []
+    assert spool.broken_paths(user.home) == []
 
 
 @pytest.mark.long

@@ -247,9 +247,9 @@ def test_scrubjay_open_prints_a_link_that_works_once(chromium: Browser, tmp_path
         assert cookie["httpOnly"] and cookie["sameSite"] == "Strict"
         stranger = second.new_page()
         stranger.goto(link)
-        expect(stranger.get_by_text("This link was used already")).to_be_visible()
+        expect(stranger.get_by_text("This link was already used")).to_be_visible()
         stranger.goto(link.partition("#")[0])
-        expect(stranger.get_by_text("came by no link")).to_be_visible()
+        expect(stranger.get_by_text("has not opened a link")).to_be_visible()
         user.gets("stop")
         expect(page.get_by_text("The engine has ended", exact=True)).to_be_visible()
     finally:
@@ -261,9 +261,9 @@ def test_scrubjay_open_prints_a_link_that_works_once(chromium: Browser, tmp_path
 def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, tab: Tab):
     expect(tab.get_by_role("heading", name="Today", level=2)).to_be_visible()
     expect(tab.get_by_role("heading", name="sparrow").first).to_be_visible()
-    expect(tab.get_by_text("every turn that was captured is stored")).to_be_visible()
+    expect(tab.get_by_text("every captured turn is stored")).to_be_visible()
     silent = tab.get_by_role("listitem").filter(has_text="Cursor")
-    expect(silent).to_contain_text("nothing has come from it yet")
+    expect(silent).to_contain_text("nothing received yet")
     expect(silent).to_contain_text("Cursor waits to be trusted.")
     story.does(
         lambda core: turn(
@@ -272,7 +272,7 @@ def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, ta
     )
     expect(tab.get_by_text("Is the dipper awake?").first).to_be_visible()
     assert tab.locator(".session").first.inner_text().count("dipper")
-    chart = tab.get_by_role("slider", name="Turns a day")
+    chart = tab.get_by_role("slider", name="Turns per day")
     chart.focus()
     tab.keyboard.press("ArrowLeft")
     tab.keyboard.press("Enter")
@@ -302,9 +302,9 @@ def test_search_answers_as_one_types_and_says_why(tab: Tab):
     hit = tab.locator(".hit", has_text="The heron nests in hedge 4.")
     expect(hit.locator("mark").first).to_have_text("heron")
     expect(hit.get_by_role("img", name=re.compile("Why: .*words"))).to_be_visible()
-    expect(tab.get_by_text(re.compile(r"a model is shown [\d,]+ tokens"))).to_be_visible()
+    expect(tab.get_by_text(re.compile(r"a model would see [\d,]+ tokens"))).to_be_visible()
     tab.get_by_text("As a model sees it").click()
-    expect(tab.get_by_label("What a model is shown")).to_contain_text("<recalled-data>")
+    expect(tab.get_by_label("What a model sees")).to_contain_text("<recalled-data>")
     tab.get_by_text("As a model sees it").click()
     for kind in ("Facts", "Documents"):
         tab.get_by_role("button", name=kind, exact=True).click()
@@ -320,11 +320,11 @@ def test_facts_are_added_changed_forgotten_and_brought_back(tab: Tab):
     go(tab, f"#/facts?in={MINE}")
     tab.get_by_text("Add a fact").click()
     tab.get_by_label("One fact, understandable on its own").fill("The siskin feeds on alder.")
-    tab.get_by_role("button", name="Keep it").click()
+    tab.get_by_role("button", name="Save", exact=True).click()
     tab.get_by_role("link", name="The siskin feeds on alder.").click()
     tab.get_by_text("Change it").click()
-    tab.get_by_label("What holds now").fill("The siskin feeds on birch.")
-    tab.get_by_role("button", name="Keep as a new version").click()
+    tab.get_by_label("The current value").fill("The siskin feeds on birch.")
+    tab.get_by_role("button", name="Save as a new version").click()
     expect(tab.get_by_role("heading", name="Versions")).to_be_visible()
     expect(tab.get_by_text("The siskin feeds on alder.")).to_be_visible()
     tab.get_by_role("button", name="Forget …").click()
@@ -332,13 +332,13 @@ def test_facts_are_added_changed_forgotten_and_brought_back(tab: Tab):
     tab.get_by_role("button", name="Forget", exact=True).click()
     expect(tab.get_by_text(re.compile("Forgotten on .*: It flew away."))).to_be_visible()
     tab.get_by_role("button", name="Restore").click()
-    tab.get_by_role("button", name="Delete for good …").click()
+    tab.get_by_role("button", name="Delete permanently …").click()
     dialog = tab.get_by_role("dialog")
-    expect(dialog).to_contain_text("2 records leave the disk")
+    expect(dialog).to_contain_text("2 records will be deleted")
     dialog.get_by_role("button", name="Cancel").click()
     expect(tab.get_by_role("heading", name="A fact")).to_be_visible()
-    tab.get_by_role("button", name="Delete for good …").click()
-    dialog.get_by_role("button", name="Delete for good").click()
+    tab.get_by_role("button", name="Delete permanently …").click()
+    dialog.get_by_role("button", name="Delete permanently").click()
     expect(tab.get_by_role("heading", name="Facts")).to_be_visible()
     expect(tab.get_by_text("siskin feeds")).to_have_count(0)
 
@@ -389,7 +389,7 @@ def test_an_open_fact_follows_what_others_change_but_not_while_somebody_writes(s
     second = story.does(lambda core: fact(core, "The ouzel sings at 6.", scope=MINE, updates=[first.id]))
     expect(said).to_have_text("The ouzel sings at 6.")
     tab.get_by_text("Change it").click()
-    words = tab.get_by_label("What holds now")
+    words = tab.get_by_label("The current value")
     words.fill("The ouzel sings at")
     # the list of facts in another tab shows that the news have come
     other = tab.context.new_page()
@@ -405,7 +405,7 @@ def test_an_open_fact_follows_what_others_change_but_not_while_somebody_writes(s
     expect(other.locator(".card.big .prose")).to_have_text("The ouzel sings at 7.")
     go(tab, "#/facts")
     story.does(lambda core: core.removal.forget(Forget(id=third.id, purge=True), MINE, "test"))
-    expect(other.get_by_role("heading", name="It is gone")).to_be_visible()
+    expect(other.get_by_role("heading", name="It no longer exists")).to_be_visible()
 
 
 def test_a_file_that_is_dropped_becomes_a_document(tab: Tab, tmp_path: Path):

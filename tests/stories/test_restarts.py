@@ -37,7 +37,7 @@ def test_a_write_in_flight_when_the_engine_is_killed_is_not_repeated(root, start
     client.call(1, tool="record_turn", die_once=str(tmp_path / "died"))
     answer = client.hear()
     assert answer["id"] == 1 and answer["result"]["isError"]
-    assert "may or may not have been kept" in answer["result"]["content"][0]["text"]
+    assert "may or may not have been stored" in answer["result"]["content"][0]["text"]
     client.call(2, tool="record_turn")
     assert "isError" not in client.hear()["result"]
 

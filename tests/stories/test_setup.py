@@ -82,10 +82,10 @@ def test_settings_that_never_end_are_named_and_keep_no_other_assistant_from_us(s
         assert troubled.keys() == endless.keys()
         assert all("cannot be read: it " in trouble for trouble in troubled.values())
         assert page["qwen-code"]["files"]
-    assert ".claude/settings.json cannot be read: it is no regular file" in six.refused("hooks", "add")
+    assert ".claude/settings.json cannot be read: it is not a regular file" in six.refused("hooks", "add")
     says = doctor(six, monkeypatch)
     for name in (".claude.json", *endless.values()):
-        assert f"{name} cannot be read, so what it registers is not known" in says
+        assert f"{name} cannot be read, so its entries are unknown" in says
 
 
 def test_hooks_that_cannot_be_read_beside_a_plugin_end_no_doctor(six, monkeypatch):
@@ -101,7 +101,7 @@ def test_six_assistants_are_connected_tried_and_taken_apart_again(six, monkeypat
     planned = hosts(six.gets("setup", "--dry-run", "--json"))
     assert set(SIX) <= set(planned) and files(six) == before
     refused = six.types("setup")
-    assert refused.returncode == 1 and "Nothing was written: say --yes" in refused.stdout
+    assert refused.returncode == 1 and "Nothing was written: add --yes" in refused.stdout
     assert files(six) == before
 
     done = six.types("setup", "--yes", "--json", "--only", ",".join(SIX))
@@ -113,13 +113,13 @@ def test_six_assistants_are_connected_tried_and_taken_apart_again(six, monkeypat
     page = six.gets("setup", "--yes", "--only", ",".join(SIX))
     assert page.count("connected already") == len(SIX) and "writes" not in page
     says = doctor(six, monkeypatch)
-    assert says.count("has the server and the hooks") == len(SIX) and "waits to be trusted with" in says
+    assert says.count("has the server and the hooks") == len(SIX) and "needs permission to run" in says
 
     listed = six.gets("setup", "--remove", "--dry-run", "--only", ",".join(SIX))
     assert f"removes {six.folder / '.copilot/hooks/scrubjay.json'}" in listed
     six.gets("setup", "--remove", "--yes", "--only", ",".join(SIX))
     assert files(six) == before
-    assert "nothing of ours is there" in six.gets("setup", "--remove", "--only", "codex")
+    assert "nothing to remove" in six.gets("setup", "--remove", "--only", "codex")
 
 
 def test_one_assistant_alone_is_connected_and_what_is_wrong_with_one_keeps_no_other(six):
@@ -221,9 +221,9 @@ def test_what_codex_notes_of_our_hooks_tells_the_doctor_and_goes_with_them(six, 
     for event in ("session_start", "user_prompt_submit", "stop", "session_end"):
         mine += f'\n[hooks.state."{hooks}:{event}:0:0"]\ntrusted_hash = "sha256:1"\n'
     config.write_text(mine)
-    assert "waits to be trusted" not in doctor(six, monkeypatch)
+    assert "needs permission" not in doctor(six, monkeypatch)
     config.write_text(mine + "enabled = false\n")
-    assert "waits to be trusted with SessionEnd" in doctor(six, monkeypatch)
+    assert "needs permission to run SessionEnd" in doctor(six, monkeypatch)
     six.gets("setup", "--remove", "--yes", "--only", "codex")
     assert config.read_text() == FILES[".codex/config.toml"]
 

@@ -1,4 +1,4 @@
-"""The command `scrubjay`: chooses the way.
+"""The command `scrubjay`: dispatches to the pipe, a hook or a command.
 
 What a client waits for (the pipe, a hook) imports next to nothing.
 """
@@ -8,17 +8,15 @@ import sys
 from collections.abc import Mapping
 
 USAGE = "usage: scrubjay [stdio] [--scope NAME] [--in-process]"
-INTERRUPTED = 130  # what a shell expects of a command that Ctrl-C ended
+INTERRUPTED = 130  # the usual exit code after Ctrl-C
 HOOKS = ("user_prompt_submit", "stop", "session_start", "session_end")
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command line and return the exit code.
 
-    No arguments mean `stdio`, which is what a client registers.
-
-    A person who types the bare command at a terminal gets the list of commands instead of a server that waits
-    for JSON.
+    No arguments mean `stdio`, which is what a client registers. At a terminal, they show the list of commands
+    instead.
     """
     arguments = sys.argv[1:] if argv is None else argv
     name = (
@@ -36,14 +34,14 @@ def main(argv: list[str] | None = None) -> int:
         from scrubjay.cli.parser import run
 
         return run(arguments or [name], os.environ)
-    except KeyboardInterrupt:  # also while the command is imported
+    except KeyboardInterrupt:  # including during imports
         return INTERRUPTED
 
 
 def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Be the pipe of the client on standard input and output.
+    """Run the pipe of the client on standard input and output.
 
-    With --in-process, where no other process may be started, be its engine too.
+    With --in-process, where no other process may be started, this process is the engine too.
     """
     from scrubjay.errors import ScrubjayError
     from scrubjay.home.paths import default_root
@@ -61,13 +59,14 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
         elif word.startswith("--scope="):
             scope = word.partition("=")[2]
         else:
-            print(f"scrubjay: {word!r} is not understood here\n{USAGE}", file=sys.stderr)
+            print(f"scrubjay: {word!r} is not an argument of stdio\n{USAGE}", file=sys.stderr)
             return 2
     hello = hello_from("pipe", env, working_dir(), os.getpid())
     if scope:
         hello = hello.copy(scope=scope)
     if hello.scope:
-        from scrubjay.home.scopes import is_scope  # most clients name none, and need not wait for the import
+        # Most clients give no scope, and need not wait for the import.
+        from scrubjay.home.scopes import is_scope
 
         if not is_scope(hello.scope):
             allowed = "must be 1 to 100 letters, digits or . _ : -"
@@ -95,7 +94,7 @@ def hook(arguments: list[str]) -> int:
 
     name = arguments[0].replace("-", "_") if arguments else ""
     if name not in HOOKS:
-        about = "a host's hook command; reads its event on standard input"
+        about = "the hook command of a host; reads its event from standard input"
         print(f"usage: scrubjay hook {{{','.join(HOOKS)}}}  ({about})", file=sys.stderr)
         return 1
     event = "".join(word.capitalize() for word in name.split("_"))

@@ -1,4 +1,4 @@
-"""`scrubjay export`, `import`, `backup` and `restore-backup`: all records as lines or as a copy, and back."""
+"""`scrubjay export`, `import`, `backup` and `restore-backup`."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from scrubjay.home.paths import Home
 if TYPE_CHECKING:
     from scrubjay.wire.lock import FileLock
 
-MOST_DIFFERENT = 5  # records with other contents that are named
-# an export as records.exchange reads it, which takes a second to import (a test compares)
+MOST_DIFFERENT = 5  # differing records that are listed
+# the format of records.exchange, which takes a second to import (a test compares)
 FORMAT, LONGEST_HEADER, LONGEST_LINE = "scrubjay-export", 100_000, 400_000_000
 
 
 @command(
-    value("file", "FILE", "where to; - or nothing is standard output", nargs="?", default="-"),
-    value("--scope", "NAME", "only this scope instead of everything (`scrubjay scopes`)"),
+    value("file", "FILE", "the file to write; - or nothing is standard output", nargs="?", default="-"),
+    value("--scope", "NAME", "only this scope (`scrubjay scopes` lists them)"),
 )
 def export(place: Place, options: argparse.Namespace) -> None:
-    """Write everything recorded as lines of JSON, for another machine or another tool."""
+    """Write all records as lines of JSON, for another machine or another tool."""
     where, out = "standard output", sys.stderr
     scope = options.scope or None
     if options.file != "-":
@@ -52,21 +52,23 @@ def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, 
 
 
 @command(
-    value("file", "FILE", "an export (- is standard input), or with --from where to look", nargs="?"),
-    value("--from", "NAME", "the past of an assistant or another memory: its name, or all", dest="source"),
-    value("--since", "WHEN", "with --from: only from then on, as 2026-03-01 or 3 weeks ago"),
+    value("file", "FILE", "an export (- is standard input), or with --from the place to search", nargs="?"),
+    value("--from", "NAME", "import from this assistant or other memory, or from all", dest="source"),
+    value("--since", "WHEN", "with --from: only from this time on, such as 2026-03-01 or 3 weeks ago"),
     value("--scope", "NAME", "with --from: into this scope instead of each project's own"),
-    flag("--dry-run", "with --from: say what there is, and import nothing"),
+    flag("--dry-run", "with --from: only show what would be imported"),
     JSON,
 )
 def import_(place: Place, options: argparse.Namespace) -> int:
-    """Take in an export, or the past of other assistants; what is here already stays as it is."""
+    """Import an export, or the history of other assistants; existing records do not change."""
     if options.source is not None:
         from scrubjay.cli.past import import_past
 
         return import_past(place, options)
     if options.file is None:
-        raise InputError("Name an export, or whose past to take in: `scrubjay import --from all`.")
+        raise InputError(
+            "Give the path of an export, or import other histories: `scrubjay import --from all`."
+        )
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
@@ -79,21 +81,21 @@ def import_(place: Place, options: argparse.Namespace) -> int:
 
 
 def _copy_export(source: BinaryIO, target: BinaryIO) -> None:
-    """Copy standard input as far as it may be an export: a device has a line that never ends.
+    """Copy standard input as long as it may be an export: a device may have an endless line.
 
     Raises:
-        InputError: it is none.
+        InputError: it is not an export.
     """
     header = source.readline(LONGEST_HEADER)
     if FORMAT.encode() not in header:
-        why = f"This is no export of Scrubjay: its first line does not say {FORMAT}"
+        why = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
         raise InputError(f"standard input: {why}. Nothing was imported.")
     target.write(header)
     number, length = 2, 0
     while part := source.readline(1 << 20):
         length += len(part)
         if length > LONGEST_LINE:
-            why = f"Line {number:,} has more than {LONGEST_LINE:,} bytes, so it holds no record"
+            why = f"Line {number:,} has more than {LONGEST_LINE:,} bytes, so it is not a record"
             raise InputError(f"standard input: {why}. Nothing was imported.")
         target.write(part)
         if part.endswith(b"\n"):
@@ -102,19 +104,19 @@ def _copy_export(source: BinaryIO, target: BinaryIO) -> None:
 
 def _import(place: Place, path: str) -> dict[str, Any]:
     if not os.path.isfile(path):
-        raise InputError(f"{path} is no file. Name an export, or `-` for standard input.")
+        raise InputError(f"{path} is not a file. Give the path of an export, or `-` for standard input.")
     return _work(place, "import", "importing", path=path)
 
 
 def _print_imported(counts: dict[str, Any]) -> int:
-    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} known already.")
+    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} existed already.")
     if counts["redacted"]:
         were = "was" if counts["redacted"] == 1 else "were"
         print(f"{plural(counts['redacted'], 'secret')} in them {were} replaced before they were stored.")
     different = counts["different"]
     if not different:
         return 0
-    why = "because here they have other contents; what is here stays as it is"
+    why = "because the existing ones have other contents; those do not change"
     print(f"{plural(different, 'record')} not imported, {why}:")
     for each in counts.get("differing", [])[:MOST_DIFFERENT]:
         print(f"  {each['id']}: {', '.join(each['fields'])}")
@@ -125,9 +127,9 @@ def _print_imported(counts: dict[str, Any]) -> int:
 
 @contextmanager
 def _private_file(place: Place) -> Iterator[str]:
-    """The path of a file in the home that does not exist yet and is gone afterwards.
+    """Yield the path of a new file in the home that is deleted afterwards.
 
-    A kill leaves it among the drafts of the spool, which are swept.
+    After a kill it remains among the drafts of the spool, which are swept.
     """
     path = os.path.join(place.home.spool_tmp, f"{os.getpid()}-{uuid.uuid4().hex}")
     try:
@@ -137,21 +139,21 @@ def _private_file(place: Place) -> Iterator[str]:
             os.unlink(path)
 
 
-@command(value("folder", "FOLDER", "a new folder, best on another disk"))
+@command(value("folder", "FOLDER", "a new folder, preferably on another disk"))
 def backup(place: Place, options: argparse.Namespace) -> None:
-    """Copy the whole home into a folder, while it is in use."""
+    """Copy the whole home into a folder while it is in use."""
     folder = place.path(options.folder)
     counts = _work(place, "backup", "copying", path=folder)
     copy = f"{plural(counts['files'], 'file')}, {size(counts['bytes'])}"
-    print(f"{contents(counts)} and their index are in {folder} ({copy}), copied and checked.")
+    print(f"{contents(counts)} and their index are copied to {folder} ({copy}) and checked.")
 
 
 @command(
-    value("folder", "FOLDER", "what `scrubjay backup` made"),
-    flag("--replace", "although the home holds something; that is kept beside it"),
+    value("folder", "FOLDER", "a folder made by `scrubjay backup`"),
+    flag("--replace", "even if the home is not empty; the current one is kept next to it"),
 )
 def restore_backup(place: Place, options: argparse.Namespace) -> None:
-    """Make a backup the home again."""
+    """Restore the home from a backup."""
     from scrubjay.home import backups
 
     folder = place.path(options.folder)
@@ -159,10 +161,10 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
     home = Home(os.path.realpath(place.home.root))
     with ExitStack() as stack:
         stack.enter_context(_alone(home))
-        full = backups.holds_something(home)
+        full = backups.has_content(home)
         if full and not options.replace:
-            advice = "With --replace the backup takes its place; what is there is kept beside it."
-            raise InputError(f"{home.root} holds records or settings. {advice}")
+            advice = "--replace replaces it with the backup and keeps the current home next to it."
+            raise InputError(f"{home.root} has records or settings. {advice}")
         backups.clear(home)
         stack.callback(backups.clear, home)
         with Progress("copying") as progress:
@@ -173,26 +175,26 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
     if not full:
         shutil.rmtree(aside)
     when = f"{local(facts['made_at']):%Y-%m-%d %H:%M}"
-    print(f"{home.root} is the backup of {when} now: {contents(facts['counts'])}.")
+    print(f"{home.root} is now the backup of {when}: {contents(facts['counts'])}.")
     if kept:
-        print("Over HTTP the keys of now stay in force, not those of the backup.")
+        print("The current HTTP keys stay valid, not those of the backup.")
     if full:
-        print(f"What was there is in {aside}; delete it when you do not need it.")
+        print(f"The previous home is in {aside}; delete it when you no longer need it.")
 
 
 def _alone(home: Home) -> FileLock:
-    """The engine's lock on the home.
+    """Take the engine's lock on the home.
 
     Raises:
-        EngineError: an engine has it.
+        EngineError: an engine holds it.
     """
     from scrubjay.wire.lock import take
 
     try:
         return take(home.engine_lock)
     except EngineError as error:
-        advice = "Close the clients, end it with `scrubjay stop`, and repeat this."
-        raise EngineError(f"An engine serves {home.root}. {advice}") from error
+        advice = "Close the clients, end it with `scrubjay stop`, and try again."
+        raise EngineError(f"An engine is using {home.root}. {advice}") from error
 
 
 COMMANDS = (export, import_, backup, restore_backup)

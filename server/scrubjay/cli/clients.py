@@ -1,6 +1,6 @@
-"""Which hosts on this machine know us: our servers and hooks in the files that the table of hosts names.
+"""The hosts on this machine that have our servers and hooks, read from the files in the table of hosts.
 
-Reads those files and nothing else; a file that is not there registers nothing.
+Reads only those files; a missing file registers nothing.
 """
 
 import os
@@ -13,7 +13,7 @@ from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.installation import is_our_hook, server_command
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
-_INNER = ("hooks", "action")  # names on the way to a handler that name no event
+_INNER = ("hooks", "action")  # names on the path to a handler that are not events
 
 
 class Server(NamedTuple):
@@ -22,7 +22,7 @@ class Server(NamedTuple):
     host: Host
     file: str
     command: str
-    home: str | None  # SCRUBJAY_HOME, where the entry sets one
+    home: str | None  # SCRUBJAY_HOME, if the entry sets it
 
 
 class Hooks(NamedTuple):
@@ -35,12 +35,12 @@ class Hooks(NamedTuple):
 
 
 class Clients(NamedTuple):
-    """All that is known here; `unreadable` are files that are there and are not what they should be."""
+    """Everything found on this machine; `unreadable` are existing files that cannot be parsed."""
 
-    found: dict[str, str]  # by name of the host, what shows that it is here
+    found: dict[str, str]  # by name of the host, the sign that it is installed
     servers: list[Server]
     hooks: list[Hooks]
-    plugins: dict[str, list[str]]  # by name of the host, those of ours that it has on, which bring both
+    plugins: dict[str, list[str]]  # by name of the host, our enabled plugins, which bring server and hooks
     unreadable: list[str]
 
     def connected(self) -> list[Host]:
@@ -50,7 +50,7 @@ class Clients(NamedTuple):
 
 
 def look(env: Mapping[str, str], cwd: str) -> Clients:
-    """What the files of this user and of the project in `cwd` say; a user without a home folder has none."""
+    """Read the files of this user and of the project in `cwd`; a user without a home folder has none."""
     try:
         machine = this_machine(env)
     except HomeError:
@@ -71,9 +71,9 @@ def look(env: Mapping[str, str], cwd: str) -> Clients:
 
 
 def _files(machine: Machine, cwd: str, found: Mapping[str, str]) -> Iterator[tuple[Host, str, Format | None]]:
-    """The files of every host, each once, with their formats; None for a plugin.
+    """Yield the files of every host, each once, with their formats; None for a plugin.
 
-    A file of another host is one of this host's only where this host is found.
+    A file that belongs to another host counts only if this host is installed.
     """
     taken: set[str] = set()
     for host in HOSTS:
@@ -120,7 +120,7 @@ def _add_server(clients: Clients, host: Host, file: str, entry: dict[str, Any]) 
 
 
 def _event(held: Any, way: tuple[str | int, ...]) -> str:
-    """The event for which a handler is registered: the last name on the way to it, or beside it."""
+    """Return the event of a handler: the last name on the path to it, or next to it."""
     named = [key for key in way if isinstance(key, str) and key not in _INNER]
-    beside = at(held, way[:-1])
-    return named[-1] if named else str(beside.get("trigger", "")) if isinstance(beside, dict) else ""
+    parent = at(held, way[:-1])
+    return named[-1] if named else str(parent.get("trigger", "")) if isinstance(parent, dict) else ""

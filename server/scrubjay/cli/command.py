@@ -1,4 +1,4 @@
-"""What a command is, what it is given, its arguments, and its way to the engine."""
+"""Defines commands and their arguments, and connects them to the engine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, list_scopes, meant, nearest
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
 
 if TYPE_CHECKING:
     from scrubjay.pipe.client import EngineClient
 
 
 class Place(NamedTuple):
-    """Where a command was typed: environment, working directory, and the home folder that follows."""
+    """The context of a command: environment, working directory, and the resulting home folder."""
 
     env: Mapping[str, str]
     cwd: str
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
     @property
     def home(self) -> Home:
-        """The home, made if it is not there.
+        """The home, created if missing.
 
         Raises:
             HomeError: it cannot be used.
@@ -35,22 +35,22 @@ class Place(NamedTuple):
 
     @property
     def named_root(self) -> str | None:
-        """The home's path if the environment names it; None where everybody finds it."""
+        """The home's path if the environment names it; None for the default one."""
         return os.path.abspath(self.root) if self.env.get("SCRUBJAY_HOME") else None
 
     def path(self, named: str) -> str:
-        """A path that was typed here, absolute and without `~`."""
+        """Return a typed path as absolute and without `~`."""
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))
 
 
 class Argument(NamedTuple):
-    """An argument, or an option if its name begins with a dash, as argparse takes it."""
+    """An argument, or an option if its name begins with a dash, in argparse's terms."""
 
     name: str
     options: Mapping[str, Any]
 
 
-Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple only one may be given
+Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple, only one may be given
 Run = Callable[[Place, argparse.Namespace], int | None]  # the exit code, None for 0
 
 
@@ -64,7 +64,7 @@ class Command(NamedTuple):
 
 
 def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:
-    """Make a command of the function below; its name and docstring are those of the command."""
+    """Make a command of the decorated function, with its name and docstring."""
 
     def make(run: Run) -> Command:
         return Command(run.__name__.rstrip("_").replace("_", "-"), run.__doc__ or "", run, arguments)
@@ -73,34 +73,34 @@ def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Comm
 
 
 def flag(name: str, says: str, **more: Any) -> Argument:
-    """An option without a value."""
+    """Return an option without a value."""
     return Argument(name, {"action": "store_true", "help": says, **more})
 
 
 def value(name: str, metavar: str, says: str, **more: Any) -> Argument:
-    """An argument with a value."""
+    """Return an argument with a value."""
     return Argument(name, {"metavar": metavar, "help": says, **more})
 
 
 def choice(name: str, choices: Sequence[str], says: str, **more: Any) -> Argument:
-    """An argument with one of a few values."""
+    """Return an argument with one of a few values."""
     return Argument(name, {"choices": choices, "help": says, **more})
 
 
-JSON = flag("--json", "print what the engine answers, as JSON")
+JSON = flag("--json", "print the engine's answer as JSON")
 SCOPE = (
-    value("--scope", "NAME", "look in this scope instead of this folder's project (`scrubjay scopes`)"),
-    flag("--all", "look in every project"),
+    value("--scope", "NAME", "use this scope instead of this folder's project (`scrubjay scopes`)"),
+    flag("--all", "search every project"),
 )
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """The arguments that were named: those that are not None."""
+    """Return the given arguments: those that are not None."""
     return {name: each for name, each in values.items() if each is not None}
 
 
 def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
-    """A client of the engine, which is started if there is none.
+    """Return a client of the engine, starting it if necessary.
 
     Raises:
         EngineError: it cannot be started or reached.
@@ -108,7 +108,7 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
 
-    if not engine_runs(place.home):
+    if not is_engine_running(place.home):
         note("starting the engine ...")
     hello = hello_from("cli", place.env, place.cwd, place.pid, scope=scope)
     client = open_client(place.home, hello, place.env)
@@ -118,61 +118,61 @@ def call_engine(place: Place, *, scope: str | None = None) -> EngineClient:
 
 
 def visit_engine(place: Place) -> EngineClient | None:
-    """A client of the engine if one runs; none is started.
+    """Return a client of the running engine, or None; none is started.
 
     Raises:
-        EngineError: one runs and cannot be reached.
+        EngineError: an engine is running and cannot be reached.
     """
     from scrubjay.pipe.client import open_client
     from scrubjay.wire.hello import hello_from
 
-    if not engine_runs(place.home):
+    if not is_engine_running(place.home):
         return None
     return open_client(place.home, hello_from("cli", place.env, place.cwd, place.pid), place.env, start=False)
 
 
-def engine_runs(home: Home) -> bool:
-    """Whether some process is the engine of this home."""
+def is_engine_running(home: Home) -> bool:
+    """Return True if an engine is running for this home."""
     from scrubjay.wire.lock import is_held
 
     return is_held(home.engine_lock)
 
 
 def chosen_scope(options: argparse.Namespace) -> str | None:
-    """The scope that the arguments SCOPE were given, None for that of the working directory."""
+    """Return the scope of the arguments SCOPE, None for that of the working directory."""
     return "*" if options.all else options.scope
 
 
-def known_scope(place: Place, said: str, *, may_be_new: bool) -> str:
-    """The scope that is meant: by its name, or as it is displayed if one scope alone is displayed so.
+def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
+    """Return the scope with this name, or the only one with this display name.
 
     Raises:
-        InputError: there is none and none `may_be_new`, one is nearly called so, or several are meant.
+        InputError: it is unknown and not `may_be_new`, one has a similar name, or several match.
     """
     names = {entry["scope"] for entry in list_scopes(place.home)}
-    if said not in {*names, USER_SCOPE, EVERY_SCOPE}:
-        with call_engine(place) as engine:  # it knows those as well that were named by hand
+    if typed not in {*names, USER_SCOPE, EVERY_SCOPE}:
+        with call_engine(place) as engine:  # it also knows scopes named by users
             names |= engine.call("scopes", {}).keys()
-    return meant(said, names, may_be_new=may_be_new)
+    return find_scope(typed, names, may_be_new=may_be_new)
 
 
-def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
-    """The absolute path of a folder that is there, named by its path or by its project as it is displayed.
+def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
+    """Return the absolute path of an existing folder, given by its path or the display name of its project.
 
-    One that `may_be_gone` is taken by its whole path, unless another one is nearly called so.
+    With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
 
     Raises:
-        InputError: there is none.
+        InputError: the folder does not exist.
     """
-    if not said:
+    if not typed:
         raise InputError("The name of the folder is empty. Give its path.")
-    folder = place.path(said)
+    folder = place.path(typed)
     if os.path.isdir(folder):
         return folder
     paths = [
         each
         for entry in list_scopes(place.home)
-        if said in (entry["scope"], display_name(entry["scope"]))
+        if typed in (entry["scope"], display_name(entry["scope"]))
         for each in entry["paths"]
     ]
     projects: list[str] = [
@@ -181,14 +181,14 @@ def known_folder(place: Place, said: str, *, may_be_gone: bool = False) -> str:
     if len(projects) == 1 and os.path.isdir(projects[0]):
         return projects[0]
     above, name = os.path.split(folder)
-    beside = next(os.walk(above), (above, [], []))[1]
-    near = nearest(name, beside)
-    if may_be_gone and os.path.isabs(said) and not near:
+    siblings = next(os.walk(above), (above, [], []))[1]
+    near = nearest(name, siblings)
+    if may_be_gone and os.path.isabs(typed) and not near:
         return folder
-    raise InputError(f"There is no folder {folder}.{near} Give the path of one that is there.")
+    raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")
 
 
 def note(text: str) -> None:
-    """Tell a person who waits what is going on; a program that reads us is not told."""
+    """Show progress to a user at a terminal; not to a program that reads the output."""
     if sys.stderr.isatty():
         print(f"scrubjay: {text}", file=sys.stderr, flush=True)

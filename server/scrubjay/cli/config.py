@@ -1,6 +1,6 @@
 """`scrubjay config`, `pause`, `resume`, `exclude`, `include`: show and change config.toml.
 
-A change reaches hooks and a running engine at once; a setting that needs a new engine is named.
+A change reaches hooks and a running engine at once; settings that need a new engine are reported.
 """
 
 import argparse
@@ -13,11 +13,11 @@ from scrubjay.cli.command import Place, command, known_folder, value, visit_engi
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
 
-_FOLDERS = ("roots", "excluded")  # the settings that list folders; what they name is to be there
+_FOLDERS = ("roots", "excluded")  # settings that list folders, which must exist
 
 
 @command(
-    value("key", "KEY", "the setting to show or to change; all are listed without it", nargs="?"),
+    value("key", "KEY", "the setting to show or change; without it, list all", nargs="?"),
     value("value", "VALUE", "its new value", nargs="*"),
 )
 def config(place: Place, options: argparse.Namespace) -> None:
@@ -51,24 +51,24 @@ def _show_all(path: str) -> None:
 
 @command()
 def pause(place: Place, options: argparse.Namespace) -> None:
-    """Let capture rest: hooks record nothing until `resume`."""
+    """Pause capture: hooks record nothing until `resume`."""
     _change(place, "paused", "true")
-    recall = "What is remembered can still be recalled."
+    recall = "Existing memories can still be recalled."
     print(f"Capture is paused: hooks record nothing until `scrubjay resume`. {recall}")
 
 
 @command()
 def resume(place: Place, options: argparse.Namespace) -> None:
-    """Let hooks record again."""
+    """Resume capture after a pause."""
     if _change(place, "paused", "false").capture == "off":
         advice = "`scrubjay config capture all` turns capture on."
-        print(f"The pause is over, but hooks record nothing all the same: {advice}")
+        print(f"The pause is over, but hooks still record nothing: {advice}")
     else:
-        missed = "What was said during the pause is not fetched afterwards."
-        print(f"Capture goes on: hooks record every new turn. {missed}")
+        missed = "The time of the pause is not recorded afterwards."
+        print(f"Capture resumes: hooks record every new turn. {missed}")
 
 
-FOLDER = value("folder", "FOLDER", "the folder, with all below it (this one)", nargs="?", default=".")
+FOLDER = value("folder", "FOLDER", "the folder and all below it (default: this one)", nargs="?", default=".")
 
 
 @command(FOLDER)
@@ -78,9 +78,9 @@ def exclude(place: Place, options: argparse.Namespace) -> None:
     excluded = load(place.home.config).excluded
     if folder not in excluded:
         _change(place, "excluded", _listed((*excluded, folder)))
-    past = "What was captured before stays; `scrubjay forget` hides it."
-    gone = "" if os.path.isdir(folder) else "There is no such folder now. "
-    print(f"{gone}Sessions in {folder} are not captured any more. {past}")
+    past = "Earlier turns stay; `scrubjay forget` hides them."
+    gone = "" if os.path.isdir(folder) else "This folder does not exist now. "
+    print(f"{gone}Sessions in {folder} are no longer captured. {past}")
 
 
 @command(FOLDER)
@@ -89,7 +89,7 @@ def include(place: Place, options: argparse.Namespace) -> None:
     folder, excluded = place.path(options.folder), load(place.home.config).excluded
     if folder not in excluded:
         above = [one for one in excluded if folder.startswith(one.rstrip(os.sep) + os.sep)]
-        where = f"It lies in {above[0]}, which is; include that." if above else ""
+        where = f"It is inside {above[0]}, which is; include that one." if above else ""
         hint = where or f"Excluded are: {typed(excluded)}."
         raise InputError(f"{folder} is not excluded by itself. {hint}")
     _change(place, "excluded", _listed(tuple(one for one in excluded if one != folder)))
@@ -97,7 +97,7 @@ def include(place: Place, options: argparse.Namespace) -> None:
 
 
 def _change(place: Place, key: str, value: str) -> Settings:
-    """Write one setting, tell hooks and a running engine, and say what only a new engine will follow."""
+    """Write one setting, tell hooks and a running engine, and report settings that need a new engine."""
     settings = change(place.home.config, key, value)
     write_capture(place.home, settings, datetime.now(UTC))
     warning = ""
@@ -106,7 +106,7 @@ def _change(place: Place, key: str, value: str) -> Settings:
         if engine is not None:
             with engine:
                 if key in engine.call("reload", {})["restart"]:
-                    advice = "`scrubjay stop` ends it, and the next one follows."
+                    advice = "`scrubjay stop` ends it, and the next one uses the new value."
                     warning = f"The running engine keeps the old {key}; {advice}"
     except EngineError as error:
         warning = f"scrubjay: the setting is written, but the running engine was not told: {error}"
@@ -116,7 +116,7 @@ def _change(place: Place, key: str, value: str) -> Settings:
 
 
 def _look_for(place: Place, model: str) -> None:
-    """Say at once what is missing, which the engine would only say when it starts."""
+    """Report a missing model at once, instead of at the engine's next start."""
     from scrubjay.encoders.opening import find
 
     try:
@@ -124,8 +124,8 @@ def _look_for(place: Place, model: str) -> None:
     except EncoderError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:
-        until = "until `scrubjay reindex` has embedded them anew"
-        print(f"Memories that another model embedded are found by words alone {until}.")
+        until = "until `scrubjay reindex` has embedded them again"
+        print(f"Memories that another model embedded are only found by words {until}.")
 
 
 def _listed(folders: tuple[str, ...]) -> str:

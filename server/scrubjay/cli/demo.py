@@ -1,7 +1,7 @@
-"""`scrubjay demo`: a minute in a home of its own.
+"""`scrubjay demo`: a one-minute demonstration in its own home.
 
 A session is recorded through the hook scripts, as a host runs them; another client asks about it over MCP;
-what came back and what it took is printed. Touches nothing of the user's, and leaves nothing behind.
+the answers and their times are printed. It touches nothing of the user's, and leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -25,50 +25,50 @@ from scrubjay.home.paths import Home
 from scrubjay.hosts.installation import console_command, hook_command, run_hook
 
 WIDTH = 108  # characters of a printed line
-HIT_LINES, NEIGHBOUR_LINES = 4, 2  # of each turn that is printed
+HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 
 
-@command(flag("--keep", "leave the demo's home, to look at it with the other commands"))
+@command(flag("--keep", "keep the demo's home, to explore it with other commands"))
 def demo(place: Place, options: argparse.Namespace) -> int:
     """See it work: a recorded session, three questions, their answers. Touches nothing of yours."""
-    import asyncio  # 30 ms that no other command needs
+    import asyncio  # takes 30 ms, only for this command
 
     started = time.perf_counter()
     folder = tempfile.mkdtemp(prefix="scrubjay-demo-")
     home, project = os.path.join(folder, "home"), os.path.join(folder, "gallery")
     os.makedirs(os.path.join(project, ".git"))
     with open(os.path.join(project, ".git", "HEAD"), "w", encoding="ascii") as head:
-        head.write("ref: refs/heads/main\n")  # all it takes to be a project: git itself is not needed
+        head.write("ref: refs/heads/main\n")  # enough for a project: git itself is not needed
     others = ("SCRUBJAY_", "CLAUDE_", "CURSOR_")
     env = {name: text for name, text in place.env.items() if not name.startswith(others)}
     env |= {"SCRUBJAY_HOME": home, "CLAUDE_PROJECT_DIR": project}
-    print(f"A home of its own for this demo: {home}\n")
+    print(f"A separate home for this demo: {home}\n")
     keep = options.keep
     try:
         _record(env, project)
         turns = len(spool.events(Home(home), "answer"))
-        print(f"   No engine runs yet: {turns} turns wait on disk, in the spool.\n")
+        print(f"   No engine is running yet: {turns} turns wait on disk, in the spool.\n")
         answered = asyncio.run(_recall(env, project))
     except ScrubjayError:
-        keep = True  # its log is what explains the error
+        keep = True  # its log explains the error
         raise
     finally:
         _end(Place(env, project, home, place.pid), None if keep else folder)
     took = f"{time.perf_counter() - started:.1f} s"
     if keep:
         look = f"SCRUBJAY_HOME={home} scrubjay list --all"
-        print(f"The engine has ended; the demo's home stays. Look at it: {look}")
+        print(f"The engine has ended; the demo's home stays. Explore it: {look}")
     else:
         print(f"The engine has ended and the demo's home is deleted; all of it took {took}.")
-    print("To have this in your own sessions: `scrubjay setup`.")
+    print("To use this in your own sessions: `scrubjay setup`.")
     return 0 if answered == len(QUESTIONS) else 1
 
 
 def _record(env: Mapping[str, str], project: str) -> None:
-    """The session, turn by turn, each hook a process of its own that reads its event from standard input."""
+    """Record the session turn by turn; each hook is a process that reads its event from standard input."""
     session = str(uuid.uuid4())
     size = f"{len(TURNS)} turns"
-    print(f"1. A session about a gallery is said to the hooks, {size}, just as Claude Code does it.")
+    print(f"1. The hooks receive a session about a gallery, {size}, just as from Claude Code.")
     seconds: dict[str, list[float]] = {"UserPromptSubmit": [], "Stop": []}
     for user, assistant in TURNS:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
@@ -76,15 +76,15 @@ def _record(env: Mapping[str, str], project: str) -> None:
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
             seconds[event].append(run_hook(event, ids | text, env, project, hook_command("claude-code")))
     took = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
-    print(f"   A whole hook process took, in the middle: {', '.join(took)}.")
+    print(f"   Median time of a whole hook process: {', '.join(took)}.")
 
 
 async def _recall(env: Mapping[str, str], project: str) -> int:
-    """The questions, asked by another client; how many brought something back."""
+    """Ask the questions from another client; return how many were answered."""
     from mcp import Client, MCPError, StdioServerParameters
 
     command, *arguments = [*console_command(), "stdio"]
-    print(f"2. Another client starts `{os.path.basename(command)}` and speaks MCP with it over stdio.")
+    print(f"2. Another client starts `{os.path.basename(command)}` and speaks MCP over stdio.")
     server = StdioServerParameters(command=command, args=arguments, env=dict(env), cwd=project)
     answered, started = 0, time.perf_counter()
     try:
@@ -124,7 +124,7 @@ def _show(answer: dict[str, Any]) -> None:
 
 
 def _end(place: Place, folder: str | None) -> None:
-    """End the demo's engine and delete its folder, also after an interruption; None keeps the folder."""
+    """End the demo's engine and delete its folder, even after an interruption; None keeps the folder."""
     from scrubjay.cli.engine import finish
 
     try:

@@ -1,4 +1,4 @@
-"""How numbers, times, scopes and progress are written for a person."""
+"""Formats numbers, times, scopes and progress for users."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from scrubjay.text.foreign import visible, visible_json
 
 WIDTH = 30  # characters of the progress bar
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
-LEAST_SECONDS = 1.0  # of work before it is said how long the rest takes
+LEAST_SECONDS = 1.0  # of work before an estimate of the rest
 
 
 def size(count: float) -> str:
-    """Bytes in the unit in which they are shortest.
+    """Return bytes in the unit that makes them shortest.
 
     >>> size(999), size(1_234_567), size(10_000_000_000)
     ('999 B', '1.2 MB', '10 GB')
@@ -30,7 +30,7 @@ def size(count: float) -> str:
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
-    """A number with its noun.
+    """Return a number with its noun.
 
     >>> plural(1, "turn"), plural(2, "turn"), plural(1200, "memory", "memories")
     ('1 turn', '2 turns', '1,200 memories')
@@ -39,7 +39,7 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 
 
 def contents(counts: Mapping[str, int]) -> str:
-    """How many turns, facts and documents there are.
+    """Return the numbers of turns, facts and documents as text.
 
     >>> contents({"turns": 1, "memories": 2, "documents": 0})
     '1 turn, 2 facts, 0 documents'
@@ -49,7 +49,7 @@ def contents(counts: Mapping[str, int]) -> str:
 
 
 def span(seconds: float) -> str:
-    """A length of time in one unit.
+    """Return a length of time in one unit.
 
     >>> span(42), span(150), span(7_300), span(200_000)
     ('42 s', '2 min', '2 h', '2 days')
@@ -61,12 +61,12 @@ def span(seconds: float) -> str:
 
 
 def local(instant: str) -> datetime:
-    """An instant as the engine writes it, in the time zone of this machine."""
+    """Return an instant from the engine in the time zone of this machine."""
     return datetime.fromisoformat(instant).astimezone()
 
 
 def first_line(text: str, width: int) -> str:
-    """The beginning of a text on one line of at most `width` characters.
+    """Return the beginning of a text on one line of at most `width` characters.
 
     >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20)
     'Which port?'
@@ -78,17 +78,17 @@ def first_line(text: str, width: int) -> str:
 
 
 def shown(hit: Mapping[str, Any], width: int) -> str:
-    """The beginning of what a hit shows, as `first_line`."""
+    """Return the beginning of a hit's text, as `first_line`."""
     return first_line(hit.get("title") or hit.get("memory") or hit.get("chunk") or "", width)
 
 
 def note(answer: Mapping[str, Any]) -> list[str]:
-    """What a search says of its own state, if it has anything to say."""
+    """Return a search's note about its own state, if any."""
     return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
 
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
-    """Print an answer as a person reads it, or as a program does."""
+    """Print an answer for a user, or as JSON for a program."""
     if as_json:
         in_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         print(visible_json(json.dumps(answer, indent=1, ensure_ascii=not in_unicode)))
@@ -98,14 +98,12 @@ def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
 
 
 class Progress:
-    """How far one piece of work is; use it as a context manager, so that the bar's line is closed."""
+    """The progress of one piece of work; use it as a context manager, so that the bar's line is ended."""
 
     def __init__(self, label: str, stream: TextIO | None = None) -> None:
         self._label, self._stream = label, stream or sys.stderr
         self._bar = self._stream.isatty()
-        self._began: tuple[int, float] | None = (
-            None  # what was done when the first step came, and when that was
-        )
+        self._began: tuple[int, float] | None = None  # amount and time of the first step
         self._last = time.monotonic()
         self._shown = 0  # characters of the bar
 
@@ -120,14 +118,14 @@ class Progress:
         self.show(step["done"], step["total"])
 
     def stage(self, step: Mapping[str, Any]) -> None:
-        """Show a step of work whose stages name themselves, each on a line of its own."""
+        """Show a step of work in named stages, each on its own line."""
         if step["what"] != self._label:
             self._close()
             self._label, self._began = step["what"], None
         self.step(step)
 
     def show(self, done: int, total: int) -> None:
-        """Show that `done` of `total` are done, and about how long the rest takes."""
+        """Show that `done` of `total` are done, and an estimate of the remaining time."""
         now = time.monotonic()
         first, since = self._began = self._began or (done, now)
         left = ""

@@ -1,6 +1,6 @@
-"""`scrubjay doctor`: checks one matter after the other and says what to do.
+"""`scrubjay doctor`: checks one thing after the other and says what to do.
 
-Nothing outside the home is written. What is recorded on the way is forgotten again.
+It writes nothing outside the home. Its test turn is forgotten again.
 """
 
 import argparse
@@ -37,23 +37,23 @@ from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
-from scrubjay.home.settings import capture_view, load, put_back
-from scrubjay.home.spool import strangers
+from scrubjay.home.settings import capture_view, load, restore_config
+from scrubjay.home.spool import nonfiles
 from scrubjay.hosts.installation import hook_command, hook_lines, run_hook
 from scrubjay.hosts.table import BY_NAME, HOSTS, codex_waiting
 from scrubjay.http_api import tokens
 
-LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs room for what it rewrites
-SLOW_SPOOL_S = 30.0  # an engine that runs takes the spool every 2 s
-ANSWER_S = 5.0  # for the HTTP face to answer
-MANY_FRAGMENTS = 200  # upkeep folds them long before
+LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs space for rewritten files
+SLOW_SPOOL_S = 30.0  # a running engine processes the spool every 2 s
+ANSWER_S = 5.0  # for the HTTP interface to answer
+MANY_FRAGMENTS = 200  # upkeep merges them long before
 PACKAGES = ("lancedb", "mcp", "numpy", "onnxruntime")
 SCOPE = "scrubjay-doctor"
 RESUME = "`scrubjay resume` ends the pause."
 CAPTURE = "`scrubjay config capture all` turns capture on."
 
 
-@command(flag("--mend", "go on without the records that are damaged, if no backup is to bring them back"))
+@command(flag("--mend", "continue without damaged records, if no backup can restore them"))
 def doctor(place: Place, options: argparse.Namespace) -> int:
     """Check everything, from the installation to a turn's whole way, and say what to do."""
     clients = look(place.env, place.cwd)
@@ -65,7 +65,9 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
         findings.append(finding)
     problems = [finding for finding in findings if finding.verdict == PROBLEM]
     if problems:
-        print(f"\n{len(problems)} of {len(findings)} findings need you; each says what to do. The first:")
+        print(
+            f"\n{len(problems)} of {len(findings)} findings need attention; each says what to do. The first:"
+        )
         print(problems[0].advice or problems[0].says)
         return 1
     left = left_to_do(place, clients)
@@ -74,10 +76,10 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
 
 
 def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
-    """All findings in the order in which one depends on the other."""
+    """Return all findings, in order of dependency."""
     yield from installation()
     at_home = list(guarded("home", home, place))
-    engine_answers = False  # one that is frozen is waited for once
+    engine_answers = False  # wait for a frozen engine only once
     yield from at_home
     if all(finding.verdict != PROBLEM or finding.what == "space" for finding in at_home):
         yield from gone(place, mend=mend)
@@ -95,7 +97,7 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
 
 
 def left_to_do(place: Place, clients: Clients) -> str:
-    """What has to be done before turns are captured; empty if they are."""
+    """Return what has to be done before turns are captured; "" if they are."""
     now, arrived = load(place.home.config), arrivals(place) or {}
     hooked = clients.plugins.keys() | {hooks.host.name for hooks in clients.hooks}
     if now.paused:
@@ -108,12 +110,12 @@ def left_to_do(place: Place, clients: Clients) -> str:
         return BY_NAME["codex"].click
     if not any(host in arrived for host in hooked):
         titles = " or ".join(host.title for host in HOSTS if host.name in hooked)
-        return f"Say something in a new session of {titles}: nothing has come from there yet."
+        return f"Start a new session in {titles}: no turn has been received from there yet."
     return ""
 
 
 def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Findings:
-    """The findings of a check; what it raises is one of them."""
+    """Return the findings of a check; an exception becomes a finding."""
     try:
         yield from check(place)
     except ScrubjayError as error:
@@ -124,7 +126,7 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
     with call_engine(place) as client:
         facts = client.call("status", {"wait": True})
         if facts["failure"]:
-            raise EngineError(f"The engine runs, but cannot work: {facts['failure']}")
+            raise EngineError(f"The engine is running, but cannot work: {facts['failure']}")
         yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
         yield from guarded("http", http, place)
         examined = client.call("examine", {})
@@ -132,7 +134,7 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
             yield mended(**client.call("mend", {}))
             examined = client.call("examine", {})
         yield from store(facts | examined)
-        if not examined["damage"]:  # which may keep them from being counted
+        if not examined["damage"]:  # damaged records may be impossible to count
             counts = client.call("scopes", {})
             yield from own_scope(counts)
             yield from unnamed(place, counts)
@@ -140,19 +142,17 @@ def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
 
 
 def mended(deleted: int, aside: str | None) -> Finding:
-    """What became of damaged records; those that are gone are a problem, because a backup may have them."""
-    rest = "what is there is taken for all there is, and the index is built anew."
+    """Return the finding about damaged records; deletion is a problem, because a backup may have them."""
+    rest = "the remaining files are now the baseline, and the index is being rebuilt."
     says = f"Deleted {plural(deleted, 'record')} that could not be read; {rest}"
     if not deleted:
         return note("mended", says)
-    copies = f" The damaged files lie in {aside}." if aside else ""
-    return problem(
-        "mended", says, f"`scrubjay restore-backup FOLDER --replace` brings a backup back.{copies}"
-    )
+    copies = f" The damaged files are in {aside}." if aside else ""
+    return problem("mended", says, f"`scrubjay restore-backup FOLDER --replace` restores a backup.{copies}")
 
 
 def installation() -> Findings:
-    """The interpreter and the packages."""
+    """Check the interpreter and the packages."""
     from importlib.metadata import PackageNotFoundError, version
 
     versions, missing = [], []
@@ -168,7 +168,7 @@ def installation() -> Findings:
 
 
 def home(place: Place) -> Findings:
-    """Owner, rights, filesystem and room of the home. Raises HomeError for what makes it unusable."""
+    """Check owner, permissions, filesystem and space of the home. Raises HomeError if it is unusable."""
     from scrubjay.wire.lock import check_filesystem
 
     root = place.home.root
@@ -178,47 +178,45 @@ def home(place: Place) -> Findings:
     rights = "closed to others" if os.name == "nt" or mode == 0o700 else f"mode {mode:o}"
     yield ok("home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
     verdict = OK if free >= LITTLE_SPACE else NOTE if free >= NO_SPACE else PROBLEM
-    advice = "" if verdict == OK else "Make room, or move the home with SCRUBJAY_HOME."
+    advice = "" if verdict == OK else "Free disk space, or move the home with SCRUBJAY_HOME."
     yield Finding(verdict, "space", f"{size(free)} are free there.", advice)
 
 
 def kept(place: Place) -> Findings:
-    """What was found damaged in the home, and was moved aside."""
+    """Report damaged files of the home that were moved away."""
     names = sorted(name for name in os.listdir(place.root) if name.endswith(".broken") or ".aside" in name)
     if names:
-        says = (
-            f"{', '.join(names)} in {place.root}: damaged, and moved aside; what was said there began anew."
-        )
-        yield note("damaged", says, "Take out of it what you need, and delete it.")
+        says = f"{', '.join(names)} in {place.root}: damaged; moved away, and started empty."
+        yield note("damaged", says, "Copy what you need from it, then delete it.")
 
 
 def gone(place: Place, *, mend: bool) -> Findings:
-    """What is missing in the home or cannot be read, and is put back from its copy."""
+    """Report missing or unreadable files of the home, and restore them from their copies."""
     if mend:
         for path in kept_files.restore(place.home):
-            yield note("mended", f"{path} was gone, and is put back from its copy.")
-        if aside := put_back(place.home):
+            yield note("mended", f"{path} was missing and has been restored from its copy.")
+        if aside := restore_config(place.home):
             yield note(
-                "mended", f"{place.home.config} is put back from its copy; what stood there is {aside}."
+                "mended", f"{place.home.config} has been restored from its copy; the damaged file is {aside}."
             )
     for path in kept_files.missing(place.home):
-        says = f"{path} is gone; what it said stays in force, by its copy {kept_files.copy_of(path)}."
-        yield problem("files", says, "`scrubjay doctor --mend` puts it back; remove the copy to begin anew.")
+        says = f"{path} is missing; its copy {kept_files.copy_of(path)} is in force."
+        yield problem("files", says, "`scrubjay doctor --mend` restores it; remove the copy to start empty.")
 
 
 def unnamed(place: Place, counts: Mapping[str, Any]) -> Findings:
-    """Projects that have memories, and no folder here by which they are known."""
+    """Report projects that have memories, but no folder on this machine."""
     known = {entry["scope"] for entry in list_scopes(place.home)}
     lost = sorted(scope for scope in counts if display_name(scope) != scope and scope not in known)
     if lost:
         named = ", ".join(lost[:5])
-        says = f"{place.home.scopes} names no folder of {plural(len(lost), 'project')}: {named}."
+        says = f"{place.home.scopes} has no folder for {plural(len(lost), 'project')}: {named}."
         advice = "They came from elsewhere, or the file lost them; `scrubjay scopes` merges one into another."
         yield note("scopes", says, advice)
 
 
 def settings(place: Place) -> Findings:
-    """config.toml, and whether it lets anything be captured."""
+    """Check config.toml, and whether it allows capture."""
     now = load(place.home.config)
     if now.paused:
         yield note("settings", "Capture is paused: hooks record nothing.", RESUME)
@@ -231,47 +229,47 @@ def settings(place: Place) -> Findings:
 
 
 def keys(place: Place) -> Findings:
-    """Whether the keys that open the HTTP face can be read; without them nobody is let in."""
+    """Check that the HTTP keys can be read; without them, every request is refused."""
     if opening := tokens.load(place.home):
-        yield ok("keys", f"{plural(len(opening), 'key')} for the HTTP face; `scrubjay token` lists them.")
+        yield ok("keys", f"{plural(len(opening), 'key')} for HTTP; `scrubjay token` lists them.")
 
 
 def words(place: Place) -> Findings:
-    """Whether the developers' words that the home has of its own can be read, if it has any."""
+    """Check that the home's own developers' words can be read, if it has any."""
     from scrubjay.text.developer_words.own import read_own
 
     try:
         own = read_own(place.home)
     except InputError as error:
         says = f"{place.home.words}, {error} None of that file is used."
-        yield problem("words", says, "Put it right, or delete it; the engine reads it at its next start.")
+        yield problem("words", says, "Correct or delete it; the engine reads it at its next start.")
         return
     if own:
-        yield ok("words", f"{place.home.words} is read with the shipped words.")
+        yield ok("words", f"{place.home.words} is used with the bundled words.")
 
 
 def model(place: Place) -> Findings:
-    """The model's files; those of the bundled one are read whole and compared with their digests."""
+    """Check the model's files; those of the bundled one are compared with their digests."""
     from scrubjay.encoders.opening import find
 
     name = load(place.home.config).model
     folder = find(name)
-    proof = f"it lies in {folder.path}" if folder else "its files are those of the release, bit for bit"
-    yield ok("model", f"{folder.reference if folder else name} is here, and {proof}.")
+    proof = f"it is in {folder.path}" if folder else "its files are those of the release, bit for bit"
+    yield ok("model", f"{folder.reference if folder else name} is available: {proof}.")
 
 
 def store(facts: dict[str, Any]) -> Findings:
-    """The store and its index, from what the engine says of them."""
+    """Check the store and its index, from the engine's report."""
     for damage in facts["damage"]:
-        advice = "`scrubjay restore-backup FOLDER --replace` brings a backup back; `scrubjay doctor --mend`"
-        yield problem("records", damage, f"{advice} goes on without what is damaged.")
+        advice = "`scrubjay restore-backup FOLDER --replace` restores a backup; `scrubjay doctor --mend`"
+        yield problem("records", damage, f"{advice} continues without the damaged records.")
     if facts.get("lacking"):
-        says = f"The index lacks {plural(facts['lacking'], 'record')}, which no search finds."
-        advice = "It is being filled from the records now; look again with `scrubjay doctor`."
+        says = f"The index lacks {plural(facts['lacking'], 'record')}, which searches do not find."
+        advice = "It is being filled from the records now; check again with `scrubjay doctor`."
         yield problem("index", says, advice)
     for repair in facts.get("repairs", ()):
         yield note("repair", repair)
-    if "records" not in facts:  # which cannot be counted
+    if "records" not in facts:  # they could not be counted
         return
     records, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
     if facts["trouble"]:
@@ -284,33 +282,31 @@ def store(facts: dict[str, Any]) -> Findings:
         yield problem("upkeep", says, advice)
     if upkeep["fragments"] > MANY_FRAGMENTS:
         says = f"A table is in {upkeep['fragments']:,} fragments."
-        yield note("upkeep", says, "Upkeep folds them while the engine rests.")
+        yield note("upkeep", says, "Upkeep merges them while the engine is idle.")
     if disk["bytes"] > disk["limit"]:
-        says = f"The home has {size(disk['bytes'])}, more than the {size(disk['limit'])} of disk_limit_gb."
-        says += " Nothing is deleted for that."
+        says = f"The home uses {size(disk['bytes'])}, more than disk_limit_gb allows ({size(disk['limit'])})."
+        says += " Nothing is deleted automatically."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
         yield problem("disk", says, advice)
     behind = f"{records['waiting_for_vector']:,} without a vector yet, "
-    behind += f"{facts['unindexed']:,} not folded into the word index yet"
+    behind += f"{facts['unindexed']:,} not in the word index yet"
     passages = f"{plural(records['passages'], 'passage')} ({behind})"
     yield ok("store", f"{contents(records)}; {passages}, {size(disk['bytes'])}.")
 
 
 def own_scope(counts: dict[str, dict[str, int]]) -> Findings:
-    """What stands in the scope `user`, where earlier versions put all that was said outside of git."""
+    """Report the scope `user`, in which earlier versions stored everything said outside git."""
     own = counts.get(USER_SCOPE, {})
     if own.get("turns") or own.get("documents"):
-        says = (
-            f"The scope user, which every project sees, holds {contents(own)}. Before folders had scopes of"
-        )
-        says += " their own, what was said outside of git went there; of which folder it was is not known."
-        advice = "`scrubjay list --scope user` shows it; `scrubjay forget ID` hides what is not for all."
+        says = f"The scope user, which every project sees, holds {contents(own)}. Before folders had"
+        says += " scopes, everything said outside git went there; the folder is unknown."
+        advice = "`scrubjay list --scope user` shows it; `scrubjay forget ID` hides the rest."
         yield note("scopes", says, advice)
 
 
 def http(place: Place) -> Findings:
-    """Whether HTTP is answered where the engine says so, and whether a key is asked for."""
-    from http.client import HTTPConnection, HTTPException  # other commands need not wait for it
+    """Check that HTTP is answered at the engine's address, and whether a key is required."""
+    from http.client import HTTPConnection, HTTPException  # not at the top: slow to import for other commands
 
     from scrubjay.wire.address import engine_facts
 
@@ -327,49 +323,51 @@ def http(place: Place) -> Findings:
         return
     finally:
         connection.close()
-    keys = {HTTPStatus.OK: "any key opens", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
+    keys = {HTTPStatus.OK: "any key is valid", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
     key = keys.get(HTTPStatus(status), f"says {status}")
     yield ok("http", f"{url} answers, and {key}; MCP is at {url}/mcp.")
 
 
 def deaths(place: Place) -> Findings:
-    """Whether engines hung or crashed."""
+    """Report engines that hung or crashed."""
     path = place.home.deaths
     if os.path.isfile(path) and os.path.getsize(path):
         day = time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(path)))
-        says = f"An engine hung or crashed (last on {day}), and another took its place; {path} says where."
-        yield note("engine", says, "Please report it with that file, which holds no text; then delete it.")
+        says = f"An engine hung or crashed (last on {day}), and was replaced; {path} shows where."
+        yield note(
+            "engine", says, "Please report it with that file, which has none of your text; then delete it."
+        )
 
 
 def spool(place: Place) -> Findings:
-    """The spool: whether it moves, and what was set aside."""
+    """Check that the spool is processed, and report envelopes that were moved away."""
     left = inbox(place.home)
-    for odd in strangers(place.home):
-        yield problem("spool", f"{odd} is no file, so no write stands there.", "Look at it and move it away.")
+    for odd in nonfiles(place.home):
+        yield problem("spool", f"{odd} is not a file, and will not be processed.", "Move it away.")
     if left.set_aside:
-        again = f"move a file to {place.home.spool_new} (what a hook left, such as -answer-, to "
-        again += f"{place.home.events}) to have it tried again, or delete it"
-        says = f"{plural(left.set_aside, 'write')} set aside, the last: {left.reasons[-1]}"
-        yield problem("spool", says, f"Look at {place.home.spool_broken}: {again}.")
+        again = f"move a file to {place.home.spool_new} (a hook's event, such as -answer-, to "
+        again += f"{place.home.events}) to retry it, or delete it"
+        says = f"{plural(left.set_aside, 'write')} moved away, the last: {left.reasons[-1]}"
+        yield problem("spool", says, f"Check {place.home.spool_broken}: {again}.")
     if left.oldest_seconds > SLOW_SPOOL_S:
         says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
-        yield problem("spool", says, f"No engine takes them; the reason is in {place.home.log}.")
+        yield problem("spool", says, f"No engine processes them; the reason is in {place.home.log}.")
     elif not left.set_aside:
-        yield ok("spool", f"{plural(left.waiting, 'write')} waiting, none set aside.")
+        yield ok("spool", f"{plural(left.waiting, 'write')} waiting, none moved away.")
 
 
 def round_trip(place: Place, clients: Clients) -> Findings:
-    """Whether a turn that hooks are told is recalled.
+    """Check that a turn sent to the hooks can be recalled.
 
     Raises:
         EngineError: a hook could not be run.
     """
     policy = capture.policy(capture_view(load(place.home.config)))
     if policy.paused or policy.capture == "off":
-        yield note("round trip", "Not made, because capture is switched off.")
+        yield note("round trip", "Skipped, because capture is switched off.")
         return
     if capture.is_excluded(policy, place.cwd, place.root):
-        says = "Not made here, because this folder is excluded."
+        says = "Skipped, because this folder is excluded."
         yield note("round trip", says, "Run the doctor in another folder.")
         return
     session = f"doctor-{secrets.token_hex(6)}"
@@ -391,14 +389,14 @@ def _recall(place: Place, session: str, question: str, took: list[float]) -> Fin
         hits = engine.call("search", {"query": question, "session_id": session, "scope": SCOPE})["results"]
         waited = time.perf_counter() - started
         for hit in hits:
-            engine.call("forget", {"id": hit["id"], "reason": "said by scrubjay doctor"})
+            engine.call("forget", {"id": hit["id"], "reason": "written by scrubjay doctor"})
     if not hits:
         advice = f"The reason may be in {os.path.join(place.home.log, 'hooks.log')}."
-        says = "A turn was handed to the hooks, and the engine does not recall it."
+        says = "The hooks received a turn, but the engine does not recall it."
         return problem("round trip", says, advice)
     hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in took)
-    way = f"A turn went through both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
-    return ok("round trip", f"{way}; it is forgotten again.")
+    way = f"A turn passed both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
+    return ok("round trip", f"{way}; it has been forgotten again.")
 
 
 def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -> float:
@@ -410,7 +408,7 @@ def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -
 
 
 def _registered(clients: Clients, event: str) -> list[str] | None:
-    """The command that Claude Code runs for an event, if it can be run outside of it; None otherwise."""
+    """Return the command that Claude Code runs for an event, if it can be run outside it; else None."""
     for hooks in clients.hooks:
         for handler in hooks.handlers.get(event, ()) if hooks.host.name == "claude-code" else ():
             command = next(hook_lines(handler))

@@ -1,4 +1,4 @@
-"""`scrubjay index` and `scrubjay documents`: make files searchable, show how far each is, find passages."""
+"""`scrubjay index` and `scrubjay documents`: index files, list documents with their status, find passages."""
 
 import argparse
 import glob
@@ -22,18 +22,18 @@ from scrubjay.text.short_ids import short_id
 
 PATHS = "a file, a folder, a pattern such as 'docs/**/*.md', or - for standard input"
 MAX_INPUT = 50 * 1024 * 1024  # bytes of standard input
-MOST_PASSED_OVER = 5  # hidden folders that are named
-MOST_FAILED = 10  # files that could not be read and are named
-LISTENS_MS = 500  # after which the first word comes, and how long Ctrl-C waits at most
-QUIET_MS = 400  # after a burst's last change: editors write a file in steps, git hundreds at once
+MOST_PASSED_OVER = 5  # hidden folders that are listed
+MOST_FAILED = 10  # unreadable files that are listed
+LISTENS_MS = 500  # before listening begins, and the longest delay of Ctrl-C
+QUIET_MS = 400  # after the last change of a burst: editors write a file in steps, git hundreds at once
 
 
 @command(
     value("paths", "PATH", PATHS, nargs="+"),
-    flag("--watch", "go on, and follow every change until Ctrl-C"),
-    flag("--again", "read every file anew, also those that did not change"),
-    flag("--hidden", "take hidden files and folders too, such as .github"),
-    value("--title", "TITLE", "the title of what comes from standard input; the same title replaces it"),
+    flag("--watch", "keep running, and index every change until Ctrl-C"),
+    flag("--again", "read every file again, even unchanged ones"),
+    flag("--hidden", "include hidden files and folders, such as .github"),
+    value("--title", "TITLE", "the title of standard input; the same title replaces it"),
     value("--scope", "NAME", "add to this scope instead of this folder's project"),
 )
 def index(place: Place, options: argparse.Namespace) -> int:
@@ -48,17 +48,17 @@ def index(place: Place, options: argparse.Namespace) -> int:
         _print_passed_over(done.get("passed_over", []), paths)
         _print_left_out(done.get("left_out", []))
         if forgotten := done.get("forgotten", 0):
-            print(f"{plural(forgotten, 'document')} forgotten before; to index such a file again, name it.")
+            print(f"{plural(forgotten, 'document')} forgotten before; give a file's path to index it again.")
     if options.watch:
         for number, _ in enumerate(changes(paths)):
             _follow(place, paths, options)
-            if number == 0:  # what changed before it listened is done now
+            if number == 0:  # now changes from before listening began are done
                 print("Watching; Ctrl-C ends it.", flush=True)
     return 1 if any(failed["path"] in paths for failed in done.get("failed", ())) else 0
 
 
 def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> None:
-    """Take what changed; another engine follows one that stops meanwhile."""
+    """Index changes; if the engine stops meanwhile, another one is used."""
     for is_last in (False, True):
         try:
             with call_engine(place, scope=options.scope) as engine:
@@ -66,7 +66,7 @@ def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> 
             return
         except EngineError as error:
             if is_last:
-                print(f"scrubjay: {error} It is tried again with the next change.", file=sys.stderr)
+                print(f"scrubjay: {error} It will be retried with the next change.", file=sys.stderr)
 
 
 def _index(engine: EngineClient, paths: Sequence[str], again: bool, hidden: bool) -> dict[str, Any]:
@@ -77,13 +77,13 @@ def _index(engine: EngineClient, paths: Sequence[str], again: bool, hidden: bool
 
 
 def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
-    """Say which hidden folders were not looked into; of a single root without its path."""
+    """List the hidden folders that were skipped; for a single root, relative to it."""
     if not folders:
         return
     root = os.path.join(paths[0], "") if len(paths) == 1 else ""
     shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MOST_PASSED_OVER])
     more = " and others" if len(folders) > MOST_PASSED_OVER else ""
-    print(f"Hidden and passed over: {shown}{more}. --hidden takes them, or name one.")
+    print(f"Hidden and skipped: {shown}{more}. --hidden includes them, or give the path of one.")
 
 
 def _print_left_out(reasons: Sequence[dict[str, str]]) -> None:
@@ -124,21 +124,21 @@ def _add_standard_input(place: Place, options: argparse.Namespace) -> None:
 
 
 def _absolute(place: Place, names: Sequence[str]) -> list[str]:
-    """Paths as the engine takes them; a pattern that the shell did not resolve is resolved here.
+    """Return absolute paths; a pattern that the shell did not expand is expanded here.
 
     Raises:
-        InputError: a pattern matches nothing, or `-` stands beside other paths.
+        InputError: a pattern matches nothing, or `-` is mixed with other paths.
     """
     paths: list[str] = []
     for name in names:
         if name == "-":
-            raise InputError("`-` (standard input) cannot be mixed with paths; index it by itself.")
+            raise InputError("`-` (standard input) cannot be mixed with paths; index it separately.")
         path = place.path(name)
         is_pattern = glob.has_magic(path) and not os.path.lexists(path)
         try:
             matches = sorted(glob.glob(path, recursive=True)) if is_pattern else [path]
         except RecursionError:
-            raise InputError(f"{name!r} leads too deep for a pattern; name a folder.") from None
+            raise InputError(f"{name!r} leads too deep for a pattern; give a folder.") from None
         if not matches:
             raise InputError(f"{name!r} matches no file.")
         paths += matches
@@ -151,7 +151,7 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
     Raises:
         KeyboardInterrupt: it was pressed.
     """
-    from watchfiles import watch  # native code that only --watch needs
+    from watchfiles import watch  # native code, only for --watch
 
     folders = {path if os.path.isdir(path) else os.path.dirname(path) for path in paths}
     listens = False
@@ -172,7 +172,7 @@ def changes(paths: Sequence[str]) -> Iterator[None]:
 
 @contextmanager
 def _stopping() -> Iterator[threading.Event]:
-    """Yield an event that Ctrl-C sets, for Python drops an interrupt that is raised in a callback."""
+    """Yield an event that Ctrl-C sets, because Python drops an interrupt raised in a callback."""
     stopped = threading.Event()
 
     def interrupted(*_: object) -> None:
@@ -187,16 +187,16 @@ def _stopping() -> Iterator[threading.Event]:
 
 
 @command(
-    value("query", "QUERY", "what to find in them, in plain words, instead of listing them", nargs="*"),
-    value("--last", "N", "list so many (20)", type=int, default=20),
-    flag("--failed", "only those that could not be read, and files that were left out, with the reason"),
-    value("--top", "N", "find so many documents, instead of the few that are likely to answer", type=int),
-    value("--tokens", "N", "find as much as fits into N tokens", type=int),
+    value("query", "QUERY", "search them for this, in plain words, instead of listing them", nargs="*"),
+    value("--last", "N", "list N documents (20)", type=int, default=20),
+    flag("--failed", "only unreadable ones and files that were left out, with the reason"),
+    value("--top", "N", "find N documents, instead of the few that are likely to answer", type=int),
+    value("--tokens", "N", "as much as fits into N tokens", type=int),
     SCOPE,
     JSON,
 )
 def documents(place: Place, options: argparse.Namespace) -> None:
-    """List documents and how far each is; or find passages in them."""
+    """List documents with their status; or find passages in them."""
     if options.query:
         _find(place, options)
         return
@@ -237,7 +237,7 @@ def _find(place: Place, options: argparse.Namespace) -> None:
 
 
 def passages_of(answer: dict[str, Any], folder: str) -> Iterator[str]:
-    """The answer of a search in documents line by line; paths below `folder` without it."""
+    """Yield the lines of the answer of a document search; paths below `folder` are relative to it."""
     if answer["confidence"] == "weak":
         yield DOUBTFUL
     for rank, hit in enumerate(answer["results"], 1):

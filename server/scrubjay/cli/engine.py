@@ -6,7 +6,16 @@ import argparse
 import os
 from typing import TYPE_CHECKING, Any
 
-from scrubjay.cli.command import Place, call_engine, command, engine_runs, flag, note, value, visit_engine
+from scrubjay.cli.command import (
+    Place,
+    call_engine,
+    command,
+    flag,
+    is_engine_running,
+    note,
+    value,
+    visit_engine,
+)
 from scrubjay.cli.display import Progress, plural
 from scrubjay.errors import EngineError, InputError
 
@@ -19,25 +28,25 @@ REPEATED: dict[str, Any] = {"action": "append", "default": []}
 
 @command(
     flag("--auto", argparse.SUPPRESS),
-    value("--http", "HOST:PORT", "also answer HTTP here, for instance 127.0.0.1:6767"),
+    value("--http", "HOST:PORT", "also serve HTTP here, for instance 127.0.0.1:6767"),
     (
         value(
             "--token-file",
             "PATH",
-            "let in whoever has the key in this file's first line (`scrubjay token` makes more)",
+            "accept the key in this file's first line (`scrubjay token` makes more)",
         ),
         value(
             "--token",
             "KEY",
-            "the same with the key itself, which every user of the machine can see in its list of processes",
+            "the key itself; every user of the machine can see it in the list of processes",
         ),
     ),
-    value("--allow-host", "NAME", "also answer under this name, as behind a proxy", **REPEATED),
-    value("--cors", "ORIGIN", "let pages of this origin ask, such as https://app.example.com", **REPEATED),
+    value("--allow-host", "NAME", "also accept this host name, for instance behind a proxy", **REPEATED),
+    value("--cors", "ORIGIN", "allow pages of this origin, such as https://app.example.com", **REPEATED),
     value(
         "--rate-limit",
         "N",
-        "requests a second that one caller may make; 500 if you say nothing, 0 for any",
+        "requests per second and caller; default 500, 0 for no limit",
         type=float,
     ),
 )
@@ -49,16 +58,16 @@ def serve(place: Place, options: argparse.Namespace) -> int:
 
 
 def _http_options(options: argparse.Namespace) -> Options | None:
-    """The options of HTTP; None if it is not to be served.
+    """Return the options of HTTP; None if it is not served.
 
     Raises:
-        InputError: an option makes no sense, or needs --http.
+        InputError: an option is invalid, or needs --http.
     """
     if options.http is None:
         for name in ("token", "token_file", "allow_host", "cors", "rate_limit"):
             if getattr(options, name) not in (None, []):
-                where = "say with --http 127.0.0.1:6767 where to serve it"
-                raise InputError(f"--{name.replace('_', '-')} is about HTTP; {where}.")
+                where = "add an address such as --http 127.0.0.1:6767"
+                raise InputError(f"--{name.replace('_', '-')} needs HTTP; {where}.")
         return None
     from scrubjay.http_api import tokens
     from scrubjay.http_api.options import PER_SECOND, Options, parse_address, parse_name, parse_origin
@@ -88,16 +97,16 @@ def _first_line(path: str) -> str:
 @command()
 def stop(place: Place, options: argparse.Namespace) -> None:
     """End the engine; the next client starts another."""
-    rest = "what was acknowledged is stored or waits in the spool"
-    ended = f"The engine has ended; {rest}. A client starts the next one when it needs it."
-    print(ended if finish(place) else "No engine runs.")
+    rest = "acknowledged writes are stored or wait in the spool"
+    ended = f"The engine has ended; {rest}. The next client starts another."
+    print(ended if finish(place) else "No engine is running.")
 
 
 def finish(place: Place) -> bool:
-    """Ask the engine to finish and wait until it has; False if none runs.
+    """Ask the engine to finish and wait until it has; return False if none is running.
 
     Raises:
-        EngineError: it is still there after STOP_SECONDS.
+        EngineError: it is still running after STOP_SECONDS.
     """
     from scrubjay.wire.lock import FileLock
 
@@ -108,29 +117,29 @@ def finish(place: Place) -> bool:
         engine.call("finish", {})
     note("waiting for the engine to finish ...")
     with FileLock(place.home.engine_lock) as lock:
-        if not lock.acquire(STOP_SECONDS) and engine_runs(place.home):
-            advice = "Try again when its clients are at rest."
+        if not lock.acquire(STOP_SECONDS) and is_engine_running(place.home):
+            advice = "Try again when its clients are idle."
             raise EngineError(f"The engine still answers requests after {STOP_SECONDS:g} seconds. {advice}")
     return True
 
 
 @command()
 def reindex(place: Place, options: argparse.Namespace) -> None:
-    """Build the search index anew, for instance after a change of the model."""
+    """Rebuild the search index, for instance after a change of the model."""
     engine = visit_engine(place)
     if engine is not None:
         with engine:
             waits_for_restart = engine.call("reload", {})["restart"]
             by_hand = not engine.engine.get("auto")
         if waits_for_restart and by_hand:
-            advice = "End it, start it again, and repeat."
-            raise EngineError(f"The running engine was started by hand and has the old model. {advice}")
+            advice = "Restart it, then repeat."
+            raise EngineError(f"The running engine was started by hand and uses the old model. {advice}")
         if waits_for_restart:
-            note(f"the engine is started anew, because it has the old {', '.join(waits_for_restart)}")
+            note(f"restarting the engine, because it uses the old {', '.join(waits_for_restart)}")
             finish(place)
     with call_engine(place) as engine, Progress("reading") as progress:
         done = engine.call("reindex", {}, progress.stage)
-    print(f"{plural(done['passages'], 'passage')} indexed and embedded anew.")
+    print(f"{plural(done['passages'], 'passage')} indexed and embedded.")
 
 
 @command(value("model", "MODEL_ID", "organisation/name on the Hugging Face hub, @revision if you like"))
@@ -142,8 +151,8 @@ def pull(place: Place, options: argparse.Namespace) -> None:
 
     named = parse_id(options.model)
     if named is None:
-        example = "give one such as BAAI/bge-small-en-v1.5, or with a revision after @"
-        raise InputError(f"{options.model!r} is no model id; {example}.")
+        example = "give one such as BAAI/bge-small-en-v1.5, optionally with @revision"
+        raise InputError(f"{options.model!r} is not a model id; {example}.")
     need_extra(named[0])
     pulled = download(*named)
     print(f"{options.model} is in {pulled.folder}.")

@@ -1,6 +1,6 @@
-"""`scrubjay hooks`: shows, adds and removes the hooks by which Claude Code hands in every turn.
+"""`scrubjay hooks`: shows, adds and removes the hooks that make Claude Code send every turn.
 
-The part of `scrubjay setup` that touches one settings file, which may be any.
+This is the part of `scrubjay setup` for a single settings file of any path.
 """
 
 import argparse
@@ -16,31 +16,31 @@ ACTIONS = ("show", "add", "remove")
 
 
 @command(
-    choice("action", ACTIONS, "show: print the JSON for doing it by hand; add, remove: change the file"),
-    value("--settings", "FILE", "another file than settings.json in ~/.claude (or CLAUDE_CONFIG_DIR)"),
+    choice("action", ACTIONS, "show: print the JSON to add by hand; add, remove: change the file"),
+    value("--settings", "FILE", "the settings file (settings.json in ~/.claude or CLAUDE_CONFIG_DIR)"),
 )
 def hooks(place: Place, options: argparse.Namespace) -> None:
-    """Let Claude Code hand in every turn: add its hooks, show them, or remove them."""
+    """Add, show or remove the hooks that make Claude Code send every turn."""
     path = place.path(options.settings or CLAUDE_SETTINGS(this_machine(place.env)))
     changes = entries(place, path)
     if options.action == "show":
         print(json.dumps({"hooks": {entry.keys[1]: [entry.value] for entry in changes}}, indent=2))
     elif options.action == "remove":
-        nothing = f"There are no hooks of Scrubjay in {path}; it was not touched."
+        nothing = f"There are no Scrubjay hooks in {path}; it was not changed."
         gone = write(place.home, disconnecting(place.home, changes))
-        print(f"The hooks are out of {path}." if gone else nothing)
+        print(f"The hooks were removed from {path}." if gone else nothing)
     elif not write(place.home, connecting(place.home, changes)):
-        print(f"The hooks are in {path} already.")
+        print(f"The hooks are already in {path}.")
     else:
         undo = "`scrubjay hooks remove` undoes this"
         print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; {undo}.")
         if place.named_root and sys.platform == "win32":
-            advice = "Set it for your whole account, or the hooks write elsewhere."
+            advice = "Set it for your whole account, or the hooks use another home."
             print(f"SCRUBJAY_HOME is set here. {advice}")
 
 
 def entries(place: Place, path: str) -> list[Entry]:
-    """Our hooks for a settings file of Claude Code; they know a home that is not where it usually is."""
+    """Return our hooks for a settings file of Claude Code, with the home if it is not the default one."""
     us = Ours(this_machine(place.env), "claude-code", place.named_root)
     part = CLAUDE_HOOKS._replace(file=lambda _: path)
     return [change for change in part.changes(us) if isinstance(change, Entry)]

@@ -1,4 +1,4 @@
-"""`scrubjay list` and `scrubjay search`: what was recorded last, and what answers a question."""
+"""`scrubjay list`, `search`, `show`, `profile` and `open`: read the memory."""
 
 import argparse
 import os
@@ -26,9 +26,9 @@ from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
 
-PIPED_WIDTH = 200  # characters of a line that no terminal shows
+PIPED_WIDTH = 200  # characters of a line outside a terminal
 BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
-TAG = "only what has this tag; may be repeated, all are needed"
+TAG = "only with this tag; may be repeated, all must match"
 SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
 MODES = ("memories", "hybrid", "documents")
 DOCUMENTS = "`scrubjay documents QUERY`"
@@ -36,12 +36,12 @@ DOCUMENTS = "`scrubjay documents QUERY`"
 
 @command(value("--last", "N", "how many (10)", type=int, default=10), SCOPE, JSON)
 def list_(place: Place, options: argparse.Namespace) -> None:
-    """Show what was recorded last, newest first."""
+    """List the latest records, newest first."""
     with call_engine(place) as engine:
         scope = chosen_scope(options) or engine.call("status", {"brief": True})["scope"] or USER_SCOPE
         hits = engine.call("list", {"last": options.last, "scope": scope})
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-    nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` looks in every project."
+    nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` lists every project."
     if scope == "*":
         nothing = "Nothing is recorded anywhere yet."
     print_answer(hits, (_row(hit, width) for hit in hits) if hits else [nothing], as_json=options.json)
@@ -53,13 +53,11 @@ def _row(hit: dict[str, Any], width: int) -> str:
 
 
 def _id(hit: Mapping[str, Any]) -> str:
-    """The id of a hit, short, as every command takes it."""
+    """Return the short id of a hit, as every command accepts it."""
     return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
 
 
-@command(
-    value("id", "ID", "an id that `scrubjay list`, `search` or `documents` shows, or its beginning"), JSON
-)
+@command(value("id", "ID", "an id from `scrubjay list`, `search` or `documents`, or its beginning"), JSON)
 def show(place: Place, options: argparse.Namespace) -> None:
     """Show one turn, fact or document in full, with its dates and versions."""
     with call_engine(place) as engine:
@@ -73,17 +71,17 @@ def show(place: Place, options: argparse.Namespace) -> None:
         "--top", "N", "this many hits, instead of the few that are likely to answer", type=int, dest="top_k"
     ),
     value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
-    value("--prev", "N", "bring along N turns before each hit", type=int, dest="prev_turns"),
-    value("--next", "N", "bring along N turns after each hit", type=int, dest="next_turns"),
-    value("--since", "TIME", "only from then on: a date such as 2026-03-01, or words: 'last tuesday'"),
+    value("--prev", "N", "include N turns before each hit", type=int, dest="prev_turns"),
+    value("--next", "N", "include N turns after each hit", type=int, dest="next_turns"),
+    value("--since", "TIME", "only from this time on: a date such as 2026-03-01, or words: 'last tuesday'"),
     value("--until", "TIME", "only before this time, or to the end of a day"),
     value("--tag", "TAG", TAG, action="append", dest="tags"),
-    flag("--facts", "only facts that were added, no recorded turns"),
-    choice("--mode", MODES, "facts and turns (so without it), all, or documents", dest="search_mode"),
-    value("--as-of", "DATE", "what was known then (of a date, as it began), nothing newer"),
-    flag("--history", "show with each fact its older and newer versions", dest="related_memories"),
-    flag("--forgotten", "also what was forgotten or has expired"),
-    flag("--explain", "say of each hit how it was found and what its score is made of"),
+    flag("--facts", "only facts, no recorded turns"),
+    choice("--mode", MODES, "facts and turns (default), all, or documents", dest="search_mode"),
+    value("--as-of", "DATE", "only what was known at this time (the start of a date)"),
+    flag("--history", "show older and newer versions of each fact", dest="related_memories"),
+    flag("--forgotten", "include forgotten and expired records"),
+    flag("--explain", "show how each hit was found and scored"),
     SCOPE,
     JSON,
 )
@@ -112,7 +110,7 @@ def search(place: Place, options: argparse.Namespace) -> None:
 
 
 def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
-    """The line about a document that may answer; a path below `folder` without it."""
+    """Yield the line about a document that may answer; a path below `folder` is relative to it."""
     if "document" in answer:
         found = answer["document"]
         path = found.get("path", "").removeprefix(os.path.join(folder, ""))
@@ -139,7 +137,7 @@ def _profile_lines(answer: dict[str, Any], width: int) -> Iterator[str]:
             text = first_line(hit["memory"], width - 21)
             yield f"{'' if at else title:<9}{local(hit['date']):%Y-%m-%d}  {text}"
     count, where = len(answer["static"]) + len(answer["recent"]), display_name(answer["scope"])
-    yield f"{count} of {answer['total']} facts known in {where}, about {plural(answer['spent'], 'token')}."
+    yield f"{count} of {answer['total']} facts in {where}, about {plural(answer['spent'], 'token')}."
 
 
 WIDTH = 100  # characters of a linked record
@@ -151,7 +149,7 @@ _DATES = {
     "replaced_at": "replaced",
     "expires_at": "expires",
     "forgotten_at": "forgotten",
-    "purged_at": "deleted for good",
+    "purged_at": "permanently deleted",
 }
 _TEXTS = ("user", "assistant", "text", "content", "summary")
 _LISTS = ("tags", "tools", "files")
@@ -159,7 +157,7 @@ _PLAIN = "title type path custom_id status error session_id prompt_id host sourc
 
 
 def lines_in_full(answer: Mapping[str, Any]) -> Iterator[str]:
-    """The lines about a record as the engine answers it."""
+    """Yield the lines about a record from the engine's answer."""
     record = answer["record"]
     for name, text in _facts(answer, record):
         yield f"{name + ':':<18}{text}"
@@ -205,7 +203,7 @@ def _facts(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tup
 
 def _recalled(record: Mapping[str, Any]) -> str:
     if not (times := record.get("access_count", 0)):
-        return "never"  # the date of its last recall is then that of its recording
+        return "never"  # its last recall is then the date of its recording
     return f"{plural(times, 'time')}, last {local(record['last_accessed_at']):%Y-%m-%d %H:%M:%S}"
 
 
@@ -217,20 +215,20 @@ INDENT = "      "
 
 
 def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
-    """The hits of `search` line by line, the best first, each with the turns around it.
+    """Yield the hits of `search` line by line, best first, each with the turns around it.
 
     Texts are folded to `width` characters, unless it is None.
     """
-    hits, beside = answer["results"], answer["related"]
+    hits, related = answer["results"], answer["related"]
     if answer["confidence"] == "weak":
         yield DOUBTFUL
     for rank, hit in enumerate(hits, 1):
         yield from _entry(hit, f"{rank:>3}", f"score {hit['score']:.2f}", width)
-        own = [near for near in beside if near["reason"] == "window" and _nearest(near, hits) == hit["id"]]
+        own = [near for near in related if near["reason"] == "window" and _nearest(near, hits) == hit["id"]]
         for near in own:
-            beside.remove(near)
-            yield from _entry(near, "   ", "beside it", width)
-    for near in beside:
+            related.remove(near)
+            yield from _entry(near, "   ", "next to it", width)
+    for near in related:
         tie = {"tag": "shares #{}", "relation": "linked to {}", "entity": "names {} too"}.get(near["reason"])
         yield from _entry(near, "   ", tie.format(near["via"]) if tie else "related", width)
     cut = f"; {answer['left_out']} more did not fit" if answer.get("left_out") else ""
@@ -239,7 +237,7 @@ def lines_of(answer: dict[str, Any], width: int | None) -> Iterator[str]:
 
 
 def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
-    """The id of the hit of the same session that is nearest to a turn."""
+    """Return the id of the hit of the same session that is nearest to a turn."""
     same = [hit for hit in hits if all(hit.get(name) == near.get(name) for name in ("scope", "session_id"))]
     if not same:
         return None
@@ -266,7 +264,7 @@ def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Itera
 
 
 def _standing(hit: dict[str, Any]) -> Iterator[str]:
-    """What has become of it, where it is more than an old text."""
+    """Yield the state of a hit, if it is more than an old text."""
     if "replaced_by" in hit:
         newer = short_id("memory", hit["replaced_by"])
         yield f"(replaced on {local(hit['replaced_at']):%Y-%m-%d} by {newer})"
@@ -284,14 +282,14 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
 
 
 def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
-    """A line each for the legs, the ranking sum, how it became relevance, and how that was weighed."""
-    words = _leg("words", "BM25", explain.get("lexical"))
-    yield f"found   {_leg('meaning', 'cosine', explain.get('dense'))}, {words}"
+    """Yield a line for the searches, the ranking sum, its conversion into relevance, and the score."""
+    words = _found_by("words", "BM25", explain.get("lexical"))
+    yield f"found   {_found_by('meaning', 'cosine', explain.get('dense'))}, {words}"
     parts = " + ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items() if value)
     total = f"{explain['ranking_sum']:.3f}; {explain['behind']:.3f} behind the best"
     yield f"ranked  {parts or 'nothing'} = {total}"
     ranking = explain["score_parts"]["ranking"]["value"]
-    sure = f"a chance of {explain['chance']:.2f} that an answer is among the first"
+    sure = f"a chance of {explain['chance']:.2f} that the answer is among the first"
     yield f"judged  {sure}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
     score_parts = explain["score_parts"].items()
     weighed = " + ".join(f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in score_parts)
@@ -299,27 +297,27 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     yield f"weighed ({weighed}) / {weights:g} = {score:.3f}"
 
 
-def _leg(name: str, unit: str, leg: dict[str, Any] | None) -> str:
-    return f"by {name} at rank {leg['rank']} ({unit} {leg['value']:.3f})" if leg else f"not by {name}"
+def _found_by(name: str, unit: str, found: dict[str, Any] | None) -> str:
+    return f"by {name} at rank {found['rank']} ({unit} {found['value']:.3f})" if found else f"not by {name}"
 
 
 def _quoted(low: float, high: float) -> str:
     if (low, high) == (0, 1):
         return ""
-    return f", from {low:g} on because it is quoted" if low else f", below {high:g} because another is quoted"
+    return f", at least {low:g} as it is quoted" if low else f", below {high:g} because another is quoted"
 
 
 @command(flag("--print", "print the link instead of opening a browser; it works once, within two minutes"))
 def open_(place: Place, options: argparse.Namespace) -> None:
-    """Open the page of your memory in the browser: look, search, put right, forget."""
+    """Open the page of your memory in the browser: view, search, correct, forget."""
     with call_engine(place) as engine:
         link = engine.call("open", {})["link"]
     if options.print:
         print(link)
         return
-    import webbrowser  # 10 ms, for who opens one
+    import webbrowser  # takes 10 ms, only needed here
 
     if webbrowser.open(link):
-        print("The page is in your browser; it stays until the engine ends (`scrubjay stop`).")
+        print("The page is in your browser; it works until the engine ends (`scrubjay stop`).")
     else:
         print(f"No browser could be opened. Open this link in one, within two minutes:\n{link}")

@@ -1,6 +1,6 @@
-"""The parser of every command but the pipe and the hooks, in the order in which they are listed.
+"""The parser of every command except the pipe and the hooks, in the order in which they are listed.
 
-What a command raises becomes a sentence and an exit code. Commands import late what is heavy.
+A command's exception becomes a sentence and an exit code. Commands import heavy modules late.
 """
 
 import argparse
@@ -48,13 +48,13 @@ Everything stays on this machine. Without a command, it is the server that an MC
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
-    """Run one command; exit code 0 done, 1 refused or with problems, 2 not understood."""
+    """Run one command; exit code 0: done, 1: refused or with problems, 2: not understood."""
     names = [command.name for _, commands in GROUPS for command in commands]
     for stream in ("stdout", "stderr"):
-        if getattr(sys, stream) is None:  # `scrubjay list >&-`: nobody is to read it
+        if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may know ASCII alone
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
         near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
         print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
@@ -71,18 +71,18 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     except ScrubjayError as error:
         print(f"scrubjay: {visible(str(error))}", file=sys.stderr)
         return 1
-    except OSError as error:  # of the output, which has no name
+    except OSError as error:  # an output error, which has no file name
         if error.filename is not None:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        if isinstance(error, BrokenPipeError):  # `scrubjay list | head`: the reader has what it wanted
+        if isinstance(error, BrokenPipeError):  # `scrubjay list | head`: the reader has stopped
             return 0
         print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line; a parsed line has its `command`."""
+    """Return the parser of the whole command line; a parsed line has its `command`."""
     parser = _Parser(prog="scrubjay", add_help=False)
     parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--version", action="version", version=f"scrubjay {VERSION}")
@@ -102,10 +102,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse, whose list of commands is one long column, with our grouped page instead."""
+    """argparse with our grouped page in place of its long list of commands."""
 
     def format_help(self) -> str:
-        lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay COMMAND --help tells more about one\n"]
+        lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay COMMAND --help explains one\n"]
         for title, commands in GROUPS:
             lines.append(f"{title}:")
             lines += [f"  {command.name:<14} {command.says}" for command in commands]

@@ -1,4 +1,4 @@
-"""What each host here has of ours, what it lacks, and what came from it: findings of the doctor."""
+"""Findings of the doctor about hosts: what each has of ours, what it lacks, and what it has sent."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 
 
 class Finding(NamedTuple):
-    """One verdict: OK, NOTE (worth knowing) or PROBLEM, of what, in a sentence, and what to do about it."""
+    """One verdict: OK, NOTE (worth knowing) or PROBLEM, its subject, a sentence, and what to do about it."""
 
     verdict: str
     what: str
@@ -32,9 +32,9 @@ Findings = Iterator[Finding]
 
 
 def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """Which hosts know us, what they lack, and what has really arrived from each, if the engine tells."""
+    """Return the findings about each host: its entries, what it lacks, and what the engine has received."""
     for file in clients.unreadable:
-        yield note("clients", f"{file} cannot be read, so what it registers is not known.")
+        yield note("clients", f"{file} cannot be read, so its entries are unknown.")
     connected = clients.connected()
     for host in connected:
         yield from _of_host(place, host, clients, arrived)
@@ -43,26 +43,26 @@ def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | N
     for name, sign in clients.found.items():
         if BY_NAME[name] not in connected:
             advice = f"`scrubjay setup --only {name}` connects it."
-            yield note("clients", f"{BY_NAME[name].title} is here ({sign}) and is not connected.", advice)
+            yield note("clients", f"{BY_NAME[name].title} is installed ({sign}) but not connected.", advice)
     if not clients.servers and not clients.plugins:
-        advice = f"`scrubjay setup` does it; or register the command {' '.join(console_command())}."
-        yield note("clients", "No client that is known here has the server.", advice)
+        advice = f"Run `scrubjay setup`, or register the command {' '.join(console_command())}."
+        yield note("clients", "No known client has the server.", advice)
 
 
 def _twice(host: str, clients: Clients) -> Findings:
-    """Whether a host has our hooks in more than one place."""
+    """Report a host that has our hooks in more than one place."""
     files = [hooks.file for hooks in clients.hooks if hooks.host.name == host]
     plugins = clients.plugins.get(host, [])
     places = [*files, *(f"the plugin {name}" for name in plugins)]
-    if len(places) > 1 and host != "gemini-cli":  # whose extension is one folder, whoever put it there
-        says = f"The hooks are in {' and in '.join(places)}: every turn is handed in twice and stored once."
+    if len(places) > 1 and host != "gemini-cli":  # its extension is always the same folder
+        says = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
         by_us = "`scrubjay hooks remove` leaves them to the plugin."
-        advice = by_us if host == "claude-code" else "Take them out of one of the two."
+        advice = by_us if host == "claude-code" else "Remove them from one of the two."
         yield note("hooks", says, advice if plugins else "")
 
 
 def described(place: Place) -> list[dict[str, Any]]:
-    """Say of each host that is here, or that knows us, what it has of ours, what it lacks, what is wrong."""
+    """Return, for each host that is installed or connected, its entries, what it lacks, and problems."""
     clients = look(place.env, place.cwd)
     both = clients.plugins.keys()
     served = both | {server.host.name for server in clients.servers}
@@ -89,7 +89,7 @@ def described(place: Place) -> list[dict[str, Any]]:
 
 
 def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """What is wrong with what is registered in one host; unless it keeps the host from us, what it has."""
+    """Return the problems of one host's entries; unless these prevent its use, also its state."""
     broken = [finding for finding in _broken(place, host, clients) if finding.verdict != OK]
     yield from broken
     if all(finding.verdict != PROBLEM for finding in broken):
@@ -97,7 +97,7 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
 
 
 def _broken(place: Place, host: Host, clients: Clients) -> Findings:
-    """What is wrong with what is registered in one host."""
+    """Return the problems of one host's entries."""
     for server in clients.servers:
         if server.host == host:
             yield from _server(place, server)
@@ -107,14 +107,14 @@ def _broken(place: Place, host: Host, clients: Clients) -> Findings:
 
 
 def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Finding:
-    """What a host has, and what came from it."""
+    """Return the finding about a host's entries and the turns received from it."""
     served = [server.file for server in clients.servers if server.host == host]
     hooked = any(hooks.host == host for hooks in clients.hooks)
-    advice = f"`scrubjay setup --only {host.name}` lets it."
+    advice = f"`scrubjay setup --only {host.name}` adds it."
     if plugins := clients.plugins.get(host.name):
         served, hooked = served or [" and ".join(plugins)], True
     if not served:
-        says = f"{host.title} hands in its turns, but lacks the server to recall them."
+        says = f"{host.title} sends its turns, but lacks the server to recall them."
         return note("clients", says, advice)
     named = f"{host.title} ({served[0]})"
     if not host.capture:
@@ -126,7 +126,7 @@ def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any]
     came = "" if arrived is None else f", and {came_from(arrived, host.name)}"
     if waiting:
         says = (
-            f"{named} has the server and the hooks, but waits to be trusted with {', '.join(waiting)}{came}."
+            f"{named} has the server and the hooks, but needs permission to run {', '.join(waiting)}{came}."
         )
         return note("clients", says, host.click)
     return ok("clients", f"{named} has the server and the hooks{came}.")
@@ -135,38 +135,38 @@ def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any]
 def _server(place: Place, server: Server) -> Findings:
     named = f"{server.host.title} ({server.file})"
     if not shutil.which(os.path.expanduser(server.command)) and "${" not in server.command:
-        advice = f"Put {console_command()[0]} there; `scrubjay setup` does it."
-        yield problem("clients", f"{named} starts {server.command}, which is not there.", advice)
+        advice = f"Change it to {console_command()[0]}; `scrubjay setup` does that."
+        yield problem("clients", f"{named} starts {server.command}, which does not exist.", advice)
     elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
         yield note("clients", f"{named} has the server with another home, {server.home}.")
     elif server.host.name == "claude-desktop" and not os.path.isabs(server.command):
-        advice = f"Put {console_command()[0]} there: Claude Desktop searches few folders."
+        advice = f"Change it to {console_command()[0]}: Claude Desktop searches few folders."
         yield note("clients", f"{named} starts {server.command} without its folder.", advice)
 
 
 def _hooks(hooks: Hooks) -> Findings:
-    """A plugin has no handlers that could be looked at."""
+    """Return the findings about hooks; those of a plugin cannot be inspected."""
     where = "" if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})"
     claude = hooks.host.name == "claude-code"
-    again = f"`scrubjay hooks add` puts them right{where}." if claude else ""
-    advice = again or f"`scrubjay setup --only {hooks.host.name}` puts them right."
+    again = f"`scrubjay hooks add` repairs them{where}." if claude else ""
+    advice = again or f"`scrubjay setup --only {hooks.host.name}` repairs them."
     handlers = [handler for each in hooks.handlers.values() for handler in each]
     words = [word for handler in handlers for line in hook_lines(handler) for word in line]
     gone = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
     lacking = [event for event in hooks.host.events if event not in hooks.handlers] if handlers else []
     if hooks.disabled:
         says = f"disableAllHooks in {hooks.file} keeps every hook from running."
-        yield problem("hooks", says, "Take it out of that file.")
+        yield problem("hooks", says, "Remove it from that file.")
     elif gone:
-        yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which is not there.", advice)
+        yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which does not exist.", advice)
     elif lacking:
-        # An older Scrubjay knew no SessionEnd; without it a session ends when it has been silent for a while.
+        # An older Scrubjay had no SessionEnd; without it a session ends after a period of silence.
         level = note if lacking == ["SessionEnd"] else problem
         yield level("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
 
 
 def arrivals(place: Place) -> dict[str, Any] | None:
-    """By the name of a host how many turns have come from it, and when the last; None if no engine tells."""
+    """Return the number of turns received from each host, and the last time; None without an engine."""
     try:
         client = visit_engine(place)
         if client is None:
@@ -175,16 +175,16 @@ def arrivals(place: Place) -> dict[str, Any] | None:
             arrived: dict[str, Any] | None = client.call("status", {}).get("hosts")
             return arrived
     except EngineError:
-        return None  # what keeps it from answering is said elsewhere
+        return None  # the reason is reported elsewhere
 
 
 def came_from(arrived: Mapping[str, Any], host: str) -> str:
-    """How many prompts and answers have come from a host, and how long ago the last."""
+    """Return how many prompts and answers were received from a host, and how long ago the last."""
     if host not in arrived:
-        return "nothing has come from it yet"
+        return "nothing received yet"
     counts, last = arrived[host], local(arrived[host]["last"])
     ago = span(max(0.0, (datetime.now(UTC) - last).total_seconds()))
-    if "prompts" not in counts:  # an older engine counts turns alone
-        return f"{plural(counts['turns'], 'turn')} came, the last {ago} ago"
+    if "prompts" not in counts:  # an older engine only counts turns
+        return f"{plural(counts['turns'], 'turn')} received, the last {ago} ago"
     said = f"{plural(counts['prompts'], 'prompt')} and {plural(counts['answers'], 'answer')}"
-    return f"{said} came, the last {ago} ago"
+    return f"{said} received, the last {ago} ago"

@@ -1,4 +1,4 @@
-"""`scrubjay scopes`: the names of the remembered projects, and the merge of two names of one project."""
+"""`scrubjay scopes`: lists the projects in the memory, and merges two names of one project."""
 
 import argparse
 
@@ -9,16 +9,16 @@ from scrubjay.home import scopes as book
 from scrubjay.text.foreign import visible
 
 NOTHING = {"turns": 0, "memories": 0, "documents": 0}
-USER_SCOPE = "what is true of you in every project"
+USER_SCOPE = "facts about you for every project"
 
 
 @command(
-    choice("action", ["merge"], "let the name OLD mean the scope NEW, and move its records there", nargs="?"),
-    value("old", "OLD", "the scope that goes", nargs="?"),
-    value("new", "NEW", "the scope that stays", nargs="?"),
+    choice("action", ["merge"], "move the records of OLD to NEW, and make OLD a name of NEW", nargs="?"),
+    value("old", "OLD", "the scope to dissolve", nargs="?"),
+    value("new", "NEW", "the scope to keep", nargs="?"),
 )
 def scopes(place: Place, options: argparse.Namespace) -> None:
-    """List the projects that are remembered, or merge two of them."""
+    """List the projects in the memory, or merge two of them."""
     if options.action is None:
         _list(place)
         return
@@ -29,9 +29,9 @@ def scopes(place: Place, options: argparse.Namespace) -> None:
     new = book.merge(place.home, old, new)
     with call_engine(place) as engine:
         moved = engine.call("merge_scopes", {"old": old, "new": new})["moved"]
-    notices = "A client that is connected notices when it connects anew."
-    print(f"{plural(moved, 'record')} moved; folders of {old} are {new} from now on. {notices}")
-    print(f"Who names {old} itself, as HTTP clients name a tag, goes on writing to it.")
+    notices = "Connected clients notice when they reconnect."
+    print(f"{plural(moved, 'record')} moved; folders of {old} now belong to {new}. {notices}")
+    print(f"Clients that name {old} explicitly, as HTTP clients do with a tag, still write to it.")
 
 
 def _list(place: Place) -> None:

@@ -1,6 +1,6 @@
 """`scrubjay serve`: the composition root.
 
-Takes the home's lock first, and only then imports anything heavy.
+It takes the home's lock first, and only then imports anything heavy.
 """
 
 from __future__ import annotations
@@ -37,38 +37,40 @@ if TYPE_CHECKING:
     from scrubjay.page.serving import Page
 
 SMALL_ENVIRONMENT = {
-    "LANCEDB_LOG": "error",  # else a warning a leg a query
+    "LANCEDB_LOG": "error",  # else a warning for each search of a query
     "LANCE_CPU_THREADS": "2",
     "LANCE_IO_THREADS": "4",
-    "ARROW_DEFAULT_MEMORY_POOL": "system",  # Arrow's own allocator keeps 20-45 MB more beside the C library's
-    # rows read at a time; a compaction of 30,000 passages peaks 40-60 MB lower than with 8,192
+    # Arrow's own allocator keeps 20-45 MB in addition to the C library's.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    # rows read at once; a compaction of 30,000 passages peaks 40-60 MB lower than with 8,192
     "LANCE_DEFAULT_BATCH_SIZE": "512",
-    "OMP_NUM_THREADS": "1",  # one sentence at a time: more threads only fight over it
+    "OMP_NUM_THREADS": "1",  # one sentence at a time: more threads only compete
     "OPENBLAS_NUM_THREADS": "1",
 }
-# of glibc: with one a thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at 369
+# glibc arenas: with one per thread 20,000 chunks peak at 836 MB, with two at 579, with all of the above at
+# 369
 ARENAS = 2
 _M_ARENA_MAX = -8  # malloc.h
 
 
-# starts to carry a client's lines, and calls its argument when that client left
+# starts to carry a client's lines, and calls its argument when that client has left
 Carry = Callable[[Callable[[], None]], object]
 Listening = socket.socket | None
 
 
 def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options | None = None) -> int:
-    """Be the engine of a home until idle (auto), stopped, or replaced. The exit code.
+    """Run the engine of a home until it is idle (auto), stopped, or replaced; return the exit code.
 
-    `client` is this process's own client, where the engine lives in a pipe (`stdio --in-process`); it ends
-    with that client. `http` is where the HTTP face listens and whom it lets in, if there is one.
+    `client` is this process's own client if the engine is in a pipe (`stdio --in-process`); the engine ends
+    with it. `http` is the address and the rules of the HTTP interface, if any.
 
     Raises:
         HomeError: the home cannot be used.
         EngineError: another engine serves it, or another program listens at `http`.
-        InputError: other machines could come in without a token.
+        InputError: other machines could connect without a token.
     """
     home = open_home(root)
-    if http is not None:  # an open door is refused before an engine that runs is asked to make room
+    if http is not None:  # refuse an unsafe address before a running engine is asked to make room
         from scrubjay.http_api.tokens import load
 
         http.check(len(load(home)) + (http.token is not None))
@@ -80,7 +82,7 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
             http, listening = http.bind()
         if by_hand:
             log = os.path.join(home.log, "engine.log")
-            print(f"Scrubjay serves {home.root}; Ctrl-C ends it. It logs to {log}.", file=sys.stderr)
+            print(f"Scrubjay serves {home.root}; Ctrl-C ends it. The log is {log}.", file=sys.stderr)
         os.chdir(home.root)
         os.umask(0o077)
         stay_small()
@@ -98,9 +100,9 @@ def serve(root: str, *, auto: bool, client: Carry | None = None, http: Options |
 
 
 def _leave_threads() -> None:
-    """End the process here if a thread still loads a model; everything is on disk by now.
+    """End the process here if a thread is still loading a model; everything is on disk by now.
 
-    Python stops such a thread amid native code when it exits, which then aborts the process (code -6).
+    Python would stop such a thread in native code at exit, which aborts the process (code -6).
     """
     if any(thread.daemon for thread in threading.enumerate()):
         logging.shutdown()
@@ -110,35 +112,35 @@ def _leave_threads() -> None:
 
 
 def stay_small() -> None:
-    """Keep this process's memory and threads few; before anything heavy is imported, which reads it then.
+    """Limit this process's memory and threads; call it before heavy imports, which read these settings.
 
-    What the user has set stays.
+    The user's own settings take precedence.
     """
     for name, value in SMALL_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     if sys.platform == "linux" and "MALLOC_ARENA_MAX" not in os.environ:
-        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # glibc has it, musl has neither it nor arenas
+        mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # in glibc; musl has neither it nor arenas
         if mallopt is not None:
             mallopt(_M_ARENA_MAX, ARENAS)
 
 
 def _use_own_scratch(home: Home) -> None:
-    """Keep temporary files in the home: each commit of LanceDB makes some, and a client's folder may go."""
+    """Keep LanceDB's temporary files in the home, because a client's temporary folder may vanish."""
     if not os.path.isdir(home.scratch) and os.path.lexists(home.scratch):
         os.unlink(home.scratch)
-    os.makedirs(home.scratch, 0o700, exist_ok=True)  # it stays: a full disk may refuse a new one
+    os.makedirs(home.scratch, 0o700, exist_ok=True)  # it is kept, because a full disk may refuse a new one
     for entry in os.scandir(home.scratch):
         if entry.is_dir(follow_symlinks=False):
             shutil.rmtree(entry.path, ignore_errors=True)
         else:
             os.unlink(entry.path)
-    for name in ("TMPDIR", "TEMP", "TMP"):  # the first is read on POSIX systems, the others on Windows
+    for name in ("TMPDIR", "TEMP", "TMP"):  # the first is for POSIX systems, the others for Windows
         os.environ[name] = home.scratch
-    tempfile.tempdir = None  # what Python has looked up before
+    tempfile.tempdir = None  # Python's cached result
 
 
 def _take_over(home: Home) -> FileLock:
-    """The lock for an engine that is started by hand: one that a client started makes room for it."""
+    """Take the lock for an engine started by hand; one that a client started makes room for it."""
     from scrubjay.pipe.reach import take_over
     from scrubjay.wire.hello import hello_from, working_dir
 
@@ -161,7 +163,7 @@ async def _serve(
         lock,
         auto=auto,
         idle_seconds=idle_minutes(home.config) * 60,
-        busy=lambda: engine.busy or page.watched,
+        busy=lambda: engine.busy or page.is_watched,
         ready=lambda: engine.ready,
         http=None if http is None else http.address.url,
     )
@@ -175,7 +177,7 @@ async def _serve(
         if client is not None:
             client(lambda: life.finish("its own client left"))
         await engine.load()
-        gc.freeze()  # 100,000 objects, which stay: to look for dead cycles among them took 100 ms of a search
+        gc.freeze()  # 100,000 permanent objects: searching them for dead cycles took 100 ms of a search
 
     try:
         async with _http(engine, sdk_server, listening, http), page:
@@ -185,7 +187,7 @@ async def _serve(
 
 
 def _sdk_server(engine: Engine) -> Server[Any]:
-    """Build the SDK's MCP server, which is imported only where it is wanted: it takes 0.4 s and 30 MB."""
+    """Build the SDK's MCP server, imported late because it takes 0.4 s and 30 MB."""
     from scrubjay.mcp_server.server import build_server
 
     return build_server(engine)
@@ -194,7 +196,7 @@ def _sdk_server(engine: Engine) -> Server[Any]:
 def _http(
     engine: Engine, sdk_server: Callable[[], Server[Any]], listening: Listening, http: Options | None
 ) -> AbstractAsyncContextManager[None]:
-    """The HTTP face for as long as the engine lives; its libraries are imported only where it is wanted."""
+    """Serve HTTP for as long as the engine lives; its libraries are imported late."""
     if listening is None or http is None:
         return nullcontext()
     from scrubjay.http_api.app import serving
@@ -203,7 +205,7 @@ def _http(
 
 
 class _LatePage(AsyncExitStack):
-    """The page of an engine: neither served nor imported before somebody asks for a link to it."""
+    """The page of an engine: served and imported when a link to it is first requested."""
 
     def __init__(self, engine: Engine) -> None:
         super().__init__()
@@ -212,12 +214,12 @@ class _LatePage(AsyncExitStack):
         self._origin = ""
 
     @property
-    def watched(self) -> bool:
-        """Whether somebody looks at it."""
-        return self._page is not None and self._page.watched
+    def is_watched(self) -> bool:
+        """Return True if a browser has the page open."""
+        return self._page is not None and self._page.is_watched
 
     async def link(self) -> str:
-        """Give a link for one browser."""
+        """Return a link for one browser."""
         async with self._opening:
             if self._page is None:
                 module = await asyncio.to_thread(importlib.import_module, "scrubjay.page.serving")
@@ -229,14 +231,14 @@ class _LatePage(AsyncExitStack):
 def _hosts(home: Home) -> list[dict[str, Any]]:
     from scrubjay.cli.command import Place
     from scrubjay.cli.registered import (
-        described,  # it reads the files of every host, which only the page shows
+        described,  # it reads the files of every host; only the page needs it
     )
 
     return described(Place(os.environ, home.root, home.root, os.getpid()))
 
 
 class _Discreet(logging.Formatter):
-    """Formats an exception by its type and place; its message may quote what somebody said."""
+    """Formats an exception by its type and place; its message may quote a user's text."""
 
     def formatException(
         self, ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
@@ -245,16 +247,16 @@ class _Discreet(logging.Formatter):
 
 
 class _LogFile(RotatingFileHandler):
-    """A log that waits for nobody, whatever stands in the place of its file."""
+    """A log that blocks on nothing, whatever is at its path."""
 
     def _open(self) -> TextIOWrapper:
         return open(open_log(self.baseFilename), "a", encoding=self.encoding)
 
 
 def _log_to_file(home: Home, *, also_here: bool) -> None:
-    """The log: ids, timings and reasons, never content; 5 MB, three of them.
+    """Set up the log: ids, timings and reasons, never content; 5 MB, three of them.
 
-    Whoever sits in front of us sees the warnings as well.
+    At a terminal, warnings are also shown there.
     """
     path = os.path.join(home.log, "engine.log")
     handler = _LogFile(path, maxBytes=5_000_000, backupCount=2, encoding="utf-8")
@@ -266,8 +268,8 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
         each.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=handlers)
     for name in ("mcp", "anyio", "asyncio"):
-        logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote what clients sent
+        logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote clients' text
     logging.captureWarnings(True)
-    logging.raiseExceptions = False  # a full disk must not make every log line a traceback on stderr
+    logging.raiseExceptions = False  # on a full disk, not every log line should be a traceback on stderr
     stopped = partial(logging.getLogger("scrubjay.engine").critical, "stopped")
     sys.excepthook = lambda *error: stopped(exc_info=error)

@@ -1,6 +1,6 @@
-"""`scrubjay setup`: finds the assistants on this machine, connects them, tries that, and takes it away.
+"""`scrubjay setup`: finds the assistants on this machine, connects them, tests that, and disconnects them.
 
-Each host is done by itself: what keeps one from being connected is said and keeps no other.
+Each host is handled separately: a problem with one is reported and does not affect the others.
 """
 
 import argparse
@@ -28,37 +28,37 @@ from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, wri
 from scrubjay.hosts.installation import console_command, hear_hook, hook_lines
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host, Plugin
 
-SERVER_SECONDS = 20.0  # for the server to list its tools; it answers these without its engine
-PROMPT = "Does the hook of Scrubjay hand in what is said here?"
-_LEFT = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP")  # of the environment, for a trial of a hook
+SERVER_SECONDS = 20.0  # for the server to list its tools, which needs no engine
+PROMPT = "Does the hook of Scrubjay receive this prompt?"
+_LEFT = ("PATH", "LANG", "SYSTEMROOT", "TEMP", "TMP")  # variables kept for a test of a hook
 
 
 @dataclass
 class Step:
-    """What becomes of one host."""
+    """The plan for one host, and its result."""
 
     host: Host
     found_by: str | None
     drafts: list[Draft] = field(default_factory=list)
     trouble: str = ""  # why nothing was or can be done
-    plugins: list[Plugin] = field(default_factory=list)  # that bring hooks and server along
-    tried: list[str] = field(default_factory=list)  # what a trial showed
+    plugins: list[Plugin] = field(default_factory=list)  # plugins that bring hooks and server
+    tried: list[str] = field(default_factory=list)  # results of the tests
 
     @property
     def files(self) -> list[str]:
-        """The files that it writes or removes."""
+        """The files to write or remove."""
         return [draft.path for draft in self.drafts if draft.changes]
 
 
 @command(
     flag("--yes", "write without asking"),
-    flag("--dry-run", "say what would be written, and write nothing"),
-    flag("--remove", "take away all that is ours in the files of the assistants"),
-    value("--only", "NAMES", "these assistants, with commas between them: " + ", ".join(BY_NAME)),
-    flag("--json", "print what is planned and done as JSON"),
+    flag("--dry-run", "show what would be written, and write nothing"),
+    flag("--remove", "remove Scrubjay's entries from the assistants' files"),
+    value("--only", "NAMES", "only these assistants, separated by commas: " + ", ".join(BY_NAME)),
+    flag("--json", "print the plan and its results as JSON"),
 )
 def setup(place: Place, options: argparse.Namespace) -> int:
-    """Connect every assistant on this machine: its tools, the capture of what is said, and recall."""
+    """Connect the assistants on this machine: tools, capture and recall."""
     machine = this_machine(place.env)
     clients = look(place.env, place.cwd)
     hosts = _chosen(options.only, clients, remove=options.remove)
@@ -66,7 +66,7 @@ def setup(place: Place, options: argparse.Namespace) -> int:
     due = [step for step in steps if step.files]
     if not options.json:
         _show(steps, remove=options.remove)
-    wanted = bool(due) and not options.dry_run and _agreed(options, due)
+    wanted = bool(due) and not options.dry_run and _has_agreed(options, due)
     if wanted:
         for step in due:
             _carry_out(place, machine, step, clients, hosts, remove=options.remove)
@@ -83,10 +83,10 @@ def setup(place: Place, options: argparse.Namespace) -> int:
 
 
 def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
-    """The hosts that are meant: those named, else those found, and to remove also those once connected.
+    """Return the named hosts, else those found; to remove, also those once connected.
 
     Raises:
-        InputError: there is none of a name.
+        InputError: a name is unknown.
     """
     if only is None:
         known = {host.name for host in clients.connected()} if remove else set()
@@ -94,7 +94,7 @@ def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
     names = [name.strip().lower() for name in only.split(",") if name.strip()]
     for name in names:
         if name not in BY_NAME:
-            near = nearest(name, BY_NAME) or f" Those are known: {', '.join(BY_NAME)}."
+            near = nearest(name, BY_NAME) or f" Known ones: {', '.join(BY_NAME)}."
             raise InputError(f"There is no assistant {name[:80]!r}.{near}")
     return [host for host in HOSTS if host.name in names]
 
@@ -102,7 +102,7 @@ def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
 def _step(
     place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host], *, remove: bool
 ) -> Step:
-    """What is to be done for a host; nothing is written."""
+    """Return the plan for a host; nothing is written."""
     step = Step(host, clients.found.get(host.name), plugins=host.plugins(machine))
     try:
         if remove:
@@ -118,7 +118,7 @@ def _step(
 def _alone(
     place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host]
 ) -> list[Change]:
-    """What is ours in this host's files and serves no other host that stays connected."""
+    """Return our changes to this host's files that no other connected host needs."""
     root = place.named_root
     served = {server.host.name for server in clients.servers}
     others = [other for other in HOSTS if other.name in served and other not in hosts]
@@ -129,7 +129,7 @@ def _alone(
 def _carry_out(
     place: Place, machine: Machine, step: Step, clients: Clients, hosts: Sequence[Host], *, remove: bool
 ) -> None:
-    """Write what a step plans, as the files are by now: a file may be one of two hosts'."""
+    """Carry out a plan with the current files, because two hosts may share one."""
     now = _step(place, machine, step.host, clients, hosts, remove=remove)
     step.trouble = now.trouble
     try:
@@ -141,14 +141,14 @@ def _carry_out(
             shutil.rmtree(plugin.folder, ignore_errors=True)
 
 
-def _agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
-    """Whether the user wants it: said so, or says so now."""
+def _has_agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
+    """Return True if the user agrees, by option or in answer to a question."""
     if options.yes:
         return True
     if not sys.stdin.isatty() or options.json:
         return False
     count = plural(len(due), "assistant")
-    question = f"Take Scrubjay out of {count}?" if options.remove else f"Connect {count}?"
+    question = f"Remove Scrubjay from {count}?" if options.remove else f"Connect {count}?"
     try:
         return input(f"{question} [Y/n] ").strip().lower() in ("", "y", "yes")
     except EOFError:
@@ -173,7 +173,7 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
         gets = ["tools", *(["capture"] if host.capture else [])]
         yield ", ".join(gets) + (f", recall injected at {host.recall}" if host.recall else "")
         if host.proof == "documents":
-            yield "built by its documents, not tried with the real program"
+            yield "built from its documentation, not tested with the real program"
         if host.lacks:
             yield host.lacks
         if step.plugins:
@@ -183,7 +183,7 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
         elif host.click:
             yield f"needs you: {host.click}"
     elif not step.files:
-        yield "nothing of ours is there"
+        yield "nothing to remove"
     for draft in step.drafts:
         if draft.changes:
             what = "removes" if draft.then is None else "writes" if draft.now is None else "changes"
@@ -191,7 +191,7 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
 
 
 def _try(place: Place, steps: Sequence[Step]) -> None:
-    """Run what is registered now, as its hosts would; what that shows is kept in the steps."""
+    """Run the registered commands as their hosts would; the results are added to the steps."""
     clients = look(place.env, place.cwd)
     listed: dict[str, int] = {}
     for step in steps:
@@ -207,7 +207,7 @@ def _try(place: Place, steps: Sequence[Step]) -> None:
 
 
 def _count_tools(place: Place, server: str) -> int:
-    """How many tools the server lists to a client. EngineError: it lists none."""
+    """Return how many tools the server lists to a client. EngineError: it lists none."""
     about = {"protocolVersion": "2025-06-18", "capabilities": {}}
     about["clientInfo"] = {"name": "scrubjay-setup", "version": VERSION}
     asked = [
@@ -215,7 +215,7 @@ def _count_tools(place: Place, server: str) -> int:
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
     ]
-    direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner, such as uvx
+    direct = os.path.basename(server).removesuffix(".exe") == "scrubjay"  # else it is a runner such as uvx
     command = [os.path.expanduser(server)] if direct else console_command()
     try:
         done = subprocess.run(
@@ -233,15 +233,15 @@ def _count_tools(place: Place, server: str) -> int:
         tools = next(answer["result"]["tools"] for answer in answers if answer.get("id") == 2)
     except (OSError, subprocess.TimeoutExpired, ValueError, StopIteration, KeyError) as error:
         sentence = f"The server {server} did not list its tools ({type(error).__name__})."
-        raise EngineError(f"{sentence} `scrubjay doctor` may say why.") from error
+        raise EngineError(f"{sentence} `scrubjay doctor` may show why.") from error
     return len(tools)
 
 
 def _heard(place: Place, host: Host, words: list[str]) -> str:
-    """What the registered hook did with a prompt, in a home of its own.
+    """Return what the registered hook did with a prompt, in a temporary home.
 
     Raises:
-        EngineError: it cannot be run, or has written nothing down.
+        EngineError: it cannot be run, or wrote nothing.
     """
     assert host.trial is not None, "it has a hook for prompts"
     _, payload = host.trial
@@ -256,12 +256,12 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
         took = f"{(time.perf_counter() - started) * 1000:.0f} ms"
         kept = any(PROMPT.encode() in path.read_bytes() for path in Path(root, "spool").rglob("*.json"))
     if PROMPT in json.dumps(told) and not kept:
-        raise EngineError(f"The hook {' '.join(words)} was told a prompt and wrote nothing down.")
+        raise EngineError(f"The hook {' '.join(words)} received a prompt and wrote nothing.")
     return f"its hook {'took a prompt' if kept else 'runs'} ({took})"
 
 
 def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
-    """The words of the command that is registered for this host's prompts, without a home that they name."""
+    """Return the command that is registered for this host's prompts, without the home that it names."""
     if host.trial is None:
         return None
     named, payload = host.trial
@@ -300,9 +300,9 @@ def _facts(step: Step) -> dict[str, Any]:
 def _end(
     steps: Sequence[Step], done: Sequence[Step], due: Sequence[Step], options: argparse.Namespace
 ) -> Iterator[str]:
-    """What there is to say when all is done."""
+    """Yield the final messages."""
     if not steps:
-        yield "No assistant that is known here was found."
+        yield "No known assistant was found."
         return
     yield ""
     for step in steps:
@@ -314,16 +314,16 @@ def _end(
     if options.dry_run:
         yield "Nothing was written (--dry-run)."
     elif due and not done and not any(step.trouble for step in due):
-        yield "Nothing was written: say --yes, or answer the question on a terminal."
+        yield "Nothing was written: add --yes, or answer the question on a terminal."
     elif options.remove:
-        yield f"Scrubjay is out of {plural(len(done), 'assistant')}. What it remembers stays in its home."
+        yield f"Scrubjay was removed from {plural(len(done), 'assistant')}. Its memories stay in its home."
     else:
         for step in done:
             if step.host.click:
-                yield f"{step.host.title} needs you: {step.host.click}"
-        if f"{os.sep}archive-v" in sys.prefix:  # where uv keeps what `uvx` runs, until it is tidied up
+                yield f"{step.host.title} needs a step from you: {step.host.click}"
+        if f"{os.sep}archive-v" in sys.prefix:  # uv's temporary folder for `uvx`
             yield "This installation is temporary: `uv tool install scrubjay`, then set up again."
         if done:
             yield "New sessions are captured from now on; `scrubjay setup --remove` undoes all of it."
-            yield "`scrubjay doctor` says what has arrived from each."
-            yield "`scrubjay import --from all` takes in what was said to them before."
+            yield "`scrubjay doctor` shows what was received from each."
+            yield "`scrubjay import --from all` imports their earlier sessions."

@@ -1,6 +1,6 @@
-"""`scrubjay status`: whether everything that was said was captured, and how the engine and its home are.
+"""`scrubjay status`: whether everything was captured, and the state of the engine and its home.
 
-Starts no engine to find out.
+It starts no engine to find out.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from scrubjay.home.settings import Settings, load
 from scrubjay.wire.address import engine_facts
 
 _INJECT = {
-    "off": "only when asked for (inject = off)",
+    "off": "only on request (inject = off)",
     "session": "opens sessions (inject = session)",
-    "prompt": "opens sessions, and stands beside prompts (inject = prompt)",
+    "prompt": "opens sessions, and adds to prompts (inject = prompt)",
 }
-REASONS = 5  # of the envelopes set aside last that are shown
+REASONS = 5  # reasons shown of envelopes that were moved away
 
-Line = tuple[str, str]  # what, and what there is to say of it
+Line = tuple[str, str]  # a label and its text
 
 
 @command(
-    flag("--start", "start the engine if none runs, to count what is stored"),
+    flag("--start", "start the engine if necessary, to count stored turns"),
     flag("--json", "print the raw facts as JSON"),
 )
 def status(place: Place, options: argparse.Namespace) -> None:
-    """Show what was captured, and how the engine and its home are."""
+    """Show what was captured, and the state of the engine and its home."""
     home = place.home
     engine = trouble = settings = unreadable = None
     try:
@@ -53,7 +53,7 @@ def status(place: Place, options: argparse.Namespace) -> None:
     except EngineError as error:
         trouble = str(error)
     http = None if engine is None else engine_facts(home).get("http")
-    left = inbox(home)  # after the engine was asked, so that a turn on its way is not missed by both
+    left = inbox(home)  # after asking the engine, so that a turn on its way is not missed
     try:
         settings = load(home.config)
     except InputError as error:
@@ -84,41 +84,41 @@ def status(place: Place, options: argparse.Namespace) -> None:
 
 
 def _captured(engine: dict[str, Any] | None) -> int | None:
-    """How many turns are stored whole: one whose answer a transcript still owes is not."""
+    """Return how many turns are stored completely, not counting those whose answer is still missing."""
     stored = engine.get("captured") if engine else None
     return None if stored is None else stored - _without_answer(engine)
 
 
 def _without_answer(engine: dict[str, Any] | None) -> int:
-    return int((engine or {}).get("without_answer", 0))  # an older engine does not say
+    return int((engine or {}).get("without_answer", 0))  # an older engine does not report it
 
 
 def _by_others(engine: dict[str, Any] | None) -> int:
-    """How many stored turns came from no hook."""
+    """Return how many stored turns came from no hook."""
     records = (engine or {}).get("records")
     return max(0, int(records["turns"]) - int((engine or {})["captured"])) if records else 0
 
 
 def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
-    """How many turns hooks have handed in: those stored, those that wait, and those that were set aside."""
+    """Return how many turns hooks have sent: stored, waiting, and moved away as unreadable."""
     stored = engine.get("captured") if engine else None
     return None if stored is None else stored + left.turns_waiting + left.turns_set_aside
 
 
 def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) -> list[str]:
-    """The answer to the first question, and what keeps it from being complete."""
+    """Return the answer to the main question, and what keeps capture from being complete."""
     total = received(engine, left)
     if total is None and (engine or trouble):
-        state = "runs but cannot work" if engine else "does not answer"
+        state = "is running but cannot work" if engine else "does not answer"
         lines = [f"The engine {state}, so turns cannot be counted; the reason is below."]
     elif total is None:
-        lines = ["No engine runs, so turns cannot be counted now (`scrubjay status --start` does)."]
+        lines = ["No engine is running, so turns cannot be counted (`scrubjay status --start` does)."]
         if not (left.waiting or left.set_aside):
-            lines.append("Nothing waits in the spool: every turn that was captured is stored.")
+            lines.append("Nothing waits in the spool: every captured turn is stored.")
     else:
         lines = [f"captured {_captured(engine):,} of {plural(total, 'turn')}"]
         if not total:
-            lines = ["No hook has handed in a turn yet."]
+            lines = ["No hook has sent a turn yet."]
         if others := _by_others(engine):
             verb = "was" if others == 1 else "were"
             lines.append(f"  {plural(others, 'turn')} {verb} imported, or recorded by tools")
@@ -128,7 +128,7 @@ def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) ->
         when = "are about to be stored" if engine else "will be stored by the next engine"
         lines.append(f"  {plural(left.turns_waiting, 'turn')} in the spool {when}")
     if left.turns_set_aside:
-        lines.append(f"  {plural(left.turns_set_aside, 'turn')} set aside as unreadable; the reason is below")
+        lines.append(f"  {plural(left.turns_set_aside, 'turn')} unreadable and moved away; reasons below")
     if left.unanswered:
         prompts = plural(left.unanswered, "prompt")
         lines.append(f"  {prompts} without an answer yet: being answered now, or interrupted")
@@ -139,7 +139,7 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
     if trouble:
         return [("engine", f"out of reach: {trouble}")]
     if engine is None:
-        return [("engine", "none runs; any client starts one")]
+        return [("engine", "not running; any client starts one")]
     since = local(engine["started_at"])
     age = span((datetime.now(UTC) - since).total_seconds())
     work = "working" if engine["busy"] else "idle"
@@ -151,13 +151,13 @@ def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
         lines.append(("", engine["failure"]))
     if "trouble" in engine:
         notice = engine.get("notice", engine["trouble"])  # an older engine has no notice
-        lines.append(("model", f"{engine['model']}; {notice or 'meaning and words are searched'}"))
+        lines.append(("model", f"{engine['model']}; {notice or 'searches use meaning and words'}"))
     return lines
 
 
 def _records(engine: dict[str, Any] | None) -> list[Line]:
-    damage = engine.get("damage", ()) if engine else ()  # an older engine knows of none
-    damaged = [("DAMAGED", f"{each} `scrubjay doctor` says what to do.") for each in damage]
+    damage = engine.get("damage", ()) if engine else ()  # an older engine has none
+    damaged = [("DAMAGED", f"{each} `scrubjay doctor` shows what to do.") for each in damage]
     if engine is None or "records" not in engine:
         return damaged
     records, disk = engine["records"], engine["disk"]
@@ -167,10 +167,10 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
     room = f"{size(disk['bytes'])} of at most {size(disk['limit'])}"
     lines = [("stored", contents(records)), ("index", passages), ("disk", room)]
     if shared := engine.get("shared"):
-        who = "this engine" if shared["here"] else shared["maintainer"] or "nobody at the moment"
+        who = "this engine" if shared["here"] else shared["maintainer"] or "no engine at the moment"
         lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
     if disk["bytes"] > disk["limit"]:
-        purge = "`scrubjay forget --purge` deletes for good"
+        purge = "`scrubjay forget --purge` deletes permanently"
         lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))
     if engine["peak_rss"]:
         lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
@@ -181,11 +181,11 @@ def _records(engine: dict[str, Any] | None) -> list[Line]:
 
 
 def _arrived(engine: dict[str, Any] | None, missing: Mapping[str, Sequence[str]]) -> list[Line]:
-    """What came from each host, and what is missing there."""
+    """Return the lines about what was received from each host, and what is missing there."""
     arrived = (engine or {}).get("hosts") or {}  # an older engine has none
     lines = []
     for host in sorted(arrived.keys() | missing.keys()):
-        came = came_from(arrived, host) if engine else "connected; no engine runs that could count what came"
+        came = came_from(arrived, host) if engine else "connected; no engine is running to count its turns"
         lines.append(f"{host}: {came}")
         trouble = [*arrived.get(host, {}).get("trouble", ()), *missing.get(host, ())]
         lines += [f"  {sentence}" for sentence in trouble]
@@ -194,14 +194,14 @@ def _arrived(engine: dict[str, Any] | None, missing: Mapping[str, Sequence[str]]
 
 def _spool(left: Inbox) -> list[Line]:
     text = f"{plural(left.waiting, 'write')} waiting" if left.waiting else "empty"
-    aside = f", {left.set_aside:,} set aside" if left.set_aside else ""
+    aside = f", {left.set_aside:,} moved away" if left.set_aside else ""
     return [("spool", text + aside), *(("", reason) for reason in left.reasons)]
 
 
 def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
     if settings is None:
         return [("capture", f"the settings cannot be read: {unreadable}")]
-    words = "paused; `scrubjay resume` ends that" if settings.paused else settings.capture
+    words = "paused; `scrubjay resume` ends the pause" if settings.paused else settings.capture
     if settings.capture != "off" and not settings.paused:
         words += f"; prompts and answers under {settings.min_length} characters are not recorded"
     excluded = (("excluded", folder) for folder in settings.excluded)
@@ -209,7 +209,7 @@ def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
 
 
 def _here(place: Place) -> list[Line]:
-    """Say so where hooks record nothing because of the folder."""
+    """Return a line if nothing is recorded because of the folder."""
     folder = project_dir(place.env, place.cwd)
     if place.env.get("SCRUBJAY_SCOPE") or scope_of(place.home, folder) is not None:
         return []
@@ -217,36 +217,36 @@ def _here(place: Place) -> list[Line]:
 
 
 class Inbox(NamedTuple):
-    """The spool in numbers. `turns_...` count what hooks captured, without what tools and commands wrote."""
+    """The spool in numbers. `turns_...` count what hooks captured, without tools' and commands' writes."""
 
     waiting: int
     turns_waiting: int
-    oldest_seconds: float  # since the first that waits was written; 0 when none does
+    oldest_seconds: float  # age of the oldest waiting one; 0 without any
     set_aside: int
     turns_set_aside: int
     reasons: list[str]
-    unanswered: int  # prompts of a person whose answer has not come: being answered now, or interrupted
+    unanswered: int  # prompts without an answer: being answered now, or interrupted
 
 
 def inbox(home: Home) -> Inbox:
-    """Look at the spool of a home; nothing is changed."""
+    """Read the spool of a home without changing it."""
     waiting = spool.pending(home) + spool.events(home, "answer")
-    aside = spool.set_aside_paths(home)
+    aside = spool.broken_paths(home)
     return Inbox(
         waiting=len(waiting),
-        turns_waiting=sum(map(_from_hook, waiting)),
+        turns_waiting=sum(map(_is_from_hook, waiting)),
         oldest_seconds=max(map(_age, waiting), default=0.0),
         set_aside=len(aside),
-        turns_set_aside=sum(map(_from_hook, aside)),
+        turns_set_aside=sum(map(_is_from_hook, aside)),
         reasons=spool.reasons(aside[-REASONS:]),
         unanswered=_unanswered(home),
     )
 
 
-def _from_hook(path: str) -> bool:
-    """Whether an envelope is a turn that a hook captured, or an event is its end.
+def _is_from_hook(path: str) -> bool:
+    """Return True if an envelope is a turn that a hook captured, or an event is its end.
 
-    One that cannot be read is taken for one: better a turn too many is missed.
+    An unreadable one counts as one: better to report a turn too many as missing.
     """
     try:
         return str(spool.read(path).get("source") or "hook:").startswith("hook:")
@@ -262,11 +262,11 @@ def _age(path: str) -> float:
 
 
 def _unanswered(home: Home) -> int:
-    """How many prompts wait, by what was kept of each session and what hooks left since."""
+    """Count the waiting prompts, from the stored state of each session and the hooks' events since."""
     sessions = [each.path for each in os.scandir(home.prompts) if each.is_dir(follow_symlinks=False)]
     waiting = {folder: _waiting(folder) for folder in sessions}
     for path in spool.events(home):
-        with suppress(ScrubjayError, LookupError, TypeError):  # an engine takes it, or sets it aside
+        with suppress(ScrubjayError, LookupError, TypeError):  # an engine just processed it or moved it away
             event = spool.read(path)
             folder = spool.session_folder(home, event["session_id"])
             if event["kind"] in ("answer", "end"):
@@ -277,7 +277,7 @@ def _unanswered(home: Home) -> int:
 
 
 def _waiting(folder: str) -> int:
-    """How many prompts of a session wait; the file of an answered one has three parts in its name."""
+    """Count the waiting prompts of a session; the file of an answered one has three parts in its name."""
     count = 0
     for path in glob.glob(os.path.join(glob.escape(folder), "*.json")):
         with suppress(OSError, ValueError, AttributeError), open_regular(path) as file:

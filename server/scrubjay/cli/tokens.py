@@ -1,4 +1,4 @@
-"""`scrubjay token`: makes the keys that open the HTTP face, lists and removes them.
+"""`scrubjay token`: makes, lists and removes the HTTP keys.
 
 A running engine follows at once.
 """
@@ -13,41 +13,41 @@ from scrubjay.http_api import tokens
 
 
 @command(
-    choice("action", ["add", "list", "remove"], "`list` if you say nothing", nargs="?", default="list"),
+    choice("action", ["add", "list", "remove"], "default: list", nargs="?", default="list"),
     value("which", "NAME", "the token to remove", nargs="?"),
-    value("--name", "NAME", "what to call the new token"),
-    value("--tag", "TAG", "let it reach this container tag (namespace, scope) alone"),
-    flag("--read-only", "let it change nothing"),
-    flag("--open", "remove the last token too, after which every key opens on this machine"),
+    value("--name", "NAME", "the name of the new token"),
+    value("--tag", "TAG", "limit it to this container tag (namespace, scope)"),
+    flag("--read-only", "allow it to read only"),
+    flag("--open", "remove even the last token, after which every key is accepted on this machine"),
 )
 def token(place: Place, options: argparse.Namespace) -> None:
-    """Make, list or remove the keys that open the HTTP face."""
+    """Make, list or remove HTTP keys."""
     if options.action != "add" and (options.tag or options.read_only or options.name):
         raise InputError("--name, --tag and --read-only belong to `scrubjay token add`.")
     if (options.action == "remove") != (options.which is not None):
-        raise InputError("`scrubjay token remove NAME` takes the name of one token; the other two take none.")
-    home, others = place.home, "and other addresses refuse to be served."
+        raise InputError("Only `scrubjay token remove NAME` takes the name of a token.")
+    home, others = place.home, "and other addresses cannot be served."
     if options.action == "add":
         wanted = {"name": options.name, "tag": options.tag, "read_only": options.read_only}
         new, key = tokens.add(home, datetime.now(UTC), **wanted)
-        once = "Its key is shown this once; from now on HTTP needs one:"
+        once = "Its key is shown only once; from now on HTTP needs a key:"
         print(f"Token {new.name} {_may(new)}. {once}", file=sys.stderr)
-        print(key)  # alone on stdout, for KEY=$(scrubjay token add)
+        print(key)  # only this goes to stdout, for KEY=$(scrubjay token add)
     elif options.action == "remove":
         if not options.open and [each.name for each in tokens.load(home)] == [options.which]:
             advice = "Add another first, or repeat this with --open."
-            raise InputError(f"{options.which} is the last token; without one every key opens here. {advice}")
+            raise InputError(f"{options.which} is the last token; without one, every key is valid. {advice}")
         tokens.remove(home, options.which)
-        print(f"The key of {options.which} opens nothing any more.")
+        print(f"The key of {options.which} is no longer valid.")
         if not tokens.load(home):
-            print(f"No token is left: on this machine every key opens again, {others}")
+            print(f"No token is left: on this machine every key is accepted again, {others}")
     else:
         for each in (listed := tokens.load(home)):
             print(f"{each.name:<20} {each.created_at[:10]}  {_may(each)}")
         if not listed:
-            print(f"There is no token: over HTTP every key opens on this machine, {others}")
+            print(f"There is no token: on this machine every HTTP key is accepted, {others}")
 
 
 def _may(each: tokens.Token) -> str:
     what = "reads" if each.read_only else "reads and writes"
-    return f"{what} every tag" if each.tag is None else f"{what} the tag {each.tag} alone"
+    return f"{what} every tag" if each.tag is None else f"{what} only the tag {each.tag}"

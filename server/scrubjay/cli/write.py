@@ -1,4 +1,4 @@
-"""`scrubjay add`, `forget` and `restore`: keep one fact, hide or delete records, bring one back."""
+"""`scrubjay add`, `forget` and `restore`: save a fact, hide or delete records, restore one."""
 
 import argparse
 import glob
@@ -12,40 +12,38 @@ from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
 
 SAID = {
-    "stored": "Kept as {id}.",
-    "known": "Known already as {id}; nothing was added.",
-    "updated": "Kept as {id}, version {version}.",
+    "stored": "Saved as {id}.",
+    "known": "Already stored as {id}; nothing was added.",
+    "updated": "Saved as {id}, version {version}.",
 }
 LIKE = {
-    "known": "In other words it is known already as",
+    "known": "It is already stored in other words as",
     "update": "It may change (then add it again with --updates and the id)",
-    "contradict": "It may contradict (if it takes its place, add it again with --updates and the id)",
+    "contradict": "It may contradict (if it replaces that, add it again with --updates and the id)",
     "similar": "Similar is",
 }
 
 
 @command(
-    value("text", "TEXT", "the fact, in a sentence that stands by itself; - reads standard input", nargs="+"),
+    value("text", "TEXT", "the fact, understandable on its own; - reads standard input", nargs="+"),
     value("--tag", "TAG", "a tag to find it by; may be repeated", action="append"),
     value("--importance", "N", "0 to 10 (5)", type=float),
     (
-        value("--updates", "ID", "the fact that this one takes the place of", action="append"),
+        value("--updates", "ID", "the fact that this one replaces", action="append"),
         value("--extends", "ID", "a fact that this one adds to", action="append"),
-        value(
-            "--derives", "ID", "a fact, turn or document that this one was concluded from", action="append"
-        ),
+        value("--derives", "ID", "a fact, turn or document that this one was derived from", action="append"),
     ),
     (
-        flag("--user", "true of you in every project, not only in this one"),
-        value("--scope", "NAME", "keep it in this scope instead of this folder's project"),
+        flag("--user", "it is about you, for every project"),
+        value("--scope", "NAME", "store it in this scope instead of this folder's project"),
     ),
 )
 def add(place: Place, options: argparse.Namespace) -> None:
-    """Keep one fact, for this project or for all of them."""
+    """Save one fact, for this project or for all of them."""
     text = sys.stdin.read().strip() if options.text == ["-"] else " ".join(options.text)
     if not text.strip():
         advice = "Give some words, or `-` and the text on standard input."
-        raise InputError(f"There is nothing to keep: the text is empty. {advice}")
+        raise InputError(f"There is nothing to save: the text is empty. {advice}")
     links = {name: getattr(options, name) for name in ("updates", "extends", "derives")}
     scope = "user" if options.user else None
     asked = given(content=text, tags=options.tag, importance=options.importance, scope=scope, **links)
@@ -62,22 +60,22 @@ def add(place: Place, options: argparse.Namespace) -> None:
 
 
 @command(
-    value("id", "ID", "an id that `scrubjay list` or `scrubjay search` shows, or its beginning", nargs="*"),
+    value("id", "ID", "an id from `scrubjay list` or `scrubjay search`, or its beginning", nargs="*"),
     value("--content", "TEXT", "the exact words of a fact of this project, instead of its id"),
-    value("--query", "TEXT", "what the facts and turns are about; they are listed, and you are asked"),
-    value("--scope", "NAME", "where --content and --query look instead of this folder's project"),
-    flag("--purge", "delete from the disk, older versions too: nothing brings it back"),
+    value("--query", "TEXT", "the subject of facts and turns; they are listed, and you are asked"),
+    value("--scope", "NAME", "the scope for --content and --query instead of this folder's project"),
+    flag("--purge", "delete from the disk, older versions too; this cannot be undone"),
     flag("--dry-run", "only list what would be forgotten"),
     flag("--yes", "do not ask"),
-    value("--reason", "TEXT", "why; kept beside it"),
+    value("--reason", "TEXT", "the reason, stored with the record"),
 )
 def forget(place: Place, options: argparse.Namespace) -> None:
     """Hide memories, turns or documents from every search."""
     targets: list[dict[str, Any]] = [{"id": each} for each in options.id]
     targets += [{name: getattr(options, name)} for name in ("content", "query") if getattr(options, name)]
     if not targets:
-        advice = "Give an ID, --content with the exact words of a fact, or --query with what it is about."
-        raise InputError(f"Nothing is named. {advice}")
+        advice = "Give an ID, --content with the exact words of a fact, or --query with its subject."
+        raise InputError(f"No record is given. {advice}")
     rest = given(scope=options.scope, reason=options.reason, purge=options.purge or None)
     with call_engine(place) as engine:
         for target in targets:
@@ -87,45 +85,45 @@ def forget(place: Place, options: argparse.Namespace) -> None:
                 for hit in hits:
                     text = first_line(hit.get("memory") or hit.get("chunk") or "", 100)
                     print(f"{hit['id']}  {local(hit['date']):%Y-%m-%d}  {text}")
-                if options.dry_run or not hits or not (options.yes or _agreed(hits, purge=options.purge)):
+                if options.dry_run or not hits or not (options.yes or _has_agreed(hits, purge=options.purge)):
                     print("Nothing was forgotten.")
                     continue
             _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
     if options.purge and (aside := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*")):
-        print(f"What a backup took the place of may still hold it: {', '.join(sorted(aside))}.")
+        print(f"Homes replaced by a backup may still contain it: {', '.join(sorted(aside))}.")
 
 
-def _agreed(hits: list[Any], *, purge: bool) -> bool:
+def _has_agreed(hits: list[Any], *, purge: bool) -> bool:
     if not sys.stdin.isatty():
-        advice = "Look at what is listed, then repeat the command with --yes."
-        raise InputError(f"Nobody can be asked here. {advice}")
-    what = "Delete for good, with older versions" if purge else "Forget"
+        advice = "Check the list, then repeat the command with --yes."
+        raise InputError(f"This needs a terminal to confirm. {advice}")
+    what = "Delete permanently, with older versions" if purge else "Forget"
     return input(f"{what}: {plural(len(hits), 'record')}? [y/N] ").strip().lower() in ("y", "yes")
 
 
 def _print_forgotten(done: dict[str, Any], name: str) -> None:
     if done.get("purged"):
-        gone = f"{plural(done['purged'], 'record')} deleted from the disk for good."
-        print(f"{gone} Backups and exports made before still hold it, and may bring it back.")
+        gone = f"{plural(done['purged'], 'record')} permanently deleted from the disk."
+        print(f"{gone} Earlier backups and exports still contain it, and may restore it.")
         for path in done.get("files", []):
             again = "the next `index` of its folder reads it again"
-            print(f"{visible(path)} is still there: {again}, unless you delete it or a .gitignore names it.")
+            print(f"{visible(path)} still exists: {again}, unless you delete it or a .gitignore names it.")
         if until := done.get("kept_until"):
             print(
-                "Older versions of the bucket's tables hold it for an hour, because other engines may read "
+                "Older versions of the bucket's tables contain it for an hour, as other engines may read "
                 f"them. They are removed by {local(until):%Y-%m-%d %H:%M}; if no engine runs then, by the "
                 "next one within two minutes."
             )
     elif done["forgotten"]:
         ids = ", ".join(done["ids"])
-        print(f"{ids}: forgotten, no search finds it any more. `scrubjay restore` brings it back.")
+        print(f"{ids}: forgotten: searches no longer find it. `scrubjay restore` undoes this.")
     else:
-        print(f"{name} was forgotten before.")
+        print(f"{name} was already forgotten.")
 
 
-@command(value("id", "ID", "the id of what was forgotten, or its beginning", nargs="+"))
+@command(value("id", "ID", "the id of a forgotten record, or its beginning", nargs="+"))
 def restore(place: Place, options: argparse.Namespace) -> None:
-    """Bring back what was forgotten."""
+    """Restore a forgotten record."""
     with call_engine(place) as engine:
         for record_id in options.id:
             _print_restored(engine.call("restore", {"id": record_id}))
@@ -135,7 +133,7 @@ def _print_restored(done: dict[str, Any]) -> None:
     if not done["restored"]:
         outcome = "not forgotten; nothing changed"
     elif why := done.get("unseen"):
-        outcome = f"back, but searches leave it out: {why}"
+        outcome = f"restored, but searches leave it out: {why}"
     else:
-        outcome = "back: searches find it again"
+        outcome = "restored: searches find it again"
     print(f"{done['id']} is {outcome}.")

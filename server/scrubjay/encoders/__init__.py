@@ -1,7 +1,7 @@
 """Embedding models: texts in, unit vectors out.
 
-open_encoder opens a model by its name, EmbeddingWorker runs one for callers on an event loop, Space is the
-identity of its vectors, and canary_vectors and drift notice a model that no longer keeps to it.
+open_encoder opens a model by name, EmbeddingWorker runs one for callers on an event loop, Space identifies
+its vectors, and canary_vectors and drift detect a model that has changed.
 """
 
 from scrubjay.encoders.bundled import BUNDLED

@@ -1,4 +1,4 @@
-"""The model that comes with Scrubjay: all-MiniLM-L6-v2 with int8 weights, run by onnxruntime.
+"""The bundled model: all-MiniLM-L6-v2 with int8 weights, run by onnxruntime.
 
 `server/model/make_minilm.py` makes its files from the published weights.
 """
@@ -14,7 +14,7 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from scrubjay.encoders.folder import sha256
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, says_something, signs
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
 from scrubjay.encoders.wordpiece import WordPiece
 from scrubjay.errors import EncoderError
 
@@ -26,19 +26,18 @@ DIGESTS = {
     WEIGHTS: "2688f37d45bc0c858bbb89a1cf87976fc8bfe4d8f1c9bf7b2028c26951963e01",
     VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
-# The published tokenizer.json, which says what `WordPiece` does; every home's space names it.
+# The published tokenizer.json, which `WordPiece` implements; every home's space names it.
 _TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-LONGEST = 256  # tokens of a text, with the two around it
+LONGEST = 256  # tokens of a text, including [CLS] and [SEP]
 _BEGIN, _END = 101, 102  # the ids of [CLS] and [SEP]
 UNREAD = 0.3
-"""Share of unknown letters above which a question has no meaning to the model: the rest of it is noise.
+"""Share of unknown letters above which a question is meaningless to the model.
 
-Of 30 Chinese questions to 30 facts 26 found theirs first with the vector of all-MiniLM-L6-v2 and 30 without
-it.
+Of 30 Chinese questions about 30 facts, 26 found theirs first with this model's vector and 30 without it.
 """
 
-# The fp32 weights of the same model, which numpy ran until 2026-11; digests as they were made then.
+# The fp32 weights of the same model, which numpy ran until 2026-11, with their digests of that time.
 _FP32 = {
     "weights": "3182b3788bd6f31d844a96fabc1a5229692d7e2a96e80ebf04c68a3b174c1877",
     "tokenizer": "78191c8985e95daf144456800e3d54ede7845a186136984d692f985a50932f54",
@@ -52,10 +51,10 @@ _REMEDY = (
 
 
 def check_files(folder: Path = FOLDER) -> None:
-    """Check that the model's files are those that Scrubjay was released with.
+    """Check that the model's files are those of this Scrubjay release.
 
     Raises:
-        EncoderError: a file is missing or altered; names the digest that is expected.
+        EncoderError: a file is missing or altered; names the expected digest.
     """
     for name, expected in DIGESTS.items():
         file = folder / name
@@ -64,17 +63,17 @@ def check_files(folder: Path = FOLDER) -> None:
         except OSError as error:
             reason = error.strerror or str(error)
             sentence = f"The file {file} of the bundled model cannot be read: {reason};"
-            raise EncoderError(f"{sentence} expected is SHA-256 {expected}. {_REMEDY}") from error
+            raise EncoderError(f"{sentence} its SHA-256 should be {expected}. {_REMEDY}") from error
         if digest != expected:
             sentence = f"The file {file} of the bundled model was altered: its SHA-256 is {digest},"
-            raise EncoderError(f"{sentence} expected is {expected}. {_REMEDY}")
+            raise EncoderError(f"{sentence} but should be {expected}. {_REMEDY}")
 
 
 def former_space(space: Space) -> str | None:
-    """Return the id of the older space whose vectors may be compared with those of `space`; None if none may.
+    """Return the id of the older space whose vectors are comparable with those of `space`, or None.
 
-    That is the same model with fp32 weights. Over 530 texts of LoCoMo 1 - cos between the two is .006 in the
-    median and .017 at most; the vector index alone may be off by .005.
+    That is the same model with fp32 weights. Over 530 texts of LoCoMo, 1 - cos between the two has a median
+    of .006 and a maximum of .017; the vector index alone may be off by .005.
     """
     if space.model != BUNDLED or space.precision != "int8":
         return None
@@ -82,11 +81,11 @@ def former_space(space: Space) -> str | None:
 
 
 class BundledEncoder:
-    """One text a forward, on one thread; its weights are mapped, and any number of threads may call it.
+    """Runs the model on one text at a time, on one thread; weights are mapped, and any thread may call it.
 
-    Texts are not put together: the activations of a forward share their 8-bit scales, so that a vector would
-    depend on the texts beside it. It would be quicker below 20 tokens only: 8 texts of 8 tokens take 4.1 ms
-    together and 9.8 one by one, 8 of 70 tokens 32 and 38, 8 of 256 tokens 164 and 144 (one core).
+    Texts are not batched: the activations of a forward pass share their 8-bit scales, so a vector would
+    depend on the other texts in the batch. Batches would be faster below 20 tokens only: 8 texts of 8 tokens
+    take 4.1 ms together and 9.8 one by one, 8 of 70 tokens 32 and 38, 8 of 256 tokens 164 and 144 (one core).
     """
 
     parallel = True
@@ -105,18 +104,18 @@ class BundledEncoder:
         )
         self.symmetric = query_prompt == document_prompt
         self._vocabulary = WordPiece(FOLDER / VOCABULARY)
-        # onnxruntime reports to its maker by default, and keeps what it would report in the user's ~/.cache.
+        # onnxruntime sends telemetry by default, and caches it in the user's ~/.cache.
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        import onnxruntime  # 60 ms, which commands that only look for the model do not need
+        import onnxruntime  # takes 60 ms, which commands that only look for the model do not need
 
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # others wait for each other when the machine is busy
+        options.intra_op_num_threads = 1  # several threads wait for each other on a busy machine
         options.log_severity_level = 3
         self._session = onnxruntime.InferenceSession(
             str(FOLDER / GRAPH), options, providers=["CPUExecutionProvider"]
         )
-        # For the codes: turning a few tokens took three times the processor time with two threads of BLAS.
-        # Set once, for the process: threads that each set and reset it would undo one another.
+        # For the codes: rotating a few tokens took three times the processor time with two BLAS threads. Set
+        # once for the process, because threads that set and reset it would interfere.
         ThreadpoolController().select(user_api="blas").limit(limits=1)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -132,7 +131,7 @@ class BundledEncoder:
         return _pooled(states)
 
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        """Embed as `embed_documents` does, with the codes of the tokens that say something."""
+        """Embed as `embed_documents` does, and return the codes of the content tokens."""
         vectors, codes = np.empty((len(texts), self.space.dim), np.float32), []
         for row, (states, telling) in enumerate(self._read(self.space.document_prompt, texts)):
             vectors[row] = _pooled(states)
@@ -140,7 +139,7 @@ class BundledEncoder:
         return EncodedTexts(vectors, tuple(codes))
 
     def embed_question(self, text: str) -> EncodedQuery:
-        """Embed as `embed_query` does, with the codes of the tokens, None if none says anything.
+        """Embed as `embed_query` does, and return the codes of the content tokens, or None without any.
 
         A question that the model cannot read gets the zero vector.
         """
@@ -150,32 +149,32 @@ class BundledEncoder:
         return EncodedQuery(_pooled(states), signs(states[telling].T) if telling.any() else None)
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return where in a text the tokens stand of which `embed_passages` gives the codes; maybe none."""
+        """Return the positions in a text of the tokens for which `embed_passages` returns codes."""
         vocabulary = self._vocabulary
         room = LONGEST - 2 - len(vocabulary.ids(self.space.document_prompt))
         pairs = zip(vocabulary.ids(text), vocabulary.places(text), strict=False)
-        return [place for token, place in list(pairs)[:room] if says_something(vocabulary.tokens[token])]
+        return [place for token, place in list(pairs)[:room] if is_content_token(vocabulary.tokens[token])]
 
     def _unread(self, text: str) -> float:
-        """Return the share of the text's letters in tokens that the vocabulary lacks, in [0, 1]."""
+        """Return the share of the text's letters in unknown tokens, in [0, 1]."""
         letters = _letters(text)
         return _letters(self._vocabulary.unknown(text)) / letters if letters else 0.0
 
     def _read(
         self, prompt: str, texts: Sequence[str]
     ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-        """Yield each text's last hidden states, shape (tokens, dim), and which tokens say something."""
+        """Yield each text's last hidden states, shape (tokens, dim), and a mask of its content tokens."""
         vocabulary, start = self._vocabulary, 1 + len(self._vocabulary.ids(prompt))
         for text in texts:
             ids = [_BEGIN, *vocabulary.ids(prompt + text)[: LONGEST - 2], _END]
             telling = np.zeros(len(ids), dtype=bool)
-            telling[start:-1] = [says_something(vocabulary.tokens[token]) for token in ids[start:-1]]
+            telling[start:-1] = [is_content_token(vocabulary.tokens[token]) for token in ids[start:-1]]
             (states,) = self._session.run(None, {"ids": np.array([ids], np.int64)})
             yield states[0], telling
 
 
 def _pooled(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the mean of the tokens at length 1; it needs no division by their count."""
+    """Return the mean of the tokens, normalised to length 1, so that no division by their count is needed."""
     pooled: NDArray[np.float32] = states.sum(axis=0)
     pooled /= np.linalg.norm(pooled)
     return pooled

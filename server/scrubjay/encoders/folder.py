@@ -27,13 +27,13 @@ class ModelFolder:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prefixes of a question and of a stored text; empty if there is none."""
+    """Prefixes of a question and of a stored text; empty for no prefix."""
 
     query: str = ""
     document: str = ""
 
 
-# The model cards of these families tell the reader to add the prefix; their settings do not carry it, so
+# The model cards of these families ask for a prefix that is missing in their settings, so
 # sentence-transformers adds none. Prefixes as stated in the cards of the named models.
 _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
     (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
@@ -49,9 +49,9 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
 
 
 def own_prompts(named: dict[str, str | None], default: str | None) -> Prompts:
-    """Return a model's own prompts, of those it names those that `encode_query` and `encode_document` take.
+    """Return a model's own prompts: of those it names, the ones `encode_query` and `encode_document` use.
 
-    `default` is the name of the one that serves where no other does.
+    `default` is the name of the prompt that is used where no other applies.
     """
     texts = {name: text for name, text in named.items() if text}
     usual = texts.get(default or "", "")
@@ -62,7 +62,7 @@ def own_prompts(named: dict[str, str | None], default: str | None) -> Prompts:
 def effective_prompts(reference: str, own: Prompts, query: str | None, document: str | None) -> Prompts:
     """Return the prompts in force: the user's (`""`: none), else the model's own, else its family's.
 
-    The family is known by the name in `reference`.
+    The family is recognised by the name in `reference`.
     """
     usual = own
     if own == Prompts():
@@ -74,7 +74,7 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
 
 
 def digests(folder: ModelFolder) -> tuple[str, str]:
-    """Return two SHA-256: of weights with the settings that shape the forward, and of the tokenizer's files.
+    """Return two SHA-256: of the weights with the settings that affect them, and of the tokenizer's files.
 
     Raises:
         EncoderError: a file cannot be read.
@@ -105,5 +105,5 @@ def _digest(folder: ModelFolder, files: Iterable[Path]) -> str:
         parts = {file.relative_to(folder.path).as_posix(): sha256(file) for file in files if file.is_file()}
     except OSError as error:
         sentence = f"A file of the model {folder.reference} cannot be read: {error}."
-        raise EncoderError(f"{sentence} Give yourself read permission, or fetch it again.") from error
+        raise EncoderError(f"{sentence} Give yourself read permission, or download it again.") from error
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

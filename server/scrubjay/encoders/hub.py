@@ -19,16 +19,16 @@ _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
 def parse_id(model: str) -> tuple[str, str | None] | None:
-    """Read `org/name` or `org/name@revision` as (id, revision); None for anything else."""
+    """Parse `org/name` or `org/name@revision` into (id, revision); None for anything else."""
     match = _ID.fullmatch(model)
     return match and (match["id"], match["revision"])
 
 
 def stay_offline() -> None:
-    """Forbid the libraries of the hub any connection from this process, and any chatter on its streams.
+    """Forbid the hub's libraries any connection from this process, and any output.
 
-    They read these variables when they are imported, so this comes before the first import. Without the first
-    of them a hub id that is not on disk took 70 s to fail on a machine without network.
+    They read these variables when imported, so this must come before the first import. Without the first
+    variable, a hub id that is not on disk took 70 s to fail on a machine without network.
     """
     os.environ.update(
         HF_HUB_OFFLINE="1",
@@ -44,20 +44,20 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
     """Return the newest snapshot of a model in the hub's cache; its name is the commit.
 
     Raises:
-        EncoderError: the model was not downloaded; names the command that does it.
+        EncoderError: the model was not downloaded; names the command for it.
     """
     stay_offline()
     from huggingface_hub import try_to_load_from_cache
 
     name = f"{model_id}@{revision}" if revision else model_id
-    # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, needed
-    # or not.
+    # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, even
+    # an unneeded one.
     try:
         names = ("modules.json", "config.json")
         files = [try_to_load_from_cache(model_id, each, revision=revision) for each in names]
     except ValueError as error:
         sentence = f"{model_id!r} cannot be the id of a model: {error}"
-        raise EncoderError(f"{sentence} Write it as on its page, organisation/name.") from error
+        raise EncoderError(f"{sentence} Write it as on its page: organisation/name.") from error
     for file in files:
         if isinstance(file, str):
             return Path(file).parent
@@ -69,7 +69,7 @@ def cached_folder(model_id: str, revision: str | None) -> Path:
 
 @dataclass(frozen=True)
 class Pulled:
-    """A downloaded model: where it lies, and the commit that pins it as `id@commit`."""
+    """A downloaded model: its folder, and the commit that pins it as `id@commit`."""
 
     folder: Path
     commit: str
@@ -78,10 +78,11 @@ class Pulled:
 def pull(model_id: str, revision: str | None = None) -> Pulled:
     """Download a model from the Hugging Face hub into its usual cache, or complete it there.
 
-    It skips the pickled weights of a repository that has safetensors. Progress goes to stderr.
+    Pickled weights are skipped if the repository has safetensors. Progress goes to stderr.
 
     Raises:
-        EncoderError: there is no such model or revision, no access, no network, or no space on the disk.
+        EncoderError: the model or revision does not exist, or there is no access, no network, or no disk
+        space.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
@@ -111,10 +112,10 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
             "Check the spelling (organisation/name), or log in with `hf auth login`."
         ) from error
     except (OSError, ValueError, HubError) as error:
-        # A connection that fails is an HTTPError of the hub's own client (httpx or httpx2, by version), and
-        # no OSError.
+        # A failed connection is an HTTPError of the hub's own client (httpx or httpx2, by version), not an
+        # OSError.
         raise EncoderError(
             f"The model {name} could not be downloaded: {error}. "
-            "Check the network and the free disk space, then repeat; what has arrived is kept."
+            "Check the network and the free disk space, then repeat; the files downloaded so far are kept."
         ) from error
     return Pulled(folder, folder.name)

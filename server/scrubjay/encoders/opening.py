@@ -1,4 +1,4 @@
-"""Opens a model by its name."""
+"""Opens a model by name."""
 
 from pathlib import Path
 
@@ -34,11 +34,11 @@ def open_encoder(
 
 
 def find(model: str) -> ModelFolder | None:
-    """Find the folder of a model by its name, as in `open_encoder`; None for the bundled one, which is whole.
+    """Return the folder of a model by name, as in `open_encoder`; None for the bundled one, once checked.
 
     Raises:
-        EncoderError: it is not on this disk, it was altered, this is no name of a model, or what runs it is
-            not installed.
+        EncoderError: it is not on this disk, it was altered, the name is not a model's, or its runtime is not
+        installed.
     """
     if model == BUNDLED:
         check_files()
@@ -50,15 +50,15 @@ def find(model: str) -> ModelFolder | None:
             raise EncoderError(f"The model folder {path} does not exist. {remedy}")
         if not (path / "config.json").is_file() and not (path / "modules.json").is_file():
             raise EncoderError(
-                f"The folder {path} holds no model: neither config.json nor modules.json is there. "
-                "Name a folder as sentence-transformers saves it, or fetch the model with `scrubjay pull`."
+                f"The folder {path} has no model: config.json and modules.json are both missing. "
+                "Name a folder as sentence-transformers saves it, or download the model with `scrubjay pull`."
             )
         need_extra(model)
         return ModelFolder(path, path.name)
     parts = hub.parse_id(model)
     if parts is None:
         raise EncoderError(
-            f"{model!r} names no model. "
+            f"{model!r} is not the name of a model. "
             "Use `bundled`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path of a folder."
         )
     need_extra(model)

@@ -1,6 +1,6 @@
-"""What the rest of Scrubjay knows of a model: texts in, unit vectors out, and the identity of their space.
+"""The interface of a model: texts in, unit vectors out, and the identity of their space.
 
-Some models give the tokens of a text too. The canaries notice a model that no longer keeps to its space.
+Some models return the tokens of a text too. The canaries detect a model that has left its space.
 """
 
 import hashlib
@@ -18,19 +18,19 @@ DRIFT_LIMIT = 3e-3
 """The greatest `drift` at which vectors still belong to the stored space.
 
 Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under another runtime move them by
-7e-13, in bfloat16 by 5e-5, and int8 weights in another order of operations by 7e-4, because a rounding to 8
-bits tips over. Harmful: int8 weights against fp32 by 8.3e-3, a length limit of 128 instead of 256 tokens by
-3.3e-2, a prompt put before documents by 5.0e-2 and before questions by 9.6e-2.
+7e-13, bfloat16 by 5e-5, and int8 weights in another order of operations by 7e-4, by rounding to 8 bits.
+Harmful: int8 weights against fp32 by 8.3e-3, a limit of 128 instead of 256 tokens by 3.3e-2, a prompt before
+documents by 5.0e-2 and before questions by 9.6e-2.
 """
 
 FORMER_LIMIT = 2e-2
-"""The greatest `drift` at which vectors of a former space are compared until they are made anew."""
+"""The greatest `drift` at which vectors of a former space are compared until they are replaced."""
 
 CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
 CANARY_DOCUMENTS = (
     "The staging database listens on port 5433.",
     "Überprüft: `parse_args(argv[1:])` → naïve café №7, £3.50; see /etc/hosts, 東京 & “quotes” — done?!",
-    # Longer than any usual limit of 128 to 512 tokens: a changed maximal length shows in this text only.
+    # Longer than any usual limit of 128 to 512 tokens: only this text reveals a changed maximal length.
     " ".join(
         f"On day {day} the jay hid {day % 7 + 2} acorns under stone {day * 13 % 97} and ate them later."
         for day in range(1, 61)
@@ -39,7 +39,7 @@ CANARY_DOCUMENTS = (
 
 
 class Space(BaseModel):
-    """Everything that decides what a vector means; equal `space_id` means that vectors may be compared."""
+    """Everything that decides what a vector means; vectors with equal `space_id` may be compared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -49,11 +49,9 @@ class Space(BaseModel):
     weights: str = Field(description="SHA-256 over the weight files and the settings that shape the forward")
     tokenizer: str = Field(description="SHA-256 over the tokenizer's files")
     dim: int = Field(ge=1)
-    pooling: str = Field(description="how token vectors become one: mean, cls, ...")
+    pooling: str = Field(description="how token vectors are combined: mean, cls, ...")
     normalised: bool = True
-    max_seq_length: int | None = Field(
-        ge=1, description="tokens; what lies beyond is not read; None: no limit"
-    )
+    max_seq_length: int | None = Field(ge=1, description="tokens that are read of a text; None: no limit")
     query_prompt: str = ""
     document_prompt: str = ""
     precision: Literal["fp32", "int8"] = "fp32"
@@ -68,15 +66,15 @@ class Space(BaseModel):
 class Encoder(Protocol):
     """A text encoder: synchronous, deterministic.
 
-    Both methods raise `EncoderError` when the model behind them cannot be loaded.
+    Both methods raise `EncoderError` if the model cannot be loaded.
     """
 
     parallel: bool
-    """Whether two threads may call it at once; the tokenizers of sentence-transformers do not allow that."""
+    """True if two threads may call it at once; the tokenizers of sentence-transformers do not allow that."""
 
     @property
     def space(self) -> Space:
-        """The identity of the vectors that this encoder makes; reading it loads no weights."""
+        """The identity of this encoder's vectors; reading it loads no weights."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -90,17 +88,17 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class TokenEncoder(Encoder, Protocol):
-    """An encoder that gives a text's tokens too, from the forward that makes its vector; same errors."""
+    """An encoder that also returns a text's tokens, from the forward pass of its vector; same errors."""
 
     symmetric: bool
-    """Whether a question that it can read and a stored text of the same words have one vector and codes."""
+    """True if a readable question and a stored text with the same words have the same vector and codes."""
 
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        """Embed stored texts as `embed_documents` does, with the codes of their tokens."""
+        """Embed stored texts as `embed_documents` does, and return the codes of their tokens."""
         ...
 
     def embed_question(self, text: str) -> EncodedQuery:
-        """Embed one question as `embed_query` does, with the codes of its tokens.
+        """Embed one question as `embed_query` does, and return the codes of its tokens.
 
         The vector is zero if the model cannot read the question.
         """
@@ -109,10 +107,10 @@ class TokenEncoder(Encoder, Protocol):
 
 @runtime_checkable
 class PlacingEncoder(TokenEncoder, Protocol):
-    """An encoder that knows where in a text its tokens stand."""
+    """An encoder that knows the positions of its tokens in a text."""
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return the first character, and that past the last, of each token that has a code."""
+        """Return the first character, and the one after the last, of each token that has a code."""
         ...
 
 
@@ -122,7 +120,7 @@ def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
 
 
 def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:
-    """Measure how far a model has moved: the greatest 1 - cos of a stored and a fresh canary, in [0, 2].
+    """Return how far a model has moved: the greatest 1 - cos of a stored and a fresh canary, in [0, 2].
 
     Arrays of different shapes come from different models: their drift is 2.
     """

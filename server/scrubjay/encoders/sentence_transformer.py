@@ -1,4 +1,4 @@
-"""Every other model, by sentence-transformers on the CPU: the extra `scrubjay[models]`."""
+"""All other models, run by sentence-transformers on the CPU: the extra `scrubjay[models]`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from scrubjay.errors import EncoderError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-# On a CPU larger batches are slower, because activations leave the cache: 256 texts of 80 tokens on average
-# took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts (5.7 s) lose
-# where texts are short.
+# On a CPU larger batches are slower, because activations no longer fit into the cache: 256 texts of 80 tokens
+# on average took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts
+# (5.7 s) are slower if they are short.
 _BATCH = 8
-_NO_LIMIT = 10**9  # tokenizers write a number beyond it for none
+_NO_LIMIT = 10**9  # tokenizers write a larger number for no limit
 
 
 class SentenceTransformerEncoder:
-    """A model of sentence-transformers; opening it takes seconds, and hundreds of megabytes.
+    """A model of sentence-transformers; opening it takes seconds and hundreds of megabytes.
 
     `query_prompt` and `document_prompt` are the user's, as in `open_encoder`.
 
     Raises:
-        EncoderError: sentence-transformers cannot load the model; carries its reason.
+        EncoderError: sentence-transformers cannot load the model; contains its reason.
     """
 
     parallel = False
@@ -75,7 +75,7 @@ def need_extra(model: str) -> None:
     """Check that sentence-transformers is installed.
 
     Raises:
-        EncoderError: it is not; names the command.
+        EncoderError: it is missing; names the command that installs it.
     """
     if find_spec("sentence_transformers") is None:
         raise EncoderError(
@@ -90,8 +90,8 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
     import torch
     from sentence_transformers import SentenceTransformer
 
-    # F16 and bfloat16 weights are computed in float32: F16 is slow on a CPU, and either leaves vectors that
-    # are not of length 1.
+    # Compute float16 and bfloat16 weights in float32: float16 is slow on a CPU, and both give vectors whose
+    # length is not 1.
     kinds = {"dtype": torch.float32}
     # A short question took 18 ms with one thread and 102 ms with two while the machine was busy.
     torch.set_num_threads(1)
@@ -99,10 +99,10 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
         return SentenceTransformer(
             str(folder.path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=kinds
         )
-    except Exception as error:  # the edge of a library that raises whatever a folder's files make it raise
+    except Exception as error:  # the edge of a library that may raise anything for a folder's files
         raise EncoderError(
             f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
-            "Fetch it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
+            "Download it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
         ) from error
 
 

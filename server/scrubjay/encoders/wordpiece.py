@@ -1,6 +1,6 @@
-"""BERT's uncased tokenizer: words in lower case without accents, cut into the longest pieces of a vocabulary.
+"""BERT's uncased tokenizer: lower-case words without accents, cut into the longest pieces of a vocabulary.
 
-It gives the tokens of the package `tokenizers`, save for some 800 characters that no vocabulary lists:
+It produces the tokens of the package `tokenizers`, except for some 800 characters that are in no vocabulary:
 that package has the categories of Unicode 8, and this module those of the interpreter.
 """
 
@@ -11,11 +11,11 @@ from pathlib import Path
 from unicodedata import category, normalize
 
 UNKNOWN = "[UNK]"  # the token for a word that the vocabulary cannot spell
-_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # tokens even where a text writes them
+_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # tokens even in a text
 _AROUND_SPECIAL = re.compile(f"({'|'.join(map(re.escape, _SPECIAL))})")
 _LONGEST_WORD = 100  # characters; a longer word is unknown
 _CACHED_WORDS = 1 << 14
-# The blocks of Chinese characters, each of which is a word; the gap from 2B820 is that of `tokenizers`.
+# The blocks of Chinese characters (each is a word); the gap from 2B820 is in `tokenizers` too.
 _CHINESE = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -28,7 +28,7 @@ _CHINESE = (
 
 
 class WordPiece:
-    """A vocabulary: a file with a token a line, whose number is its id."""
+    """A vocabulary: a file with one token per line, whose number is its id."""
 
     def __init__(self, file: Path) -> None:
         self.tokens = tuple(file.read_text("utf-8").removesuffix("\n").split("\n"))
@@ -37,13 +37,13 @@ class WordPiece:
         self._spell = lru_cache(_CACHED_WORDS)(self._cut)
 
     def ids(self, text: str) -> list[int]:
-        """Return the ids of a text's tokens, without any before or after it."""
+        """Return the ids of a text's tokens, without [CLS] and [SEP]."""
         return [piece for word in _words(text) for piece in self._pieces(word)]
 
     def places(self, text: str) -> list[tuple[int, int]]:
-        """Return where in the text each token of `ids` stands, from its first character to past its last.
+        """Return the position in the text of each token of `ids`, from its first character to after its last.
 
-        Empty for a text that writes a special token, whose brackets are no token's place.
+        Empty for a text that contains a special token, whose brackets belong to no position.
         """
         if _AROUND_SPECIAL.search(text):
             return []
@@ -60,7 +60,7 @@ class WordPiece:
         return places
 
     def _placed(self, word: str, sources: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield the place of each piece of a word, whose letters come from these characters of the text."""
+        """Yield the position of each piece of a word; `sources` are the positions of its letters."""
         start, pieces = 0, self._pieces(word)
         for piece in pieces:
             unknown = pieces == self._unknown
@@ -71,7 +71,7 @@ class WordPiece:
             start = end
 
     def unknown(self, text: str) -> str:
-        """Return those words of a text that the vocabulary cannot spell, in lower case, without accents."""
+        """Return the words of a text that the vocabulary cannot spell, in lower case, without accents."""
         words = " ".join(word for word in _words(text) if self._pieces(word) == self._unknown)
         return normalize("NFC", words)
 
@@ -79,7 +79,7 @@ class WordPiece:
         return self._spell(word) if len(word) <= _LONGEST_WORD else self._unknown
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """Cut off the longest token that the word begins with, until nothing is left."""
+        """Cut a word into the longest tokens, from its beginning."""
         pieces: list[int] = []
         start = 0
         while start < len(word):
@@ -102,7 +102,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 class _Plain(dict[int, str]):
-    """What stands for a character, by its code point, as `str.translate` asks for it."""
+    """The replacement of each character, by code point, for `str.translate`."""
 
     def __missing__(self, code: int) -> str:
         self[code] = plain = _plain(chr(code))
@@ -113,7 +113,7 @@ _PLAIN = _Plain()
 
 
 def _plain(character: str) -> str:
-    """Return a character in lower case, without accents; one that is a word by itself between spaces."""
+    """Return a character in lower case, without accents; a word of one character gets spaces around it."""
     kind = category(character)
     if character in "\t\n\r" or kind[0] == "Z":
         return " "

@@ -1,7 +1,7 @@
 """Runs one encoder in threads for an event loop: questions go first, documents wait in small pieces.
 
-An encoder that bears it gets a thread a core for documents, before which everything else goes, and one for
-questions. No text is kept longer than a caller waits for its vector.
+A thread-safe encoder gets one thread per core for documents, at low priority, and one for questions. No text
+is kept longer than a caller waits for its vector.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
 _MAX_QUESTIONS = 256
-# Between two pieces a question goes ahead, and documents step back: 1,024 characters are 250 to 350 tokens.
+# Between two pieces, questions go first and documents step back: 1,024 characters are 250 to 350 tokens.
 _PIECE_CHARACTERS = 1_024
 _PIECE_TEXTS = 32
-_STEP_BACK = 0.25  # seconds that a piece waits at most, so that even endless searches let documents through
-# Of threads for documents, a tenth of a core against whatever else runs. Searches beside a backlog took p50
-# 219 and p95 491 ms at 0, 116 and 226 at 10, 140 and 219 at 19, and 109 and 225 with nothing to embed. Pieces
-# that wait for searches to end gained nothing over that, at two thirds of the speed.
+_STEP_BACK = 0.25  # the longest wait of a piece in seconds, so that constant searches cannot stop documents
+# Nice value of the threads for documents: a tenth of a core against any other work. Searches during a backlog
+# took p50 219 and p95 491 ms at 0, 116 and 226 at 10, 140 and 219 at 19, and 109 and 225 with nothing to
+# embed. Pieces that wait for searches to end gained nothing more, at two thirds of the speed.
 _NICE = 10
-_LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)  # in this order a thread takes work
+_LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)  # the order in which threads take work
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,15 @@ class _Job(Generic[T]):
 
 
 class _Jobs(queue.PriorityQueue[tuple[int, int, _Job[Any] | None]]):
-    """By urgency, then in the order of asking."""
+    """Jobs by urgency, then in the order of requests."""
 
 
 class EmbeddingWorker:
-    """Owns the encoder that `open_model` returns, and its threads: one, or of a parallel encoder several.
+    """Owns the encoder that `open_model` returns, and its threads: one, or several for a parallel encoder.
 
-    `cores` are those that engines share; a piece of documents takes one. All methods belong to one event
-    loop. A failed load is kept as a reason and raised to whoever asks; `start` tries again. A caller that is
-    cancelled leaves nothing behind: work that has not begun is dropped.
+    `cores` are shared between engines; a piece of documents takes one. All methods belong to one event loop.
+    A failed load is remembered and raised to every caller; `start` tries again. When a caller is cancelled,
+    work that has not begun is dropped.
     """
 
     def __init__(self, open_model: Callable[[], Encoder], cores: Cores | None = None) -> None:
@@ -68,10 +68,10 @@ class EmbeddingWorker:
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
         self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second serves a parallel encoder
-        self._steps_back = False  # where threads for documents have no lower priority
-        self._answering = 0  # questions and searches that somebody waits for
-        self._nobody_waits = threading.Event()
-        self._nobody_waits.set()
+        self._steps_back = False  # True if threads for documents cannot have a lower priority
+        self._answering = 0  # questions and searches with a waiting caller
+        self._is_idle = threading.Event()
+        self._is_idle.set()
         self._numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
@@ -80,12 +80,12 @@ class EmbeddingWorker:
 
     @property
     def state(self) -> State:
-        """Whether the model is cold, loading, ready or failed."""
+        """The state of the model: cold, loading, ready or failed."""
         return self._state
 
     @property
     def reason(self) -> str | None:
-        """Why the last load failed, as a sentence; None in any other state."""
+        """The reason why the last load failed, as a sentence; None in any other state."""
         return self._reason
 
     def start(self) -> None:
@@ -94,11 +94,11 @@ class EmbeddingWorker:
             return
         self._state, self._reason = "loading", None
         self._settled.clear()
-        # A daemon, so that a process that ends does not wait for a model of gigabytes to finish loading.
+        # A daemon, so that a process that ends does not wait for gigabytes to load.
         _thread("scrubjay-encoder", self._live, asyncio.get_running_loop())
 
     async def ready(self) -> Encoder:
-        """Return the encoder once it has made its first vector; start it if nobody has.
+        """Return the encoder once it has made its first vector, starting it if necessary.
 
         Raises:
             EncoderError: the load failed, or the worker was closed.
@@ -108,13 +108,13 @@ class EmbeddingWorker:
         if self._state == "loading":
             await self._settled.wait()
         if self._closed:
-            raise EncoderError("The engine is closing: nothing is embedded any more. Repeat the call.")
+            raise EncoderError("The engine is closing: it embeds nothing any more. Repeat the call.")
         if self._encoder is None:
             raise EncoderError(self._reason or "The model is not loaded.")
         return self._encoder
 
     async def query(self, text: str) -> Vectors:
-        """Embed a question, ahead of all waiting documents: read-only, shape (dim,).
+        """Embed a question ahead of all waiting documents: read-only, shape (dim,).
 
         Raises:
             EncoderError: as `ready`, or the encoder failed on this text.
@@ -122,10 +122,10 @@ class EmbeddingWorker:
         return (await self.question(text)).vector
 
     async def question(self, text: str) -> EncodedQuery:
-        """Embed as `query` does, with the question's tokens if the encoder gives them."""
+        """Embed as `query` does, and return the question's tokens if the encoder has them."""
         known = self._questions.get(text)
         if known is None:
-            with self.aside():
+            with self.foreground():
                 encoder = await self.ready()
                 self._asked[text] = answer = self._put(
                     encoder, _QUESTION, lambda encoder: _question(encoder, text)
@@ -142,16 +142,16 @@ class EmbeddingWorker:
         return known
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Let documents step back meanwhile, where they have the priority of an answer."""
+    def foreground(self) -> Iterator[None]:
+        """Make documents wait meanwhile, if they have the same priority as questions."""
         self._answering += 1
-        self._nobody_waits.clear()
+        self._is_idle.clear()
         try:
             yield
         finally:
             self._answering -= 1
             if not self._answering:
-                self._nobody_waits.set()
+                self._is_idle.set()
 
     async def documents(self, texts: Sequence[str], *, soon: bool = False) -> Vectors:
         """Embed stored texts in order, shape (len(texts), dim); `soon` puts them ahead of the others.
@@ -167,9 +167,9 @@ class EmbeddingWorker:
         return vectors
 
     async def passages(self, texts: Sequence[str], *, soon: bool = False) -> EncodedTexts:
-        """Embed as `documents` does, with the codes of the tokens; the encoder must be a `TokenEncoder`.
+        """Embed as `documents` does, and return the tokens' codes; the encoder must be a `TokenEncoder`.
 
-        A fact was a question a moment ago, when others like it were looked for, and is not embedded again.
+        A fact that was embedded a moment ago as a question, to find similar ones, is not embedded again.
         """
         encoder = cast(TokenEncoder, await self.ready())
         if encoder.symmetric and (coming := [self._asked[text] for text in texts if text in self._asked]):
@@ -194,7 +194,7 @@ class EmbeddingWorker:
     async def _embed(
         self, embed: Callable[[Any, Sequence[str]], T], texts: Sequence[str], soon: bool
     ) -> list[tuple[list[int], T]]:
-        """Return the result of each piece of the texts, with the places of these."""
+        """Return the result of each piece of the texts, with the positions of its texts."""
         encoder, urgency = await self.ready(), _SOON if soon else _DOCUMENTS
         pieces = list(_pieces(texts))
         answers = [
@@ -204,16 +204,16 @@ class EmbeddingWorker:
             return list(zip(pieces, await asyncio.gather(*answers), strict=True))
         finally:
             for answer in answers:
-                answer.cancel()  # what waits behind a piece that failed, or for a caller that left
+                answer.cancel()  # pieces behind a failed one, or of a cancelled caller
 
     def close(self) -> None:
-        """Let the threads end after their present pieces; callers that still wait get an EncoderError."""
+        """Let the threads end after their current pieces; callers that still wait get an EncoderError."""
         self._closed = True
         self._settled.set()
         for answer in list(self._waiting):
             _fail(answer, "The engine is closing: this text was not embedded. Repeat the call.")
         self._waiting.clear()
-        self._nobody_waits.set()
+        self._is_idle.set()
         for jobs in (self._jobs, self._question_jobs):
             jobs.put((_LEAVE, next(self._numbers), None))
 
@@ -225,7 +225,7 @@ class EmbeddingWorker:
         jobs.put((urgency, next(self._numbers), _Job(run, answer)))
         return answer
 
-    # What follows runs in the threads, except for the callbacks that it sends to the loop.
+    # The methods below run in the threads, except for the callbacks that they send to the loop.
 
     def _live(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
@@ -236,7 +236,7 @@ class EmbeddingWorker:
                 parallel = encoder.parallel
                 if parallel:
                     self._share(encoder, loop)
-            except Exception as error:  # the edge of the thread: whatever a runtime raises becomes the reason
+            except Exception as error:  # the edge of the thread: any error of a runtime becomes the reason
                 loop.call_soon_threadsafe(
                     self._settle, None, _sentence("The model could not be loaded", error)
                 )
@@ -248,7 +248,7 @@ class EmbeddingWorker:
         self._work(encoder, self._jobs, loop, self._spare_core if parallel else nullcontext)
 
     def _share(self, encoder: Encoder, loop: asyncio.AbstractEventLoop) -> None:
-        """Start the other threads of a parallel encoder; without them nobody would answer a question."""
+        """Start the other threads of a parallel encoder; without them questions would not be answered."""
         _thread("scrubjay-questions", self._work, encoder, self._question_jobs, loop, nullcontext)
         self._steps_back = not _lower_priority()
         for number in range(1, core_count()):
@@ -268,15 +268,15 @@ class EmbeddingWorker:
                     with place():
                         self._serve(encoder, job, loop)
         except RuntimeError:
-            # The loop was closed under us, which ends its callers too.
+            # The loop was closed meanwhile, which ends its callers too.
             log.debug("The event loop ended before an encoder's thread.")
         jobs.put((_LEAVE, next(self._numbers), None))  # for the next thread of these jobs
 
     @contextmanager
     def _spare_core(self) -> Iterator[None]:
-        """Wait for a core that no other engine uses for documents, and if need be until nobody waits."""
+        """Wait for a core that no other engine uses for documents, and if necessary for searches to end."""
         if self._steps_back:
-            self._nobody_waits.wait(_STEP_BACK)
+            self._is_idle.wait(_STEP_BACK)
         with self._cores.one() if self._cores else nullcontext():
             yield
 
@@ -285,7 +285,9 @@ class EmbeddingWorker:
             return
         try:
             result = job.run(encoder)
-        except Exception as error:  # the thread's edge: a text that breaks a runtime must not end the others
+        except (
+            Exception
+        ) as error:  # the edge of the thread: a text that breaks a runtime must not affect others
             loop.call_soon_threadsafe(_fail, job.answer, _sentence("A text could not be embedded", error))
         else:
             loop.call_soon_threadsafe(_answer, job.answer, result)
@@ -301,7 +303,7 @@ def _thread(name: str, run: Callable[..., None], *arguments: object) -> None:
 
 
 def _lower_priority() -> bool:
-    """Let everything else go before this thread and those that it starts; False where the system cannot."""
+    """Give this thread, and those that it starts, the lowest priority; False if the system cannot."""
     if sys.platform != "linux":
         return False
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
@@ -319,9 +321,9 @@ def _question(encoder: Encoder, text: str) -> EncodedQuery:
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the places of all texts, shortest first, in pieces between which a question may go ahead.
+    """Yield the indexes of all texts, shortest first, in pieces between which a question may go first.
 
-    Like lengths come together, because sentence-transformers pads a batch to its longest text.
+    Texts of similar length are grouped, because sentence-transformers pads a batch to its longest text.
     """
     piece: list[int] = []
     characters = 0

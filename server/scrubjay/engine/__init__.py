@@ -1,5 +1,4 @@
-"""The process side of the engine: its lock, its address, its connections and how long it lives.
+"""The engine: the process that owns a home, with its lock, address, connections and lifetime.
 
-Importing this package costs nothing; `lock`, `address`, `lines` and `glance` are standard library only, so
-that the pipe uses them too. The engine never imports the pipe.
+Importing this package costs nothing. The engine never imports the pipe.
 """

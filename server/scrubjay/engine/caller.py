@@ -1,4 +1,4 @@
-"""Who calls: set once a connection, read by every tool it calls."""
+"""The caller of a request: set once per connection, read by every tool."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -9,12 +9,12 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE
 
 
 async def _ignore_progress(done: int, total: int, what: str) -> None:
-    """Report progress to nobody."""
+    """Ignore a progress report."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """What a client may do, and where.
+    """What a client may do, and in which scopes.
 
     `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
     read by path. A `confined` caller reaches this scope alone, a `read_only` one may change nothing; both
@@ -34,7 +34,7 @@ class Caller:
 
     @property
     def seen(self) -> str | tuple[str, ...]:
-        """Where searches look: the project and the user's scope, or this scope alone if confined."""
+        """The scopes to search: the project's and the user's, or only this one if confined."""
         own = self.scope or USER_SCOPE
         return (own,) if self.confined else own
 
@@ -53,10 +53,10 @@ _caller: ContextVar[Caller] = ContextVar("scrubjay_caller")
 
 
 def set_caller(caller: Caller) -> None:
-    """Set the caller for this task and all that it starts."""
+    """Set the caller for this task and the tasks it starts."""
     _caller.set(caller)
 
 
 def caller() -> Caller:
-    """Give the caller of this task."""
+    """Return the caller of this task."""
     return _caller.get(Caller())

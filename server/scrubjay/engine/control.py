@@ -1,7 +1,7 @@
-"""The faces of hooks and of the command line: JSON lines over the engine's socket.
+"""The interfaces of hooks and of the command line: JSON lines over the engine's socket.
 
 A hook sends one event and leaves. The command line calls methods: {"id", "method", "params"} -> {"id",
-    "result" | "error" | "progress"}.
+"result" | "error" | "progress"}.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from scrubjay.engine.core import Core
 
 SOURCE = "cli"
-# What ends when its caller leaves; a reindex that has begun is better finished.
+# Methods that end when their caller leaves; a reindex, once begun, is better finished.
 _INTERRUPTIBLE = frozenset({"index", "export", "import"})
 
 Finish = Callable[[str], None]
-OpenPage = Callable[[], Awaitable[str]]  # a link to the page, which is served from then on
-Report = Callable[..., None]  # (done, total, what is being done)
+OpenPage = Callable[[], Awaitable[str]]  # returns a link to the page, and starts serving it
+Report = Callable[..., None]  # (done, total, current step)
 R = TypeVar("R", bound=Request)
 
 
 async def serve_hook(engine: Engine, connection: Connection) -> None:
-    """Take the events of one client of kind `hook`.
+    """Process the events of one client of kind `hook`.
 
-    It does not wait, so nothing it asks for is lost with it.
+    It does not wait for answers, so nothing that it sends may be lost when it leaves.
     """
     async for line in connection:
         event = _object(line)
@@ -93,25 +93,25 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
                 answer = {"result": await _status(engine, call)}
             elif name == "open":
                 answer = {"result": {"link": await open_page()}}
-            elif name == "reload":  # config.toml; which of its settings need another engine to take effect
+            elif name == "reload":  # config.toml; returns the settings that need a new engine to take effect
                 answer = {"result": {"restart": engine.reload()}}
             elif name in METHODS:
                 work = _result(engine, name, call)
                 interruptible = name in _INTERRUPTIBLE
                 answer = {"result": await (_while_connected(connection, work) if interruptible else work)}
             else:
-                sentence = f"This engine knows no method {name!r}. It may be older than your command line."
+                sentence = f"This engine has no method {name!r}. It may be older than your command line."
                 answer = {"error": {"message": sentence}}
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
-            advice = "Make room, or look at the rights there, and try again."
-            answer = {"error": {"message": f"The disk refuses: {error.strerror or error}{where}. {advice}"}}
+            advice = "Free disk space, or check the permissions there, and try again."
+            answer = {"error": {"message": f"The disk refused: {error.strerror or error}{where}. {advice}"}}
         except ScrubjayError as error:
             answer = {"error": {"message": str(error), "kind": type(error).__name__}}
         except _Left:
             return
         except Exception as error:
-            # The outermost edge: the person who typed the command gets a sentence, and the connection stays.
+            # The outermost edge: the user gets a sentence, and the connection stays open.
             answer = {"error": {"message": engine.unforeseen(str(name), error)}}
         finally:
             connection.end(key)
@@ -119,7 +119,7 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
 
 
 class Call(NamedTuple):
-    """One call of the command line: its arguments, its client's scope (None in no project), its progress."""
+    """One call of the command line: its arguments, its client's scope (or None), and its progress."""
 
     params: dict[str, Any]
     own: str | None
@@ -127,12 +127,12 @@ class Call(NamedTuple):
 
     @property
     def client_scope(self) -> str:
-        """Where the client reads: in its project, or the user's own scope where it works in none."""
+        """The scope that the client reads: its project's, or the user's own outside a project."""
         return self.own or USER_SCOPE
 
     @property
     def scope(self) -> str:
-        """The scope that the call names, else its client's, to read."""
+        """The scope to read: the one that the call names, else its client's."""
         return self.params.get("scope") or self.client_scope
 
     @property
@@ -144,11 +144,11 @@ class Call(NamedTuple):
         return path
 
     def request(self, kind: type[R]) -> R:
-        """The call's arguments as a request."""
+        """Return the call's arguments as a request."""
         return parse(kind, self.params)
 
     def last(self, default: int, most: int) -> int:
-        """How many records a list is to have."""
+        """Return the requested length of a list."""
         last = self.params.get("last", default)
         if not isinstance(last, int) or not 1 <= last <= most:
             raise InputError(f"last = {last!r}: must be a whole number from 1 to {most:,}.")
@@ -156,7 +156,7 @@ class Call(NamedTuple):
 
 
 async def _status(engine: Engine, call: Call) -> dict[str, Any]:
-    """What can be said at once; with `wait`, when loading is over; with `brief`, without counts."""
+    """Return the status now; with `wait`, when loading is over; with `brief`, without counts."""
     if call.params.get("wait") is True:
         await engine.loaded()
     facts = {**engine.facts(), "scope": call.own, "busy": engine.busy}
@@ -168,7 +168,7 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
 
 
 async def _asked(core: Core, call: Call, kind: type[R]) -> R:
-    """The call's arguments as a request, with whole ids."""
+    """Return the call's arguments as a request, with full ids."""
     return await core.ids.spell_out(call.request(kind), call.client_scope)
 
 
@@ -206,7 +206,7 @@ async def _add_document(core: Core, call: Call) -> Result:
 
 
 async def _index(core: Core, call: Call) -> Ingested:
-    """Bring documents of files and folders up to date: {paths, scope?, again?, hidden?}, paths absolute."""
+    """Update the documents of files and folders: {paths, scope?, again?, hidden?}, paths absolute."""
     paths = call.params.get("paths")
     sound = isinstance(paths, list) and all(isinstance(path, str) and os.path.isabs(path) for path in paths)
     if not sound or not paths:
@@ -221,14 +221,14 @@ async def _index(core: Core, call: Call) -> Ingested:
 
 
 async def _export(core: Core, call: Call) -> Result:
-    """Export a scope, or without one everything, into a file: {path, scope?}, the path absolute."""
+    """Export a scope, or everything, into a file: {path, scope?}, the path absolute."""
     scope = call.params.get("scope")
     scope = None if scope in (None, EVERY_SCOPE) else str(scope)
     return await core.exchange.export(call.path, scope, call.progress)
 
 
 async def _backup(core: Core, call: Call) -> Result:
-    loop = asyncio.get_running_loop()  # the copy is made in a thread, the connection lives here
+    loop = asyncio.get_running_loop()  # the copy is made in a thread, the connection belongs to the loop
 
     def report(done: int, total: int) -> None:
         loop.call_soon_threadsafe(call.progress, done, total)
@@ -251,7 +251,7 @@ async def _reindex(core: Core, call: Call) -> dict[str, int]:
 
 async def _mend(core: Core, call: Call) -> dict[str, Any]:
     mended = await core.mending.mend()
-    await core.writer.settled()  # what waited because of the damage
+    await core.writer.settled()  # writes that waited because of the damage
     return mended
 
 
@@ -293,11 +293,11 @@ async def _result(engine: Engine, name: str, call: Call) -> Any:
 
 
 class _Left(Exception):
-    """The client left before its answer was there."""
+    """The client left before its answer was ready."""
 
 
 async def _while_connected(connection: Connection, work: Awaitable[Any]) -> Any:
-    """Return what the work gives, or cancel it when the client leaves, as an interrupted command does."""
+    """Return the result of the work, or cancel it if the client leaves, as an interrupted command does."""
     task, departure = asyncio.ensure_future(work), asyncio.ensure_future(connection.ended())
     try:
         await asyncio.wait({task, departure}, return_when=asyncio.FIRST_COMPLETED)

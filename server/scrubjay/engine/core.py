@@ -67,7 +67,7 @@ OpenModel = Callable[..., Encoder]
 
 
 class Core:
-    """Everything one engine does with its home. Open with `open_core`; lives until `close`."""
+    """Everything that an engine does with its home. Open it with `open_core`; it lives until `close`."""
 
     def __init__(
         self,
@@ -87,13 +87,13 @@ class Core:
         told = (self._recorded, self._staged, self.mending.wake, self._take_event)
         self.writer = Writer(home, store, clock, *told)
         self.consolidation = Consolidation(
-            store, self.writer, clock, self.indexer, self._resting, lambda: self.settings.summary_every
+            store, self.writer, clock, self.indexer, self._is_resting, lambda: self.settings.summary_every
         )
         self.completion = Completion(home, self.writer, store, clock, self._policy)
         self.access = Access(store, clock, self.upkeep.wake)
         self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)
-        self.listeners: list[Callable[[AnyRecord], None]] = []  # told of each record that is written
-        self._looked = -math.inf  # when somebody looked last, on a monotonic clock
+        self.listeners: list[Callable[[AnyRecord], None]] = []  # called with each written record
+        self._looked = -math.inf  # time of the last user request, by a monotonic clock
         self._background = Background()
         self._add_verbs()
 
@@ -118,7 +118,7 @@ class Core:
         self.conversations = Conversations(*parts, self.documents)
 
     def start(self) -> None:
-        """Begin the background work."""
+        """Start the background work."""
         self._background.begin(
             self.writer.run(self._committed),
             self.indexer.run(),
@@ -141,18 +141,19 @@ class Core:
         self._background.begin(self._renew())
 
     def _fill(self) -> None:
-        """Go on with an index that is not complete."""
+        """Continue to fill an incomplete index."""
         half_done = not self.store.note.complete or self.store.building is not None
-        if half_done and self.store.writes and not self.reindex.working:
+        if half_done and self.store.is_writer and not self.reindex.is_running:
             self._background.begin(self.reindex.run())
 
     async def _renew(self) -> None:
-        """Build the index again if it was made with other developers' words than those in use.
+        """Rebuild the index if it was made with another developers' dictionary than the current one.
 
-        If its vectors are of another model, that is for the user to say. A reindex that runs already may only
-        fill what is there, so it is waited for.
+        If its vectors are from another model, the user has to decide. A running reindex is awaited first,
+        because it may only be filling the current index.
         """
-        with suppress(EncoderError, InputError):  # as the status says, or the lease is gone: the next start
+        # Shown in the status, or the lease was lost; the next start tries again.
+        with suppress(EncoderError, InputError):
             while await self.reindex.is_needed():
                 await self.indexer.check_space()
                 if self.indexer.trouble and self.store.building is None:
@@ -160,9 +161,9 @@ class Core:
                 await self.reindex.run()
 
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
-        """Take one write; it is durable when this returns.
+        """Make one write; it is durable when this returns.
 
-        `similar` adds known facts like it to the answer to a fact.
+        `similar` adds existing similar facts to the result for a fact.
         """
         if similar and envelope.kind == "memory":
             return await self._add_memory(envelope)
@@ -177,31 +178,31 @@ class Core:
             try:
                 return await with_similar(self.store, added, envelope, await looking)
             except (OSError, RuntimeError, ValueError) as error:
-                # The fact is durable, and a look-up that failed must not say otherwise.
-                log.warning("similar facts were not looked for: %s", reason(error))
+                # The fact is durable, and a failed look-up must not suggest otherwise.
+                log.warning("similar facts were not searched for: %s", reason(error))
                 return added
         finally:
             looking.cancel()
 
     def look(self) -> None:
-        """Somebody looks at what is stored: background work that can wait lets them go first."""
+        """Note a user request; background work yields to it."""
         self._looked = time.monotonic()
 
     async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
-        """Wait at most so long until these records are found by meaning too; a search commits them."""
-        if not self.store.writes:
-            await self.writer.settle()  # the engine that writes gives them their vectors
+        """Wait for at most `seconds` until these records have vectors; a search commits them."""
+        if not self.store.is_writer:
+            await self.writer.settle()  # the engine that writes makes their vectors
         await self.indexer.found_by_meaning(ids, seconds)
 
     @property
     def busy(self) -> bool:
-        """Whether there is work that an idle exit would interrupt."""
+        """Return True if there is work that an idle exit would interrupt."""
         return bool(
-            self.reindex.working
-            or self.ingest.working
-            or self.exchange.working
-            or self.past.working
-            or self.backup.working
+            self.reindex.is_running
+            or self.ingest.is_running
+            or self.exchange.is_running
+            or self.past.is_running
+            or self.backup.is_running
             or self.writer.pending
             or self.upkeep.working
             or self.completion.waiting
@@ -209,7 +210,7 @@ class Core:
         )
 
     async def close(self) -> None:
-        """End the background work; what is acknowledged is committed, or waits in the spool."""
+        """End the background work; acknowledged writes are committed, or wait in the spool."""
         await self._background.end()
         await self.openings.work()
         await self.writer.settle()
@@ -220,25 +221,25 @@ class Core:
         self._worker.close()
 
     def _refuse_purge(self) -> None:
-        """Raise if something runs that would keep what a purge deletes.
+        """Raise if a running task would keep what a purge deletes.
 
         Raises:
-            InputError: a reindex, export, import or backup runs.
+            InputError: a reindex, export, import or backup is running.
         """
-        if self.reindex.working:
-            why = "The index is being built anew, which would keep what is deleted."
+        if self.reindex.is_running:
+            why = "The index is being rebuilt, which would keep deleted text."
             raise InputError(f"{why} Purge when `scrubjay reindex` is done.")
-        if self.backup.working or self.exchange.working or self.past.working:
-            why = "An export, import or backup runs, which would keep what is deleted."
+        if self.backup.is_running or self.exchange.is_running or self.past.is_running:
+            why = "An export, import or backup is running, which would keep deleted text."
             raise InputError(f"{why} Purge when it is done.")
 
     def _policy(self) -> capture.Policy:
         return capture.policy(capture_view(self.settings))
 
-    def _resting(self) -> bool:
-        """Whether nobody waits for the machine: no work of ours, and no search or look for a while."""
+    def _is_resting(self) -> bool:
+        """Return True if the machine is idle: no work of ours, and no user request for a while."""
         idle = min(self.search.idle_seconds, time.monotonic() - self._looked)
-        return not self.reindex.working and idle > QUIET_SECONDS
+        return not self.reindex.is_running and idle > QUIET_SECONDS
 
     def _staged(self, change: Change) -> None:
         self.indexer.expect(change)
@@ -293,7 +294,7 @@ async def open_core(
     dim, path = None, settings.store or home.data
     try:
         if not await has_vectors(path):
-            with suppress(EncoderError):  # words answer without it; the indexer says what is missing
+            with suppress(EncoderError):  # search by words works without it; the indexer reports the error
                 dim = (await worker.ready()).space.dim
         store = await open_at(path, dim=dim)
     except BaseException:
@@ -305,7 +306,7 @@ async def open_core(
 
 
 def use_words(home: Home) -> None:
-    """Use the developers' words of a home with the shipped ones; a damaged file is left out and logged."""
+    """Use a home's developers' words with the bundled ones; a damaged file is logged and ignored."""
     try:
         IN_USE.extend(*read_own(home))
     except InputError as error:
@@ -314,7 +315,7 @@ def use_words(home: Home) -> None:
 
 
 def _cores() -> Cores | None:
-    """Return the cores that this user's engines share; None where there is no place for their locks."""
+    """Return the cores that this user's engines share; None if their locks have no usable folder."""
     folder = runtime_folder(os.environ)
     try:
         own_folder(folder)

@@ -1,4 +1,4 @@
-"""The engine of one home as its faces see it: there at once, loading in the background.
+"""The engine of a home as its interfaces see it: available at once, loading in the background.
 
 Importing this module imports neither LanceDB nor numpy nor a model, so that `initialize` is answered before
 they are loaded.
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("scrubjay.engine")
 
-RETRY_SECONDS = 2.0  # after a failure to load
-# For an engine to load, which takes one or two, before a model's call is answered that it is still starting.
+RETRY_SECONDS = 2.0  # between a failure to load and the next attempt
+# How long a model's call waits for the engine to load, normally one or two seconds, before it is refused.
 LOAD_SECONDS = 8.0
-# Settings that are read once.
+# Settings that are read once, at the start.
 _AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
 
 
 def utc_now() -> datetime:
-    """The time, in UTC."""
+    """Return the current time in UTC."""
     return datetime.now(UTC)
 
 
 class Engine:
-    """One home's engine. `load` runs in the background; `core` waits for it.
+    """The engine of a home. `load` runs in the background; `core` waits for it.
 
-    `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, which is
-    imported late. `store` is where records and passages lie, if not where the settings say.
+    `open_model` opens the model that the settings name; None is `scrubjay.encoders.open_encoder`, imported
+    late. `store` is the folder or bucket of records and passages, if it differs from the settings.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Engine:
         self._load_seconds = load_seconds
         self.settings = self._started_with = Settings()
         self.started_at = clock()
-        # Who works on a line of more than a megabyte: eight at once took 2 GB.
+        # Held while processing a line of more than a megabyte: eight at once took 2 GB.
         self.large = asyncio.Lock()
         self._loaded = asyncio.Event()
         self._core: Core | None = None
@@ -72,7 +72,7 @@ class Engine:
     async def load(self) -> None:
         """Read the settings, open the store, start the model.
 
-        What fails is told to later calls, and in the log; a call after `RETRY_SECONDS` tries it anew.
+        A failure is logged and reported to later calls; a call after `RETRY_SECONDS` tries again.
         """
         try:
             self.settings = self._started_with = in_store(load(self.home.config), self._store)
@@ -87,14 +87,14 @@ class Engine:
             self._fail(error)
         except OSError as error:
             what = f"The home {self.home.root} cannot be used: {error.strerror or error}."
-            self._fail(HomeError(f"{what} Make room, or look at the rights and health of the disk."))
+            self._fail(HomeError(f"{what} Free disk space, or check the permissions and health of the disk."))
         finally:
             self._loaded.set()
 
     def _keep(self) -> None:
         try:
             kept.refresh(self.home)
-        except OSError as error:  # a full disk, on which an engine starts all the same
+        except OSError as error:  # a full disk, which must not stop an engine
             log.warning("the settings and scopes cannot be copied: %s", error.strerror)
 
     def _fail(self, error: ScrubjayError) -> None:
@@ -103,29 +103,29 @@ class Engine:
 
     @property
     def ready(self) -> bool:
-        """Whether loading is over, well or not."""
+        """Return True if loading is over, successful or not."""
         return self._loaded.is_set()
 
     @property
     def failure(self) -> ScrubjayError | None:
-        """Why the engine could not load, None while it loads or if it did."""
+        """The reason why the engine could not load; None while it is loading or after success."""
         return self._failure
 
     @property
     def busy(self) -> bool:
-        """Whether there is work that an idle exit would interrupt."""
+        """Return True if there is work that an idle exit would interrupt."""
         return not self.ready or (self._core is not None and self._core.busy)
 
     async def loaded(self) -> None:
-        """Wait until loading is over, well or not."""
+        """Wait until loading is over, successful or not."""
         await self._loaded.wait()
 
     async def core_soon(self) -> Core:
-        """The opened engine, for a call that is to be answered within seconds.
+        """Return the opened engine, for a call that must be answered within seconds.
 
         Raises:
-            EngineError: it is still loading, on a machine that is busy.
-            ScrubjayError: why it could not be opened.
+            EngineError: it is still loading, because the machine is busy.
+            ScrubjayError: it could not be opened.
         """
         if not self.ready:
             await self._load_soon(max(0.0, self._load_seconds - caller().waited))
@@ -140,10 +140,10 @@ class Engine:
             raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
 
     async def core(self) -> Core:
-        """The opened engine. One that could not be opened is tried again: there may be room by now.
+        """Return the opened engine. A failed opening is tried again: the disk may have space by now.
 
         Raises:
-            ScrubjayError: why it could not be opened.
+            ScrubjayError: it could not be opened.
         """
         await self._loaded.wait()
         if self._failure is not None:
@@ -151,31 +151,31 @@ class Engine:
             if waited >= RETRY_SECONDS and (self._retry is None or self._retry.done()):
                 self._retry = asyncio.create_task(self.load())
             if self._retry is not None:
-                await asyncio.shield(self._retry)  # it opens for the others too when this caller leaves
+                await asyncio.shield(self._retry)  # shielded: other callers wait for it too
         if self._core is None:
             raise self._failure or EngineError("The engine was stopped while it was loading. Try again.")
         return self._core
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close everything that was opened."""
         if self._retry is not None:
             await asyncio.wait({self._retry})
         if self._core is not None:
             await self._core.close()
 
     def reload(self) -> list[str]:
-        """Read the settings again; the names of those that only the next engine will follow."""
+        """Read the settings again; return the names of changed ones that only a new engine will use."""
         self.settings = in_store(load(self.home.config), self._store)
         write_capture(self.home, self.settings, self.clock())
         if self._core is not None:
             self._core.settings = self.settings
-            self._core.indexer.wake()  # it may be wanted to give tokens now
+            self._core.indexer.wake()  # token codes may have been switched on
         return [
             name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)
         ]
 
     def facts(self) -> dict[str, Any]:
-        """What can be said of the engine without its store."""
+        """Return the facts about the engine that need no store."""
         return {
             "version": VERSION,
             "pid": os.getpid(),
@@ -188,20 +188,20 @@ class Engine:
         }
 
     def unforeseen(self, what: str, error: Exception) -> str:
-        """Return the sentence for a failure of ours or LanceDB's; the log gets its place and no content."""
+        """Return the message for a bug of ours or of LanceDB's; the log gets its location and no content."""
         log.error("%s failed", what, exc_info=error)
         if self._core is not None and is_of_store(error):
-            self._core.mending.wake()  # LanceDB's, most likely
+            self._core.mending.wake()  # most likely LanceDB's
             return f"{what} failed. {not_read(self._core.store.path, error, self._core.store.damage)}"
         where = os.path.join(self.home.log, "engine.log")
         sentence = f"{what} failed inside Scrubjay: {reason(error)}."
-        return f"{sentence} Trying again is safe; if it fails again, {where} says where."
+        return f"{sentence} Trying again is safe; if it fails again, {where} shows where."
 
     def scope_of(self, hello: Hello) -> str | None:
-        """The scope a client works in: the one it names, else its folder's; None in no project.
+        """Return a client's scope: the one it names, else its folder's; None outside a project.
 
         Raises:
-            InputError: it names one that no scope may be called.
+            InputError: it names a scope that is not valid.
         """
         if hello.scope:
             if not is_scope(hello.scope):

@@ -18,9 +18,9 @@ from scrubjay.store.failures import not_written
 from scrubjay.store.follower import Follower
 from scrubjay.store.store import Store
 
-WAIT_SECONDS = 3.0  # for what was handed over, before a search answers without it
+WAIT_SECONDS = 3.0  # for handed-over writes, before a search answers without them
 LOOK_SECONDS = 0.15
-Opened = Mapping[str, tuple[str, ...]]  # envelopes by their path, with the ids of the records they change
+Opened = Mapping[str, tuple[str, ...]]  # paths of envelopes, with the ids of the records they change
 
 
 class Handover:
@@ -34,11 +34,11 @@ class Handover:
 
     @property
     def waiting(self) -> int:
-        """Envelopes that were handed over and are not written yet."""
+        """The envelopes that were handed over and are not written yet."""
         return len(self._sent)
 
     async def send(self, opened: Opened) -> None:
-        """Put envelopes into the bucket and take them out of the spool.
+        """Move envelopes from the spool into the bucket.
 
         Raises:
             StoreError: the bucket does not take them; they stay where they are.
@@ -57,7 +57,7 @@ class Handover:
             await asyncio.to_thread(spool.remove, paths)
 
     async def look(self) -> None:
-        """Let go of what is written by now."""
+        """Remove the envelopes that are written by now."""
         async with self._turn:
             if not self._sent:
                 return
@@ -68,7 +68,7 @@ class Handover:
                 self._store.unstage(ids - {record_id for still in self._sent.values() for record_id in still})
 
     async def settled(self) -> None:
-        """Wait until what was handed over so far is written, for a while."""
+        """Wait for a while until everything handed over so far is written."""
         mine, until = set(self._sent), time.monotonic() + WAIT_SECONDS
         while True:
             await self.look()
@@ -77,7 +77,7 @@ class Handover:
             await asyncio.sleep(LOOK_SECONDS)
 
     def forget(self) -> None:
-        """What was handed over is planned anew here, because this engine is the one that writes now."""
+        """Plan the handed-over envelopes again here, because this engine is now the writer."""
         self._sent.clear()
 
 

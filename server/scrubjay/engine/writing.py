@@ -1,9 +1,9 @@
 """The write path: plan, journal, stage, acknowledge; then commit in groups, and empty the journal.
 
-A write is acknowledged when its envelope is fsynced. LanceDB gets writes in groups; an envelope leaves the
-spool only after the files that hold its record were synced, so that a crash at any point replays it, and
-replaying is idempotent. If another engine writes the tables, this one hands its envelopes over; if this one
-does, it takes those of the others.
+A write is acknowledged when its envelope is fsynced. LanceDB receives writes in groups; an envelope leaves
+the spool only after the files with its record were synced, so that a crash at any point replays it, and
+replaying is idempotent. If another engine writes the tables, this one hands its envelopes over to it, and
+vice versa.
 """
 
 import asyncio
@@ -42,16 +42,17 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.writing")
 
-# How long a commit waits for company. Nobody waits for it: reads by id see what is staged, searches commit.
+# How long a commit waits for more writes. No caller waits for it: reads by id see staged writes, searches
+# commit.
 GROUP_SECONDS = 1.0
-SHARED_GROUP_SECONDS = 0.15  # in a shared store, where a search of another engine does wait for it
-# How long a read waits for what was written before it. A compaction of 100,000 passages holds commits up for
-# seconds, and every call is to be answered within ten.
+SHARED_GROUP_SECONDS = 0.15  # in a shared store, where another engine's search does wait for it
+# How long a read waits for earlier writes. A compaction of 100,000 passages delays commits for seconds, and
+# every call must be answered within ten.
 CATCH_UP_SECONDS = 4.0
-BUSY = "What was written last is not found yet, because the store is busy with many changes."
-LONG_DOCUMENT = 100_000  # characters; a million are planned in 0.6 s
-MOST_DEATHS = 2  # engines that may die over an envelope before it is set aside
-DRAIN_SECONDS = 2.0  # how often the spool is looked at without being asked; hooks ask
+BUSY = "The latest writes are not searchable yet, because the store is busy with many changes."
+LONG_DOCUMENT = 100_000  # characters; planning a million takes 0.6 s
+MOST_DEATHS = 2  # engines that may die over an envelope before it is moved away
+DRAIN_SECONDS = 2.0  # between two checks of the spool, in addition to those that hooks request
 Clock = Callable[[], datetime]
 Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
 _PLANNERS: dict[str, Planner] = {
@@ -67,22 +68,22 @@ _PLANNERS: dict[str, Planner] = {
 
 
 class InHand:
-    """Remembers beyond the death of an engine which envelope it was reading.
+    """Records which envelope the engine is reading, so that the next engine knows it after a crash.
 
-    One over which two engines hung or crashed is not read again. An engine that was killed says nothing
-    against what it was reading.
+    An envelope over which two engines hung or crashed is not read again. An engine that was killed does not
+    count.
     """
 
     def __init__(self, home: Home) -> None:
         self._path = home.in_hand
         self._deaths = _size(home.deaths)  # grows with every engine that hangs or crashes
-        self._suspect, self._died = "", 0  # the envelope that the last engine had in hand; who died over it
+        self._suspect, self._died = "", 0  # the envelope that the last engine was reading; deaths over it
         with suppress(OSError, ValueError):
             name, deaths, died = read_regular(self._path, 1_000).decode().split()
             self._suspect, self._died = name, int(died) + (int(deaths) < self._deaths)
 
     def take(self, path: str) -> None:
-        """Note that an envelope is read now.
+        """Record that an envelope is being read.
 
         Raises:
             InputError: two engines died over it.
@@ -90,16 +91,16 @@ class InHand:
         name = os.path.basename(path)
         died = self._died if name == self._suspect else 0
         if died >= MOST_DEATHS:
-            raise InputError(f"{died} engines hung or crashed over it; log/deaths.log says where.")
+            raise InputError(f"{died} engines hung or crashed over it; log/deaths.log shows where.")
         self._write(f"{name} {self._deaths} {died}")
 
     def put_down(self) -> None:
-        """Note that nothing is in hand."""
+        """Record that no envelope is being read."""
         self._write("")
 
     def _write(self, note: str) -> None:
-        """Write without a sync: an engine's death leaves the file, and a power cut says nothing."""
-        with suppress(OSError):  # of a full disk, or of what stands there and is no file
+        """Write without a sync: the file survives an engine's death, and a power cut is no evidence."""
+        with suppress(OSError):  # a full disk, or something else at the path
             flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
             descriptor = os.open(self._path, flags, 0o600)
             try:
@@ -118,9 +119,9 @@ def _size(path: str) -> int:
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` is called with every envelope of a hook's turn, after it was taken; `staged` with every change
-    that an envelope made; `failed` when a commit failed. `take_event` makes envelopes of an event that a hook
-    left, in a thread, and returns what is then to be done in the loop.
+    `recorded` is called with every envelope of a hook's turn once it is staged; `staged` with every change
+    that an envelope made; `failed` when a commit failed. `take_event` runs in a thread, turns a hook's event
+    into envelopes, and returns a function to call in the loop afterwards.
     """
 
     def __init__(
@@ -136,52 +137,53 @@ class Writer:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged, self._failed = recorded, staged, failed
         self._take_event = take_event
-        self._taken = 0  # envelopes, ever
+        self._taken = 0  # number of envelopes taken so far
         self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
-        self._touched: list[set[str]] = []  # ids that were changed since a plan was begun, for each such plan
+        self._touched: list[set[str]] = []  # for each plan in progress, the ids changed since it began
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
-        self._redacting = {kind: asyncio.Lock() for kind in ("document", "other")}  # 10 MB take seconds
+        # Redacting 10 MB takes seconds.
+        self._redacting = {kind: asyncio.Lock() for kind in ("document", "other")}
         # Paths of envelopes on disk whose records are not, with the ids of those records; and which of these
-        # envelopes lie in the inbox of a shared store, and in no spool here.
+        # envelopes are in the inbox of a shared store instead of this spool.
         self._open: dict[str, tuple[str, ...]] = {}
         self._borrowed: dict[str, Entry] = {}
-        self._role = 0  # counts how often this engine began or ceased to be the one that writes
+        self._role = 0  # counts how often this engine started or stopped being the writer
         self._handover = None if store.shared is None else Handover(home, store, store.shared)
         store.wait_for_writer = self._hand_over_and_wait
         self._wake = asyncio.Event()
         self._in_hand = InHand(home)
-        self._doomed: set[str] = set()  # records whose bytes are to leave the disk
+        self._doomed: set[str] = set()  # records whose bytes have to be removed from the disk
         self.set_aside = 0
-        self._unfinished: set[asyncio.Task[str | None]] = set()  # what reads did not wait for any longer
+        self._unfinished: set[asyncio.Task[str | None]] = set()  # work that reads stopped waiting for
 
     async def sealed(
         self, kind: Kind, request: Request, *, scope: str, source: str, at: datetime, host: str | None = None
     ) -> Envelope:
-        """Put a request into an envelope beside the calls of others: a long turn is redacted for seconds.
+        """Put a request into an envelope, concurrently with others: redacting a long turn takes seconds.
 
-        Requests get theirs in the order in which they came, which is thus the order of their writes; but
-        documents one after another among themselves, so that others wait for none and threads stay free.
+        Requests keep their order, which becomes the order of their writes. Documents are redacted one at a
+        time, apart from the rest, so that they neither delay other requests nor occupy all threads.
         """
         make = partial(envelope, kind, request, scope=scope, source=source, at=at, host=host)
         async with self._redacting["document" if kind == "document" else "other"]:
             return await asyncio.to_thread(make)
 
     async def write(self, envelope: Envelope, planner: Planner | None = None) -> Result:
-        """Take one write; it is durable when this returns. `planner` replaces the one of its kind.
+        """Make one write; it is durable when this returns. `planner` replaces the default one of its kind.
 
         Raises:
-            InputError: it cannot be done as asked; nothing was written.
+            InputError: it cannot be done as requested; nothing was written.
             OSError: the spool cannot be written; nothing was written.
         """
-        await self.drain()  # what hooks left before has its place before
+        await self.drain()  # earlier events of hooks come first
         if self._handover is not None:
             await self._handover.follower.look()
         planner = planner or _PLANNERS[envelope.kind]
         async with self._planned_early(planner, envelope) as early, self._order:
             plan = early() or await self._plan(planner, envelope)
             if plan.changes or plan.purged:
-                # A clock that was set back must not put a write before those that it follows.
+                # If the clock was set back, a write must still come after earlier ones.
                 self._latest = max(time.time_ns(), self._latest + 1)
                 content = envelope.model_dump(mode="json")
                 path = await asyncio.to_thread(spool.write, self._home, content, self._latest)
@@ -192,9 +194,9 @@ class Writer:
     async def _planned_early(
         self, planner: Planner, envelope: Envelope
     ) -> AsyncIterator[Callable[[], Plan[Result] | None]]:
-        """Plan a long document, which takes seconds, while others write.
+        """Plan a long document, which takes seconds, while other writes continue.
 
-        What is yielded gives the plan, None if there is none that still stands.
+        The yielded function returns the plan, or None if it has become outdated.
         """
         if envelope.kind != "document" or len(envelope.args.get("content") or "") < LONG_DOCUMENT:
             yield lambda: None
@@ -217,18 +219,18 @@ class Writer:
         try:
             return await planner(self._store, envelope, self._clock())
         except NotFound:
-            if self._handover is None or self._store.writes:
+            if self._handover is None or self._store.is_writer:
                 raise
-        # It may name what another engine was told a moment ago.
+        # It may refer to a record that another engine wrote a moment ago.
         await self._handover.follower.look(at_once=True)
         return await planner(self._store, envelope, self._clock())
 
     async def drain(self) -> int:
-        """Take what hooks and earlier engines left in the spool, in time order; how many envelopes."""
+        """Process the spool, filled by hooks and dead engines, in time order; return how many envelopes."""
         async with self._draining:
             events = spool.events(self._home)
             for path in events:
-                with self._broken_set_aside(path):
+                with self._moving_broken_away(path):
                     self._in_hand.take(path)
                     (await asyncio.to_thread(self._take_event, path))()
             known = set(self._open)
@@ -244,19 +246,19 @@ class Writer:
             return len(paths)
 
     async def caught_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
-        """Empty the spool and commit what is staged, so that a read sees every acknowledged write.
+        """Empty the spool and commit staged writes, so that a read sees every acknowledged write.
 
-        Where the disk does not take that, or not within so many seconds, return a sentence that says so: what
-        is committed can still be read.
+        If that fails or takes longer than `seconds`, return a sentence about it: committed records can still
+        be read.
         """
         return await self._patiently(self._catch_up(lambda: self._committed(self._store.flush)), seconds)
 
     async def settled(self) -> str | None:
-        """Empty the spool and settle what it held, as far as the disk takes it; answer as `caught_up`."""
+        """Empty the spool and settle its writes, as far as the disk allows; return as `caught_up` does."""
         return await self._patiently(self._catch_up(self.settle), CATCH_UP_SECONDS)
 
     async def _patiently(self, work: Coroutine[Any, Any, str | None], seconds: float) -> str | None:
-        """Wait for work at most so long; it goes on."""
+        """Wait for work for at most `seconds`; it continues afterwards."""
         task = asyncio.create_task(work)
         self._unfinished.add(task)
         task.add_done_callback(self._unfinished.discard)
@@ -268,16 +270,16 @@ class Writer:
             await self.drain()
             await commit()
         except (StoreError, HomeError, OSError) as error:
-            log.warning("a read goes without what was written last: %s", error)
-            return f"What was written last is not found yet. {error}"
-        except (RuntimeError, ValueError) as error:  # LanceDB's, of a damaged file
+            log.warning("a read misses the latest writes: %s", error)
+            return f"The latest writes are not searchable yet. {error}"
+        except (RuntimeError, ValueError) as error:  # LanceDB's errors for a damaged file
             self._failed()
             why = not_read(self._store.path, error, self._store.damage)
-            return f"What was written last is not found yet. {why}"
+            return f"The latest writes are not searchable yet. {why}"
         return None
 
     async def take(self, entries: Iterable[Entry]) -> None:
-        """Take what other engines handed over, in order."""
+        """Process entries that other engines handed over, in order."""
         for entry in entries:
             async with self._order:
                 if (path := os.path.join(self._home.spool_new, f"{entry.id}.json")) not in self._open:
@@ -288,37 +290,37 @@ class Writer:
         await self._replay(path, json.loads(entry.body))
 
     async def _replay(self, path: str, content: object = None) -> None:
-        with self._broken_set_aside(path):
+        with self._moving_broken_away(path):
             self._in_hand.take(path)
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await _PLANNERS[envelope.kind](self._store, envelope, self._clock())
             self._stage(path, plan)
-            # A transcript lies on the machine of its hook.
+            # A transcript is on the machine of its hook.
             if envelope.source.startswith("hook:") and path not in self._borrowed:
                 self._recorded(envelope)
 
     @contextmanager
-    def _broken_set_aside(self, path: str) -> Iterator[None]:
-        """Set a file aside if it cannot be taken because of what it holds."""
+    def _moving_broken_away(self, path: str) -> Iterator[None]:
+        """Move a file away if its content makes it impossible to process."""
         try:
             yield
         except (SpoolError, InputError) as error:
-            self._put_aside(path, str(error))
+            self._move_away(path, str(error))
         except HomeError as error:
             if not isinstance(error.__cause__, (PermissionError, IsADirectoryError)):
-                raise  # the next look may succeed
-            self._put_aside(path, str(error))
+                raise  # the next attempt may succeed
+            self._move_away(path, str(error))
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
-            self._put_aside(path, f"The envelope is not of a known shape; wrong fields: {fields}.")
+            self._move_away(path, f"The envelope has an unknown form; wrong fields: {fields}.")
 
-    def _put_aside(self, path: str, reason: str) -> None:
+    def _move_away(self, path: str, reason: str) -> None:
         self.set_aside += 1
         if path in self._borrowed:
             spool.durable_write(self._home, path, self._borrowed[path].body.encode())
-            self._open[path] = ()  # it leaves the inbox with the next commit
+            self._open[path] = ()  # the next commit removes it from the inbox
             self._wake.set()
-        spool.set_aside(self._home, path, reason)
+        spool.move_to_broken(self._home, path, reason)
 
     def _stage(self, path: str, plan: Plan[Result], *, fresh: bool = False) -> None:
         for change in plan.changes:
@@ -333,14 +335,14 @@ class Writer:
         self._wake.set()
 
     async def derive(self, changes: Awaitable[Sequence[Change]]) -> int | None:
-        """Write what is derived from stored records; how many records.
+        """Write records that are derived from stored ones; return how many.
 
-        None if an envelope came in between and nothing was written. It has no envelope of its own, because it
-        can be derived again, and no write waits for it.
+        None if an envelope came in between and nothing was written. Derived records need no envelope, because
+        they can be derived again, and no write waits for them.
         """
         taken = self._taken
         derived = await changes
-        if taken != self._taken or self._doomed or not self._store.writes:
+        if taken != self._taken or self._doomed or not self._store.is_writer:
             return None
         for change in derived:
             self._store.stage(change)
@@ -349,17 +351,17 @@ class Writer:
 
     @property
     def pending(self) -> int:
-        """Envelopes that are acknowledged but not yet on disk as records."""
+        """The number of acknowledged envelopes whose records are not on disk yet."""
         return len(self._open)
 
     async def settle(self) -> None:
-        """Commit everything staged, put it on disk, and remove its envelopes.
+        """Commit everything staged, sync it to the disk, and remove its envelopes.
 
         If another engine does this, hand the envelopes over to it.
         """
-        if self._handover is not None and not self._store.writes:
-            async with self._order:  # not while this engine is about to be the one that writes
-                if not self._store.writes:
+        if self._handover is not None and not self._store.is_writer:
+            async with self._order:  # not while this engine is becoming the writer
+                if not self._store.is_writer:
                     await self._hand_over(self._handover)
                     return
         paths, doomed, role = list(self._open), set(self._doomed), self._role
@@ -368,7 +370,7 @@ class Writer:
         if doomed:
             await self._purge(doomed)
         if role != self._role:
-            return  # they were planned anew meanwhile
+            return  # they were planned again meanwhile
         paths = [path for path in paths if path in self._open]
         await asyncio.to_thread(spool.remove, paths)
         await self._give_back([path for path in paths if path in self._borrowed])
@@ -376,7 +378,7 @@ class Writer:
             self._open.pop(path, None)
 
     async def _committed(self, commit: Callable[[], Awaitable[object]]) -> None:
-        """Commit; if a value that no table takes came past every check, set its envelope aside and go on."""
+        """Commit; if a table refuses a value that passed every check, move its envelope away and continue."""
         try:
             await commit()
         except StoreError:
@@ -386,13 +388,13 @@ class Writer:
                 raise
             for path in paths:
                 self._store.unstage(self._open.pop(path))
-                self._put_aside(
-                    path, "It holds a value that the store cannot keep, such as half of a character."
+                self._move_away(
+                    path, "It contains a value that the store cannot hold, such as half of a character."
                 )
             await commit()
 
     async def _give_back(self, paths: Sequence[str]) -> None:
-        """Remove what is written from the inbox, which tells its engine so."""
+        """Remove written entries from the inbox, which tells their engine that they are done."""
         if paths and self._store.shared is not None:
             try:
                 await self._store.shared.inbox.remove([self._borrowed[path].id for path in paths])
@@ -411,7 +413,7 @@ class Writer:
             self._doomed.clear()
             self._role += 1
             assert self._store.shared is not None
-            self._store.shared.leads = False  # until what was handed over is planned anew
+            self._store.shared.leads = False  # until the handed-over envelopes are planned again
 
     async def _hand_over_and_wait(self) -> None:
         await self.settle()
@@ -420,12 +422,12 @@ class Writer:
             await self._handover.follower.look()
 
     async def follow(self) -> None:
-        """Learn which of the envelopes that were handed over are written by now."""
+        """Find out which of the handed-over envelopes have been written."""
         if self._handover is not None:
             await self._handover.look()
 
     async def lead(self) -> None:
-        """Become the engine that writes: plan anew what nobody has written yet, before anything else."""
+        """Become the engine that writes: first plan again everything that is not written yet."""
         if self._handover is None or (shared := self._store.shared) is None:
             return
         async with self._order:
@@ -443,9 +445,9 @@ class Writer:
         await self.drain()
 
     async def _purge(self, doomed: set[str]) -> None:
-        """Take the bytes of records off the disk; their envelopes wait until that is done.
+        """Remove the bytes of records from the disk; their envelopes wait until that is done.
 
-        No write is planned meanwhile: one that had read such a record could bring it back.
+        No write is planned meanwhile, because one that had read such a record could bring it back.
         """
         async with self._order:
             if doomed & self._doomed:
@@ -456,7 +458,7 @@ class Writer:
     async def run(self, committed: Callable[[], None]) -> None:
         """Commit in groups for ever, and call `committed` after each.
 
-        A failed commit is tried again, nothing is dropped.
+        A failed commit is tried again; nothing is dropped.
         """
         group = pause = GROUP_SECONDS if self._handover is None else SHARED_GROUP_SECONDS
         while True:
@@ -476,7 +478,7 @@ class Writer:
             committed()
 
     async def watch(self) -> None:
-        """Take for ever what hooks left without saying so; once a day remove what crashed writers left."""
+        """Process what hooks left in the spool, for ever; once a day remove what crashed writers left."""
         swept: datetime | None = None
         while True:
             now = self._clock()
@@ -486,9 +488,9 @@ class Writer:
                     spool.sweep(self._home, now.timestamp())
                     swept = now
             except (OSError, HomeError) as error:
-                # A full or vanished disk: the next look may succeed, and status shows the backlog.
+                # A full or missing disk: the next attempt may succeed, and the status shows the backlog.
                 log.error("the spool cannot be read: %s", error)
             except (RuntimeError, ValueError) as error:
-                log.error("the spool cannot be taken: %s", reason(error))
+                log.error("the spool cannot be processed: %s", reason(error))
                 self._failed()
             await asyncio.sleep(DRAIN_SECONDS)

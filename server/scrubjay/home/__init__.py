@@ -1,1 +1,1 @@
-"""The user's home of Scrubjay: its paths, settings, scopes and spool. Standard library only."""
+"""The user's Scrubjay home: its paths, settings, scopes and spool. Standard library only."""

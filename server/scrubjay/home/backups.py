@@ -1,4 +1,4 @@
-"""Backups of a home: makes one, checks it, and puts it in the home's place. Standard library only.
+"""Makes backups of a home, checks them and restores them. Standard library only.
 
 A backup is a folder with the files of a home, without its logs, locks and sockets, and `backup.json`, which
 is written last: {format, version, scrubjay, schema_version, made_at, counts, files: {path: [bytes,
@@ -33,28 +33,27 @@ _FILES = (
     "hooks.json",
     "words.tsv",
 )
-# none of it is in a table yet
+# envelopes and events that are in no table yet
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")
 _BLOCK = 1 << 20
-_DRAFT = ".part"  # how the name of a backup ends that is not finished
+_DRAFT = ".part"  # ends the name of an unfinished backup
 _LONGEST_NOTE = 1 << 20  # bytes
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all
 
 
 def links(home: Home) -> str:
-    """Return the folder where a backup in progress keeps second names of the store's files."""
+    """Return the folder of a running backup's hard links to the store's files."""
     return os.path.join(home.root, "backup.links")
 
 
 def link_store(home: Home) -> None:
-    """Give every file of the store a second name, for LanceDB never writes into a file again.
+    """Hard-link every file of the store; LanceDB never writes into a file again.
 
-    This takes a millisecond for a hundred files, so writes wait no longer; `copy_home` copies these names
-    afterwards.
+    Writes wait only for this, a millisecond per hundred files; `copy_home` copies the links afterwards.
 
     Raises:
-        HomeError: the store lies on another disk than the home.
+        HomeError: the store is on another disk than the home.
     """
     clear(home)
     for folder, _, names in os.walk(home.data):
@@ -65,19 +64,19 @@ def link_store(home: Home) -> None:
                 os.link(os.path.join(folder, name), os.path.join(target, name))
             except OSError as error:
                 sentence = f"{home.data} cannot be linked into {home.root}: {error.strerror}."
-                raise HomeError(f"{sentence} Both must lie on one local disk.") from error
+                raise HomeError(f"{sentence} Both must be on the same local disk.") from error
 
 
 def restoring(home: Home) -> str:
-    """Return where a backup is copied to before it takes the place of the home."""
+    """Return the path to which a backup is copied before it replaces the home."""
     return f"{os.path.realpath(home.root)}.restoring.part"
 
 
 def begin_draft(home: Home, folder: str) -> str:
-    """Return where a backup is copied to before it is `folder`, noted in the home so that `clear` finds it.
+    """Return the path where a backup is built before it becomes `folder`, noted so that `clear` finds it.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     draft = f"{folder}.{os.urandom(4).hex()}{_DRAFT}"
     _note_drafts(home, [*_drafts(home), draft])
@@ -101,16 +100,16 @@ def _draft_note(home: Home) -> str:
 
 
 def clear(home: Home) -> None:
-    """Remove what an interrupted backup left in the home and beside its target, and what a restoring left.
+    """Remove what interrupted backups and restores left in the home and next to their targets.
 
-    The caller has the home's lock, so that nobody restores it or makes a backup of it now. A draft on a disk
-    that is away stays noted.
+    The caller holds the home's lock, so that no other backup or restore is running. A draft on a disk that is
+    not mounted stays noted.
     """
     drafts = _drafts(home)
     for folder in (links(home), restoring(home), restored(home), *drafts):
         shutil.rmtree(folder, ignore_errors=True)
     if drafts:
-        with contextlib.suppress(OSError):  # a full disk: it is noted for longer than it is there
+        with contextlib.suppress(OSError):  # a full disk: the note outlives the draft
             _note_drafts(home, [draft for draft in drafts if not os.path.isdir(os.path.dirname(draft))])
 
 
@@ -120,15 +119,15 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
     Returns {path: (bytes, SHA-256)}.
 
     Raises:
-        InputError: the disk has not enough room.
-        OSError: as the disk says.
+        InputError: the disk has too little space.
+        OSError: the disk refused.
     """
     sources = dict(_sources(home))
     room = shutil.disk_usage(os.path.dirname(target)).free
     total = sum(os.path.getsize(path) for path in sources.values() if os.path.exists(path))
     if room < total:
         sentence = f"{target} needs {total:,} bytes, and {room:,} are free there."
-        raise InputError(f"{sentence} Make room, or name a folder on another disk.")
+        raise InputError(f"{sentence} Free disk space, or choose a folder on another disk.")
     os.mkdir(target, 0o700)
     files: dict[str, tuple[int, str]] = {}
     done = 0
@@ -146,7 +145,7 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
 
 
 def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tuple[int, str]]) -> None:
-    """Write the manifest of a backup, without which it is none."""
+    """Write a backup's manifest, which makes it complete."""
     with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
         json.dump({"format": FORMAT, "version": FORMAT_VERSION, **facts, "files": files}, file, indent=1)
         file.flush()
@@ -158,7 +157,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
     """Read the manifest of a backup.
 
     Raises:
-        InputError: the folder is no backup, or a newer Scrubjay made it.
+        InputError: the folder is not a backup, or a newer Scrubjay made it.
     """
     path = os.path.join(folder, MANIFEST)
     try:
@@ -168,8 +167,8 @@ def read_manifest(folder: str) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         newer = sound = False
     if not sound:
-        why = f"it lacks a {MANIFEST} that can be read"
-        raise InputError(f"{folder} is no backup of Scrubjay, or one that was not finished: {why}.")
+        why = f"it has no readable {MANIFEST}"
+        raise InputError(f"{folder} is not a complete Scrubjay backup: {why}.")
     if newer:
         sentence = f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')})."
         raise InputError(f"{sentence} Upgrade Scrubjay; nothing was changed.")
@@ -181,7 +180,7 @@ def _is_newer(facts: Mapping[str, Any]) -> bool:
 
 
 def _is_sound(facts: Mapping[str, Any]) -> bool:
-    """Tell whether a manifest has what a restoring reads, each of its kind."""
+    """Return True if a manifest has every field that a restore reads, with the right types."""
     numbers = (facts["version"], facts["schema_version"], *facts["counts"].values())
     datetime.fromisoformat(facts["made_at"])
     return (
@@ -199,9 +198,9 @@ def _is_sound(facts: Mapping[str, Any]) -> bool:
 
 
 def keep_tokens(home: Home) -> bool:
-    """Put the keys of the home that is replaced into the copy that takes its place; tell whether it has any.
+    """Copy the current home's keys into the home that will replace it; return True if it has any.
 
-    A backup knows keys that were removed since, and may have none where the home has some.
+    A backup may hold keys that were removed since, and may lack newer ones.
     """
     kept = False
     for path in (home.tokens, copy_of(home.tokens)):
@@ -215,20 +214,20 @@ def keep_tokens(home: Home) -> bool:
 
 
 def copy_backup(folder: str, target: str, report: Report) -> None:
-    """Copy a backup's files into a new folder, synced to the disk; compare each with the manifest.
+    """Copy a backup's files into a new folder, synced to the disk; check each against the manifest.
 
     Raises:
         InputError: a file is missing or was altered.
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     expected = read_manifest(folder)["files"]
     total, done = sum(size for size, _ in expected.values()), 0
     os.mkdir(target, 0o700)
     for name, (size, digest) in expected.items():
         if os.path.isabs(name) or ".." in name.split("/"):
-            why = f"it names {name!r}, which does not lie in it"
+            why = f"it names {name!r}, which is outside the backup"
             raise InputError(f"{folder} is damaged: {why}. Nothing was changed.")
-        remedy = "Nothing was changed; take another backup."
+        remedy = "Nothing was changed; use another backup."
         try:
             copy = _copy(os.path.join(folder, name), os.path.join(target, name))
         except FileNotFoundError as error:
@@ -240,20 +239,20 @@ def copy_backup(folder: str, target: str, report: Report) -> None:
     _sync_folders(target)
 
 
-def holds_something(home: Home) -> bool:
-    """Tell whether anybody would miss something in a home: records, settings, or writes that wait."""
+def has_content(home: Home) -> bool:
+    """Return True if a home holds anything of value: records, settings, or waiting writes."""
     paths = [os.path.join(home.data, "index.json"), *(os.path.join(home.root, name) for name in _FILES)]
     waiting = _files_in(home, ("spool/events", "spool/new", "spool/broken"))
     return any(os.path.exists(path) for path in paths) or next(waiting, None) is not None
 
 
 def take_place(home: Home, aside: str) -> None:
-    """Rename the home to `aside` and the finished copy in `restoring` to the home; each is always whole.
+    """Rename the home to `aside`, and the finished copy in `restoring` to the home, each in one step.
 
-    After a kill in between, whoever opens the home next does the rest.
+    If the process is killed in between, the next process that opens the home finishes the work.
 
     Raises:
-        HomeError: the disk refuses; the home is as it was.
+        HomeError: the disk refused; the home is unchanged.
     """
     draft, root = restored(home), os.path.realpath(home.root)
     try:
@@ -262,12 +261,14 @@ def take_place(home: Home, aside: str) -> None:
         try:
             os.rename(draft, root)
         except OSError:
-            if os.path.exists(draft):  # else a client that starts at this moment has done it
+            if os.path.exists(draft):  # else a client that started just now has done it
                 os.rename(aside, root)
                 raise
     except OSError as error:
         sentence = f"{root} cannot be replaced: {error.strerror}."
-        raise HomeError(f"{sentence} It is as it was; close what uses it and try again.") from error
+        raise HomeError(
+            f"{sentence} It is unchanged; close the programs that use it and try again."
+        ) from error
     sync_folder(os.path.dirname(root))
 
 
@@ -291,7 +292,7 @@ def _files_in(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]
 
 
 def _copy(source: str, target: str) -> tuple[int, str]:
-    """Copy a file and sync it to the disk; return its size, and the digest of what was read."""
+    """Copy a file and sync it to the disk; return the size and digest of what was read."""
     digest = hashlib.sha256()
     with open_regular(source, own=False) as old:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)

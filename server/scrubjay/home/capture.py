@@ -1,6 +1,6 @@
-"""Decides by the user's policy whether an exchange is recorded, and cuts its texts to what can be stored.
+"""Decides whether the user's policy records an exchange, and cuts texts to the size limit.
 
-Standard library only and Python 3.9 syntax: hooks decide with it before anything touches the disk.
+Standard library only and Python 3.9 syntax, because hooks decide with it before anything touches the disk.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 CAPTURES = ("all", "salient", "summary_only", "off")
-# What a model is shown without asking: nothing; an opening of each session; that, and lines beside prompts.
+# What a model sees unasked: nothing; an opening of each session; the opening, and lines next to prompts.
 INJECTIONS = ("off", "session", "prompt")
-MAX_TEXT = 1_000_000  # characters of one side of a turn, as models.fields.MAX_TURN_TEXT (a test compares)
+MAX_TEXT = 1_000_000  # characters of one side of a turn; a test compares it with models.fields.MAX_TURN_TEXT
 
 Policy = namedtuple("Policy", "capture min_length paused excluded inject")
-"""What a hook may do: `capture` is one of CAPTURES, `min_length` counts characters, `excluded` are paths.
+"""What hooks may do: `capture` is one of CAPTURES, `min_length` counts characters, `excluded` are paths.
 
 `inject` is one of INJECTIONS.
 """
@@ -39,15 +39,15 @@ _PLACE = (
     r"|/[\w.-]+/|[a-zA-Z0-9]_[a-zA-Z0-9]|\w\(\)|`[^`\n]+`|[a-z][A-Z][a-z]|#\d|[^\W\d_]\d|\d\.\d"
     r"|\b(?:[Mm]ust|MUST)\b(?! say)|\b(?:[Nn]ever|NEVER)\b(?! mind)"
 )
-# How an assistant says what it is about to do, which tells nothing, whatever it names.
+# Announcements of an assistant's next step, which carry no content whatever they name.
 _PROGRESS = (
     r"(?:(?:ok|okay|now|first|next|then|so|sure|great|alright|good) )*"
     r"(?:let me|i (?:ll|will|m going to|am going to))(?: (?:now|first|then|also|just|quickly))*"
     r" (?:look|check|run|rerun|read|search|find|see|begin|start by|verify|try|open|inspect|explore|examine"
     r"|take a|dig|think|understand|review|know|proceed|continue)\b"
 )
-# Words that say nothing by themselves, of English, German, French, Spanish and Portuguese, in lower case and
-# without apostrophes. Every other word is content.
+# Words without content of their own, in English, German, French, Spanish and Portuguese, in lower case and
+# without apostrophes. Every other word counts as content.
 _EMPTY = """
 an the this that these those it its me my mine we us our ours you your yours he she they them their one ones
 am is are was were be been being do does did done doing have has had having will would can cannot could should
@@ -121,19 +121,19 @@ obrigado obrigada muito bem sim não perfeito ótimo ótima ficou agora com os p
 tarde noite tchau isso certo tudo faz faça tente novamente pode você ajuda legal sou estou valeu seguir siga
 uma ou mas mais melhor fome chuva frio tempo mesmo da na em meu seu já quase pronto beleza lá
 """
-_TELLS = 4  # letters of a word of content that says enough by itself; two shorter ones do, too
-# A sentence that begins or ends with one of these needs two words of content: "that is gold", "cancel it".
+_WEIGHTY = 4  # letters of a content word that is enough alone; two shorter ones are enough together
+# A sentence that begins or ends with one of these needs two content words: "that is gold", "cancel it".
 _POINTING = frozenset(["it", "that", "this", "you", "me"])
-_NO_FILLER = 10_000  # characters of a text that is kept unread
+_NO_FILLER = 10_000  # characters; a longer text is recorded without a check
 _compiled: list[tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]] = []
 _LONGEST = 4 * 1024 * 1024  # bytes of capture.json
 
 
 def read(home: Home) -> dict[str, Any]:
-    """Return the values of capture.json, or of its copy where the file is gone or cannot be read.
+    """Return the values of capture.json, or of its copy if the file is missing or unreadable.
 
     Raises:
-        FileNotFoundError: there is neither.
+        FileNotFoundError: both are missing.
         OSError, ValueError: neither can be read.
     """
     try:
@@ -147,11 +147,11 @@ def read(home: Home) -> dict[str, Any]:
 
 
 def policy(data: Mapping[str, Any]) -> Policy:
-    """Read the policy from the values of capture.json; what is absent has its default.
+    """Read the policy from the values of capture.json; missing ones have their defaults.
 
     Raises:
         InputError: a value is unknown or of the wrong type. Code that cannot read the user's wish must not
-            record.
+        record.
     """
     values = dict(DEFAULT._asdict(), **{name: data[name] for name in Policy._fields if name in data})
     values["inject"] = injection(values["inject"])
@@ -161,17 +161,17 @@ def policy(data: Mapping[str, Any]) -> Policy:
         ("min_length", type(length) is int and length >= 0, "a whole number from 0"),
         ("paused", type(values["paused"]) is bool, "true or false"),
         ("inject", values["inject"] in INJECTIONS, "one of " + ", ".join(INJECTIONS)),
-        ("excluded", _absolute_paths(values["excluded"]), "a list of absolute folders"),
+        ("excluded", _are_absolute_paths(values["excluded"]), "a list of absolute folders"),
     )
     for name, valid, expected in checks:
         if not valid:
-            raise InputError(f"capture.json: {name} must be {expected}; `scrubjay config` writes it anew.")
+            raise InputError(f"capture.json: {name} must be {expected}; `scrubjay config` rewrites it.")
     values["excluded"] = tuple(os.path.normpath(folder) for folder in values["excluded"])
     return Policy(**values)
 
 
 def injection(value: Any) -> Any:
-    """Return a value of `inject` in today's words: it was a switch for lines beside prompts once.
+    """Return a current value of `inject`, which was once a switch for lines next to prompts.
 
     >>> injection(True), injection(False), injection("session")
     ('prompt', 'off', 'session')
@@ -180,7 +180,7 @@ def injection(value: Any) -> Any:
 
 
 def is_excluded(policy: Policy, *folders: str) -> bool:
-    """Tell whether one of these folders is an excluded one or lies under one, as spelled or by its links."""
+    """Return True if one of these folders is in an excluded one, as written or with links resolved."""
     if not policy.excluded:
         return False
     spelled = [os.path.normcase(os.path.normpath(place)) for place in _spellings(folders)]
@@ -192,20 +192,20 @@ def is_excluded(policy: Policy, *folders: str) -> bool:
 
 
 def may_be_excluded(policy: Policy, folders: Collection[str]) -> bool:
-    """Tell whether something that was said in these folders may have been said in an excluded one.
+    """Return True if something said in these folders may have been said in an excluded one.
 
-    Where it was said is unknown if there is no folder.
+    Without folders, where it was said is unknown.
     """
     return bool(policy.excluded) and (not folders or is_excluded(policy, *folders))
 
 
 def is_salient(text: str) -> bool:
-    """Tell whether a text has words of content, and is not only courtesy, small talk or progress.
+    """Return True if a text has content beyond courtesy, small talk and progress reports.
 
     >>> is_salient("Lena owns the billing module."), is_salient("thanks, that is nice")
     (True, False)
     """
-    if not _compiled:  # 2 ms that only this policy pays
+    if not _compiled:  # takes 2 ms, only for this policy
         _compiled.append((re.compile(_PLACE), re.compile(_PROGRESS), frozenset(_EMPTY.split())))
     place, progress, empty = _compiled[0]
     if len(text) > _NO_FILLER or place.search(text):
@@ -217,21 +217,21 @@ def is_salient(text: str) -> bool:
             continue
         content = {word for word in lower if word not in empty and (len(word) > 1 or word.isdigit())}
         points = not _POINTING.isdisjoint((*lower[:2], *lower[-1:]))
-        if len(content) > 1 or (not points and any(map(_tells, content))):
+        if len(content) > 1 or (not points and any(map(_has_weight, content))):
             return True
         if any(word[0].isupper() and word.lower() in content for word in words[1:]):
             return True  # a name
     return False
 
 
-def _tells(word: str) -> bool:
-    return len(word) >= _TELLS or word >= "\u0370"  # of another script than Latin, which the table has not
+def _has_weight(word: str) -> bool:
+    return len(word) >= _WEIGHTY or word >= "\u0370"  # not in Latin script, which the table does not cover
 
 
 def should_embed(text: str, policy: Policy) -> bool:
-    """Tell whether a message is worth recording by itself: by its own length, and by what it says.
+    """Return True if a message is worth recording by itself: long enough, and with content.
 
-    After `shouldEmbed` of a proposal for supermemory.
+    Modelled on `shouldEmbed` in a proposal for supermemory.
     """
     if policy.paused or policy.capture == "off" or len(text.strip()) < policy.min_length:
         return False
@@ -239,12 +239,12 @@ def should_embed(text: str, policy: Policy) -> bool:
 
 
 def should_record(messages: Iterable[str | None], policy: Policy) -> bool:
-    """Tell whether to record an exchange of these messages: whole, if at least one is worth recording."""
+    """Return True if an exchange is to be recorded: at least one of its messages must be worth recording."""
     return any(should_embed(message, policy) for message in messages if message and message.strip())
 
 
 def storable(text: str) -> str:
-    """Remove NUL characters and lone surrogates, which are no text and which the store refuses."""
+    """Remove NUL characters and lone surrogates, which are not text and which the store refuses."""
     text = text.replace("\x00", "")
     if text.isascii():
         return text
@@ -256,9 +256,9 @@ def storable(text: str) -> str:
 
 
 def cut(text: str, limit: int = MAX_TEXT, beyond: int = 0) -> str:
-    """Cut the text to at most `limit` characters; a last line tells how many are missing.
+    """Cut the text to at most `limit` characters; a last line says how many are missing.
 
-    `beyond` characters after it were left out before.
+    `beyond` characters after the text were left out before.
     """
     if len(text) <= limit and not beyond:
         return text
@@ -268,7 +268,7 @@ def cut(text: str, limit: int = MAX_TEXT, beyond: int = 0) -> str:
 
 
 def unanswered(turns: int) -> str:
-    """Say that so many turns are stored of which the host told no answer.
+    """Return a sentence about turns that were stored without an answer.
 
     >>> unanswered(1)
     "1 turn stored without the answer: the host's transcript has none (yet)"
@@ -278,7 +278,7 @@ def unanswered(turns: int) -> str:
 
 
 def _spellings(folders: Iterable[str]) -> Iterator[str]:
-    """Each folder as it is written and with its links followed; one of a Windows drive as WSL has it."""
+    """Yield each folder as written and with links resolved; a Windows drive also as WSL names it."""
     for folder in folders:
         on_drive = os.sep == "/" and re.match(r"[A-Za-z]:[\\/]", folder)
         mounted = f"/mnt/{folder[0].lower()}/" + folder[3:].replace("\\", "/") if on_drive else folder
@@ -289,11 +289,11 @@ def _spellings(folders: Iterable[str]) -> Iterator[str]:
 def _values(path: str) -> dict[str, Any]:
     values = parsed(read_whole(path, _LONGEST, own=True))
     if not isinstance(values, dict):
-        raise ValueError("it is no JSON object")
+        raise ValueError("it is not a JSON object")
     return values
 
 
-def _absolute_paths(value: object) -> bool:
+def _are_absolute_paths(value: object) -> bool:
     return isinstance(value, (list, tuple)) and all(
         isinstance(item, str) and os.path.isabs(item) for item in value
     )

@@ -1,7 +1,7 @@
-"""Reads files that somebody else names or may have put there, and puts folders on the disk.
+"""Reads files that may have been named or placed by others, and syncs folders.
 
-Only regular files are read, and only so much of them: a device never ends, and a FIFO waits for its writer.
-Hooks read so too: standard library only and Python 3.9 syntax.
+Only regular files are read, and only up to a limit, because a device never ends and a FIFO waits for its
+writer. Hooks use it: standard library only and Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, BinaryIO
 
-LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer one is passed over
-BEGINNING = 64 * 1024  # bytes of a longer line
-LONGEST_FILE = 64 * 1024 * 1024  # bytes, of a home's own files: 300,000 scopes
+LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer line is skipped
+BEGINNING = 64 * 1024  # bytes kept of a longer line
+LONGEST_FILE = 64 * 1024 * 1024  # bytes of a home's own file: 300,000 scopes
 _FAR = 1 << 30  # Windows locks are mandatory: a byte far beyond the text leaves the text readable
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
-    """Open a regular file for reading, without waiting; with `own` it must belong to this user.
+    """Open a regular file for reading without blocking; with `own` it must belong to this user.
 
     Raises:
-        OSError: as the disk says, or the file is of another kind or another user's.
+        OSError: the disk refused, the file is not a regular file, or it is another user's.
     """
-    _check(os.stat(path), own)  # before a device is even opened
+    _check(os.stat(path), own)  # before opening, which may affect a device
     flags = (getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC", "O_BINARY"))
     descriptor = os.open(path, os.O_RDONLY | sum(flags))
     try:
@@ -42,16 +42,16 @@ def open_regular(path: str, *, own: bool = True) -> BinaryIO:
 
 
 def read_regular(path: str, limit: int, *, own: bool = True) -> bytes:
-    """Read at most `limit` bytes of the beginning of a file. Raises as `open_regular` does."""
+    """Read at most `limit` bytes from the start of a file. Raises as `open_regular` does."""
     with open_regular(path, own=own) as file:
         return file.read(limit)
 
 
 def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> bytes:
-    """Read a file that has at most `limit` bytes. Raises as `open_regular` does.
+    """Read a file of at most `limit` bytes. Raises as `open_regular` does.
 
     Raises:
-        ValueError: it has more, as no file does that was written here.
+        ValueError: it is longer, as no file of ours ever is.
     """
     with open_regular(path, own=own) as file:
         if os.fstat(file.fileno()).st_size > limit:
@@ -60,14 +60,14 @@ def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> by
 
 
 def open_log(path: str) -> int:
-    """Open a file of ours for appending, made if it is not there, without waiting; return its descriptor.
+    """Open one of our files for appending without blocking, creating it; return its descriptor.
 
-    What stands there and is no file is moved aside.
+    Anything else at its path is moved aside.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
-    clear_way(path)
+    move_aside_nonfile(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(path, flags, 0o600)
     try:
@@ -79,10 +79,10 @@ def open_log(path: str) -> int:
 
 
 def parsed(data: bytes) -> Any:
-    """Parse JSON that somebody else may have written.
+    """Parse JSON of unknown origin.
 
     Raises:
-        ValueError: it is no JSON, or nested too deep to be read.
+        ValueError: it is not JSON, or is nested too deep to be read.
     """
     try:
         return json.loads(data)
@@ -91,10 +91,9 @@ def parsed(data: bytes) -> Any:
 
 
 def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Read the whole lines among the last `limit` bytes of a file of this user, one after another.
+    """Yield the whole lines within the last `limit` bytes of a file of this user.
 
-    Of a line of more than `longest` bytes comes its beginning, `BEGINNING` bytes. Raises as `open_regular`
-    does.
+    A line of more than `longest` bytes is cut to its first `BEGINNING` bytes. Raises as `open_regular` does.
     """
     with open_regular(path) as file:
         left = os.fstat(file.fileno()).st_size
@@ -115,10 +114,10 @@ def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[b
 
 
 def hold(path: str, seconds: float) -> int:
-    """Lock a file, made if it is not there, and return its descriptor, whose closing ends the lock.
+    """Lock a file, creating it, and return its descriptor; closing that releases the lock.
 
     Raises:
-        OSError: as the disk says, or somebody else held it for so many seconds.
+        OSError: the disk refused, or another process held the lock for `seconds`.
     """
     descriptor = open_lock(path)
     deadline = time.monotonic() + seconds
@@ -134,12 +133,12 @@ def hold(path: str, seconds: float) -> int:
 
 
 def open_lock(path: str) -> int:
-    """Open a file to be locked, made if it is not there, and return its descriptor."""
+    """Open a file to be locked, creating it, and return its descriptor."""
     return os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o600)
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file until it is closed; False if another process, or another opening, holds it.
+    """Lock an open file until it is closed; return False if another process or descriptor holds it.
 
     Raises:
         OSError: the filesystem has no locks.
@@ -160,8 +159,8 @@ def try_lock(descriptor: int) -> bool:
 
 
 def sync_folder(folder: str) -> None:
-    """Put what was made, renamed or removed in a folder on the disk."""
-    if os.name != "nt":  # Windows cannot open a folder, and journals by itself
+    """Sync a folder, so that created, renamed or removed entries are on the disk."""
+    if os.name != "nt":  # Windows cannot open a folder, and journals changes itself
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -169,19 +168,19 @@ def sync_folder(folder: str) -> None:
             os.close(descriptor)
 
 
-def clear_way(path: str) -> bool:
-    """Rename what stands where a file of ours belongs and is none; tell whether there was such a thing.
+def move_aside_nonfile(path: str) -> bool:
+    """Move aside anything at `path` that is not a regular file; return True if something was moved.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     try:
         if stat.S_ISREG(os.stat(path).st_mode):
             return False
-    except OSError as error:  # nothing there, or a link to nothing
+    except OSError as error:  # missing, or a broken link
         if error.errno != ELOOP:
             return False
-        os.unlink(path)  # a link that leads to itself holds nothing, and beside the store it stops LanceDB
+        os.unlink(path)  # a link to itself holds nothing, and would stop LanceDB
         return True
     number = 1
     while os.path.lexists(aside := f"{path}.aside{number}"):
@@ -192,22 +191,22 @@ def clear_way(path: str) -> bool:
 
 def _check(about: os.stat_result, own: bool) -> None:
     if not stat.S_ISREG(about.st_mode):
-        raise OSError(EINVAL, "it is no regular file")
+        raise OSError(EINVAL, "it is not a regular file")
     if own and hasattr(os, "geteuid") and about.st_uid != os.geteuid():
         raise PermissionError(EPERM, "it belongs to another user")
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Tell whether an entry of a folder is a file or leads to one; a link that leads to itself does not."""
+    """Return True if an entry of a folder is a file or a link to one; a link to itself is neither."""
     try:
         return entry.is_file()
     except OSError:
         return False
 
 
-def runs(pid: int) -> bool:
-    """Tell whether a process runs, as far as this system says; a zombie does not."""
-    if os.name == "nt":  # where signal 0 would end it
+def is_running(pid: int) -> bool:
+    """Return True if a process is running, as far as the system shows; a zombie is not."""
+    if os.name == "nt":  # signal 0 would end it there
         return True
     try:
         os.kill(pid, 0)

@@ -1,6 +1,6 @@
-"""Second copies of the files in which a home keeps what nothing else says: settings, scopes, keys.
+"""Copies of a home's files that cannot be derived: settings, scopes, keys.
 
-A file that is removed is missed, because its copy in `<home>/kept` is there, which stays in force meanwhile.
+A removed file is noticed because its copy in `<home>/kept` still exists; the copy is in force meanwhile.
 Standard library only and Python 3.9 syntax, because hooks read scopes.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home.files import clear_way, parsed, read_whole, sync_folder
+from scrubjay.home.files import move_aside_nonfile, parsed, read_whole, sync_folder
 from scrubjay.home.spool import durable_write
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def copy_of(path: str) -> str:
-    """Return where the copy of a file of a home lies."""
+    """Return the path of the copy of a home's file."""
     folder, name = os.path.split(path)
     return os.path.join(folder, "kept", name)
 
 
 def read_kept(path: str) -> bytes:
-    """Read a file, or its copy if it is not there. Raises as `read_whole` does."""
+    """Read a file, or its copy if the file is missing. Raises as `read_whole` does."""
     try:
         return read_whole(path)
     except FileNotFoundError:
@@ -31,17 +31,17 @@ def read_kept(path: str) -> bytes:
 
 
 def write_copy(path: str, content: bytes) -> None:
-    """Write the copy of a file, before the file itself: no older key or setting may come back.
+    """Write the copy of a file before the file itself, so that no older key or setting can come back.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     copy = copy_of(path)
     draft = f"{copy}.draft"
     if not os.path.isdir(os.path.dirname(copy)):
         os.mkdir(os.path.dirname(copy), 0o700)
-    clear_way(copy)
-    clear_way(draft)
+    move_aside_nonfile(copy)
+    move_aside_nonfile(draft)
     with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(content)
         file.flush()
@@ -51,15 +51,15 @@ def write_copy(path: str, content: bytes) -> None:
 
 
 def missing(home: Home) -> list[str]:
-    """Return the paths of the files that are gone, whose copies are there."""
+    """Return the paths of missing files that have a copy."""
     return [path for path in _files(home) if os.path.isfile(copy_of(path)) and not os.path.lexists(path)]
 
 
 def restore(home: Home) -> list[str]:
-    """Put back what is `missing`, and return the paths.
+    """Restore the `missing` files from their copies, and return the paths.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     gone = missing(home)
     for path in gone:
@@ -68,19 +68,19 @@ def restore(home: Home) -> list[str]:
 
 
 def refresh(home: Home) -> None:
-    """Copy the files that have no copy, or that somebody has edited; the settings are known to be sound.
+    """Copy the files that have no copy or were edited; the settings must be valid.
 
-    So is capture.json copied, which is no loss when it is gone: an engine derives it anew.
+    capture.json is copied too. Losing it does no harm, because an engine derives it again.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     for path in (*_files(home), home.capture):
         try:
             content = read_whole(path)
             if path != home.config:
                 parsed(content)
-        except (OSError, ValueError):  # it is not there, or damaged: the copy is the better one
+        except (OSError, ValueError):  # missing or damaged: keep the copy
             continue
         try:
             same = read_whole(copy_of(path)) == content

@@ -1,7 +1,7 @@
-"""Openings of sessions, written beforehand: `<home>/openings/<scope>.json`.
+"""Session openings prepared in advance: `<home>/openings/<scope>.json`.
 
-A session usually starts before its engine, and a hook does not wait for one. So the engine writes down what
-the next session of a project is to be shown, and removes it before it acknowledges a change. Standard library
+A session usually starts before its engine, and a hook does not wait for one. So the engine writes what the
+next session of a project will be shown, and removes it before it acknowledges a change. Standard library
 only and Python 3.9 syntax, because hooks read them.
 """
 
@@ -11,7 +11,7 @@ import json
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.files import clear_way, parsed, read_whole
+from scrubjay.home.files import move_aside_nonfile, parsed, read_whole
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 def read(home: Home, scope: str, now: float) -> str | None:
-    """Return the opening of a scope's next session, "" where nothing is remembered.
+    """Return the opening of a scope's next session, or "" if nothing is remembered.
 
-    None where nobody knows: none was written since the last change, it holds a fact that has expired by `now`
+    None if it is unknown: none was written since the last change, it holds a fact that expired before `now`
     (seconds since 1970), or writes or answers wait in the spool for an engine.
     """
     try:
@@ -34,10 +34,10 @@ def read(home: Home, scope: str, now: float) -> str | None:
 
 
 def write(home: Home, scope: str, text: str, until: float | None) -> None:
-    """Write the opening of a scope; it holds up to `until` (seconds since 1970), None: up to a change.
+    """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
 
     Raises:
-        OSError: as the disk says.
+        OSError: the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
     opening = {"scope": scope, "text": text, "until": until}
@@ -45,9 +45,9 @@ def write(home: Home, scope: str, text: str, until: float | None) -> None:
 
 
 def remove(home: Home, scope: str) -> bool:
-    """Remove the opening of a scope; tell whether there was one."""
+    """Remove the opening of a scope; return True if it existed."""
     path = _path(home, scope)
-    clear_way(path)
+    move_aside_nonfile(path)
     try:
         os.unlink(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -65,6 +65,6 @@ def written(home: Home) -> list[str]:
 
 
 def _path(home: Home, scope: str) -> str:
-    # A scope has letters, digits and _.:- alone, and a file of Windows no colon. The file says which of two
-    # scopes it is of, where a disk does not tell capitals apart.
+    # A scope has only letters, digits and _.:-, and a file name on Windows has no colon. The file itself
+    # names its scope, for disks that ignore case.
     return os.path.join(home.openings, scope.replace(":", "~") + ".json")

@@ -1,6 +1,6 @@
-"""Partitions: the kinds of memories. Five always exist; people make others in their own scope.
+"""Partitions: the kinds of memories. Five always exist; users can add others to their own scope.
 
-Theirs are in `<home>/partitions.json`:
+The added ones are in `<home>/partitions.json`:
 
     {"v": 1, "scopes": {scope: {id: {"name", "description", "enabled", "created_at", "updated_at"}}}}
 """
@@ -16,7 +16,7 @@ from scrubjay.home.paths import Home
 from scrubjay.home.scope_file import ScopeFile
 
 INBOX = "mem_hippocampus"
-MAX_PARTITIONS = 1_000  # of one scope
+MAX_PARTITIONS = 1_000  # per scope
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -33,14 +33,14 @@ class Partition:
 
     @property
     def is_system(self) -> bool:
-        """Whether it is one of the five that always exist."""
+        """Return True if this is one of the five that always exist."""
         return self.id in SYSTEM
 
 
 _SYSTEM = (
-    Partition(INBOX, "Hippocampus", "The inbox: what was kept without saying what kind of memory it is."),
-    Partition("mem_semantic", "Semantic", "Facts and decisions: what is the case."),
-    Partition("mem_episodic", "Episodic", "What happened: the turns of sessions, word for word, and events."),
+    Partition(INBOX, "Hippocampus", "The inbox: memories stored without a kind."),
+    Partition("mem_semantic", "Semantic", "Facts and decisions."),
+    Partition("mem_episodic", "Episodic", "Events, and the turns of sessions word for word."),
     Partition("mem_preference", "Preference", "What the user likes, dislikes and insists on."),
     Partition("mem_procedural", "Procedural", "How things are done: steps, commands, habits."),
 )
@@ -56,7 +56,7 @@ class PartitionBook:
         )
 
     def of(self, scopes: Iterable[str]) -> dict[str, Partition]:
-        """Return the partitions of these scopes by id, the system's first; an earlier scope wins."""
+        """Return the partitions of these scopes by id, the built-in ones first; an earlier scope wins."""
         partitions = dict(SYSTEM)
         for scope in reversed(list(scopes)):
             partitions.update(self._file.scopes.get(scope, {}))
@@ -67,19 +67,19 @@ class PartitionBook:
         return next((scope for scope in scopes if partition_id in self._file.scopes.get(scope, ())), None)
 
     async def make(self, scope: str, partition: Partition) -> None:
-        """Add a partition to a scope, on the disk too.
+        """Add a partition to a scope, in memory and on disk.
 
         Raises:
-            InputError: the scope has one of this id, or too many.
+            InputError: the scope has one with this id, or too many.
             HomeError: the file cannot be written.
         """
 
         def add(own: dict[str, Partition]) -> None:
             if partition.id in SYSTEM or partition.id in own:
-                sentence = f"A partition {partition.id!r} is there already."
-                raise InputError(f"{sentence} Change that one, or choose another id.")
+                sentence = f"A partition {partition.id!r} already exists."
+                raise InputError(f"{sentence} Change it, or choose another id.")
             if len(own) >= MAX_PARTITIONS:
-                sentence = f"There are {MAX_PARTITIONS:,} partitions, which is the most."
+                sentence = f"There are {MAX_PARTITIONS:,} partitions, which is the maximum."
                 raise InputError(f"{sentence} Delete one first.")
             own[partition.id] = partition
 
@@ -93,17 +93,17 @@ class PartitionBook:
         """Remove a partition from a scope.
 
         Raises:
-            InputError: it is one of the system's.
-            NotFound: the scope has none of this id.
+            InputError: it is built in.
+            NotFound: the scope has no partition with this id.
             HomeError: the file cannot be written.
         """
         if partition_id in SYSTEM:
-            sentence = f"{partition_id!r} is one of the five partitions that are always there."
+            sentence = f"{partition_id!r} is one of the five built-in partitions."
             raise InputError(f"{sentence} Delete its memories instead.")
 
         def pop(own: dict[str, Partition]) -> None:
             if own.pop(partition_id, None) is None:
-                raise NotFound(f"There is no partition {partition_id[:80]!r} that could be deleted.")
+                raise NotFound(f"There is no partition {partition_id[:80]!r} to delete.")
 
         await asyncio.to_thread(self._edit, scope, pop)
 

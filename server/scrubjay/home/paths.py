@@ -1,4 +1,4 @@
-"""Where the files of one home lie.
+"""The paths of the files in a home.
 
 Standard library only and Python 3.9 syntax, because hook scripts import it with `python -I -S`.
 """
@@ -21,19 +21,19 @@ _FOLDERS = ("spool", "events", "spool_new", "spool_tmp", "spool_broken", "prompt
 
 
 class Home:
-    """The paths of one home folder. Making one touches no disk; `open_home` does."""
+    """The paths of one home folder. Creating it touches no disk; `open_home` does."""
 
     def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
-        self.config = self._path("config.toml")  # the settings: the truth
-        self.capture = self._path("capture.json")  # what hooks need of them, derived
-        self.scopes = self._path("scopes.json")  # which project is which scope
+        self.config = self._path("config.toml")  # the settings
+        self.capture = self._path("capture.json")  # the part that hooks need, derived from the settings
+        self.scopes = self._path("scopes.json")  # the scope of each project
         self.scope_settings = self._path("scope_settings.json")  # names, contexts, profile buckets
-        self.partitions = self._path("partitions.json")  # that people made, by scope
-        self.tokens = self._path("tokens.json")  # digests of the keys that open HTTP, and what each may do
+        self.partitions = self._path("partitions.json")  # those that users added, by scope
+        self.tokens = self._path("tokens.json")  # digests of the HTTP keys, with their rights
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
         self.words = self._path("words.tsv")  # developers' words that the user added
-        self.hooks = self._path("hooks.json")  # how to undo what we changed in files of hosts
+        self.hooks = self._path("hooks.json")  # how to undo our changes to hosts' files
         self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
         self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine
         self.engine_json = self._path("engine.json")  # address, version and pid: a hint, never a lock
@@ -43,15 +43,15 @@ class Home:
         self.events = self._path("spool", "events")  # what hooks saw, for the engine to pair
         self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log
         self.spool_tmp = self._path("spool", "tmp")  # envelopes being written
-        self.spool_broken = self._path("spool", "broken")  # envelopes set aside, each with a .reason file
-        self.in_hand = self._path("spool", "in_hand")  # which envelope the engine is reading
+        self.spool_broken = self._path("spool", "broken")  # broken envelopes, each with a .reason file
+        self.in_hand = self._path("spool", "in_hand")  # the envelope that the engine is reading
         self.prompts = self._path("spool", "prompts")  # prompts waiting for their answer
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
-        self.patterns = self._path("patterns.bin")  # what hooks compiled, for the next ones, derived
-        self.openings = self._path("openings")  # what the next session of each scope is to be shown, derived
-        self.scratch = self._path("tmp")  # what libraries of the engine put aside, while it lives
+        self.patterns = self._path("patterns.bin")  # compiled patterns, shared between hooks, derived
+        self.openings = self._path("openings")  # what the next session of each scope will be shown, derived
+        self.scratch = self._path("tmp")  # temporary files of the engine's libraries
         self.log = self._path("log")  # engine.log, hooks.log
-        self.deaths = self._path("log", "deaths.log")  # where engines stood that hung or crashed
+        self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed
 
     def __repr__(self) -> str:
         return f"Home({self.root!r})"
@@ -61,15 +61,16 @@ class Home:
 
 
 def default_root(env: Mapping[str, str]) -> str:
-    """Return the home's path if nobody names one: `SCRUBJAY_HOME`, else the platform's data folder.
+    """Return the default path of the home: `SCRUBJAY_HOME`, else the platform's data folder.
 
     Raises:
-        HomeError: the user has no home folder, or the path is relative, as if each folder had memories.
+        HomeError: the user has no home folder, or the path is relative, which would give each folder its own
+        home.
     """
     root = os.path.expanduser(env.get("SCRUBJAY_HOME") or _data_folder(env))
     if not os.path.isabs(root):
-        what = f"There is no home folder: {root} is no absolute path."
-        raise HomeError(f"{what} Set SCRUBJAY_HOME to the whole path of a folder of your own.")
+        what = f"There is no home folder: {root} is not an absolute path."
+        raise HomeError(f"{what} Set SCRUBJAY_HOME to the absolute path of a folder that you own.")
     return root
 
 
@@ -82,20 +83,20 @@ def _data_folder(env: Mapping[str, str]) -> str:
 
 
 def open_home(root: str) -> Home:
-    """Return the home at `root`; make it, with owner-only rights, if it is not there.
+    """Return the home at `root`; if it is missing, create it with owner-only permissions.
 
     Raises:
-        HomeError: the folder belongs to another user, is not a folder, or cannot be made or written.
+        HomeError: the folder belongs to another user, is not a folder, or cannot be created or written.
     """
     home = Home(root)
     try:
         if not os.path.exists(home.root):
             _take_restored(home)
         if os.path.islink(home.root) and not os.path.exists(home.root):
-            why = f"The home folder {home.root} is a link to {os.readlink(home.root)}, where no folder is."
-            raise HomeError(f"{why} Make that folder, or set SCRUBJAY_HOME to one.")
+            why = f"The home folder {home.root} is a link to {os.readlink(home.root)}, which does not exist."
+            raise HomeError(f"{why} Create that folder, or set SCRUBJAY_HOME to another one.")
         os.makedirs(home.root, mode=0o700, exist_ok=True)
-        _own(home.root)
+        _check_owner(home.root)
         for name in _FOLDERS:
             os.makedirs(getattr(home, name), mode=0o700, exist_ok=True)
     except OSError as error:
@@ -109,46 +110,46 @@ def open_home(root: str) -> Home:
 
 
 def restored(home: Home) -> str:
-    """Return where a finished copy of a backup waits for the home to be moved aside."""
+    """Return the path where a finished copy of a backup waits until the home is moved aside."""
     return f"{os.path.realpath(home.root)}.restored.part"
 
 
 def _take_restored(home: Home) -> None:
-    """Do what a killed `scrubjay restore-backup` was about to do, after it had moved the old home aside."""
+    """Finish a `scrubjay restore-backup` that was killed after it had moved the old home aside."""
     try:
         os.rename(restored(home), os.path.realpath(home.root))
     except OSError:
-        return  # there is none, which is the rule, or another process was faster
+        return  # usually missing; or another process was faster
 
 
-def _own(root: str) -> None:
-    """Refuse a folder of another user, or one of other files; close our own to everybody else."""
+def _check_owner(root: str) -> None:
+    """Refuse another user's folder, or an open one with other files; make our own private."""
     if not hasattr(os, "getuid"):
         return
     stat = os.stat(root)
     if stat.st_uid != os.getuid():
         sentence = f"The home folder {root} belongs to user {stat.st_uid}, not to you ({os.getuid()})."
-        raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a folder of your own.")
+        raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a folder that you own.")
     if stat.st_mode & 0o077:
-        if not is_home(root) and _holds_others(Home(root)):  # `/`, `/tmp`, somebody's project
+        if not is_home(root) and _has_foreign_files(Home(root)):  # `/`, `/tmp`, a user's project
             sentence = f"The folder {root} is open to others and holds files that are not Scrubjay's."
             raise HomeError(f"{sentence} Set SCRUBJAY_HOME to a new folder, or close this one: chmod 700.")
         os.chmod(root, 0o700)
 
 
-def _holds_others(home: Home) -> bool:
-    """Tell whether a folder holds other files than those of a home that nobody has opened yet."""
+def _has_foreign_files(home: Home) -> bool:
+    """Return True if a folder holds files that do not belong to a new home."""
     ours = {os.path.basename(path) for path in vars(home).values()}
     return not ours.issuperset(os.listdir(home.root))
 
 
 def is_home(folder: str) -> bool:
-    """Tell whether a folder is a home, this user's or another's, by the place where its turns wait."""
+    """Return True if a folder is a home, this user's or another's, judging by its spool."""
     return os.path.isdir(os.path.join(folder, "spool", "new"))
 
 
 def is_shared(path: str) -> bool:
-    """Tell whether a store lies in a bucket, where other engines use it too.
+    """Return True if a store is in a bucket, where other engines may use it too.
 
     >>> is_shared("s3://bucket/team"), is_shared("/home/jay/data")
     (True, False)

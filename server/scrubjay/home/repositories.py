@@ -1,4 +1,4 @@
-"""Finds the repository of a folder in git's own files, or takes a folder without git as it is.
+"""Finds the repository of a folder in git's own files, or treats a folder without git as one.
 
 It starts no git and writes nothing. Hooks use it: standard library only and Python 3.9 syntax.
 """
@@ -11,18 +11,19 @@ from collections import namedtuple
 from scrubjay.home.files import read_regular
 
 Repository = namedtuple("Repository", "path origin birth is_git")
-"""Path of the common git folder, normalised URL of the origin or None, how its reflog begins or None.
+"""Path of the common git folder, normalised URL of the origin or None, start of its reflog or None.
 
-Of a folder outside of git it has the folder's own path, and nothing more.
+A folder outside git has only its own path.
 """
 
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
 
 
 def repository(folder: str, user_home: str) -> Repository | None:
-    """Find the repository that a folder lies in, else take the folder; None for `/` and `user_home` itself.
+    """Return the repository of a folder, else the folder; None for `/` and `user_home` itself.
 
-    A submodule is a repository of its own. One in `user_home` itself (dotfiles in git) is none.
+    A submodule is a repository of its own. A repository in `user_home` itself (dotfiles in git) does not
+    count.
     """
     place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
     start = place
@@ -41,7 +42,7 @@ def repository(folder: str, user_home: str) -> Repository | None:
 
 
 def birth_of(path: str) -> str | None:
-    """Read how the reflog of the common git folder at `path` begins; None without one.
+    """Read the start of the reflog of the common git folder at `path`; None without one.
 
     That is `<old commit> <new commit> <seconds>`, without the author and the message of that line.
     """
@@ -62,7 +63,8 @@ def normal_url(url: str, base: str) -> str:
         host, _, port = authority.rpartition("@")[2].lower().partition(":")
         if port and port != _DEFAULT_PORTS.get(scheme.lower()):
             host += ":" + port
-    elif not separator and colon and "/" not in before and len(before) > 1:  # one letter is a Windows drive
+    # A single letter is a Windows drive.
+    elif not separator and colon and "/" not in before and len(before) > 1:
         host, path = before.rpartition("@")[2].lower(), after
     else:
         local = os.path.expanduser(rest if separator else url.strip())
@@ -73,7 +75,7 @@ def normal_url(url: str, base: str) -> str:
 
 
 def _git_dir(dot_git: str) -> str | None:
-    """Return the git folder that `.git` is or, as a file, names; None if there is none."""
+    """Return the git folder that `.git` is or, if it is a file, names; else None."""
     if os.path.isfile(os.path.join(dot_git, "HEAD")):
         return os.path.realpath(dot_git)
     link = _text(dot_git)

@@ -1,4 +1,4 @@
-"""A JSON file of a home with one entry for each scope: `{"v": 1, "scopes": {scope: entry}}`."""
+"""A JSON file of a home with one entry per scope: `{"v": 1, "scopes": {scope: entry}}`."""
 
 import json
 import logging
@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import clear_way, parsed
+from scrubjay.home.files import move_aside_nonfile, parsed
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 
 class ScopeFile(Generic[T]):
-    """One file, in memory and on disk. The engine has the only instance, so nobody else changes the file.
+    """One file, in memory and on disk. The engine has the only instance and is the only writer.
 
-    `decode` turns the JSON of an entry into a value and raises InputError, or what wrong JSON raises;
+    `decode` turns the JSON of an entry into a value; it raises InputError, or what invalid JSON raises.
     `encode` is the reverse.
     """
 
@@ -29,14 +29,14 @@ class ScopeFile(Generic[T]):
         self, home: Home, path: str, *, decode: Callable[[Any], T], encode: Callable[[T], Any]
     ) -> None:
         self._home, self._path, self._encode = home, path, encode
-        self._lock = threading.Lock()  # of two changes at once, the second sees the first
+        self._lock = threading.Lock()  # so that of two concurrent changes, the second sees the first
         self.scopes: Mapping[str, T] = _read(path, decode)
 
     def edit(self, change: Callable[[dict[str, T]], object]) -> None:
-        """Let `change` edit the entries; write all of them to the disk, or nothing.
+        """Let `change` edit the entries, then write all of them to the disk, or none.
 
         Raises:
-            HomeError: the file cannot be written; nothing is changed then, nor if `change` raises.
+            HomeError: the file cannot be written; nothing is changed then, or if `change` raises.
         """
         with self._lock:
             scopes = dict(self.scopes)
@@ -53,9 +53,9 @@ class ScopeFile(Generic[T]):
 
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
-    """Read a file, or its copy. Keep a damaged one as `.broken`, so that it stops nothing."""
-    if clear_way(path):
-        log.error("%s was no file and was moved aside; what it said begins anew", path)
+    """Read a file, or its copy. A damaged file is kept as `.broken`, so that it blocks nothing."""
+    if move_aside_nonfile(path):
+        log.error("%s was not a file and was moved aside; it starts empty", path)
     try:
         return {scope: decode(entry) for scope, entry in parsed(read_kept(path))["scopes"].items()}
     except FileNotFoundError:
@@ -67,5 +67,5 @@ def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
         there = path if os.path.exists(path) else copy_of(path)
         os.replace(there, there + ".broken")
         kind = type(error).__name__
-        log.error("%s is damaged (%s) and was kept as .broken; its copy, if any, is read", there, kind)
+        log.error("%s is damaged (%s) and was kept as .broken; its copy, if any, is used", there, kind)
         return _read(path, decode)

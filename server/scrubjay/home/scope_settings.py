@@ -1,6 +1,6 @@
 """The settings of a scope: its name, background to its contents, and the buckets of its profile.
 
-They are in `<home>/scope_settings.json`; those of every scope at once are under the scope `*`:
+They are in `<home>/scope_settings.json`; settings for all scopes are under the scope `*`:
 
     {"v": 1, "scopes": {scope: {"name", "supporting_context", "buckets": {name: description},
                                 "created_at", "updated_at", "client": {name: value}}}}
@@ -29,10 +29,10 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 class ScopeSettings:
     """The settings of one scope. `buckets` are sections of its profile: a name, and what belongs there.
 
-    `created_at` and `updated_at` are when they were first and last set, None if never.
+    `created_at` and `updated_at` are the times of the first and last change, None without one.
 
     Raises:
-        InputError: a text that is too long, or more buckets than there may be.
+        InputError: a text is too long, or there are too many buckets.
     """
 
     name: str | None = None
@@ -46,21 +46,21 @@ class ScopeSettings:
         _check_text("name", self.name, LONGEST_NAME)
         _check_text("supportingContext", self.supporting_context, LONGEST_CONTEXT)
         if len(self.buckets) > MOST_BUCKETS:
-            count = f"{len(self.buckets):,} are more than the {MOST_BUCKETS} that a profile may have"
-            raise InputError(f"buckets: {count}. Leave some out.")
+            count = f"{len(self.buckets):,} are more than the maximum of {MOST_BUCKETS}"
+            raise InputError(f"buckets: {count}. Remove some.")
         for bucket, description in self.buckets.items():
             if not bucket.strip():
-                raise InputError("buckets: one has an empty name. Name it.")
+                raise InputError("buckets: one has an empty name. Give it a name.")
             _check_text("buckets", bucket, LONGEST_BUCKET)
             _check_text(f"buckets[{bucket!r}]", description, LONGEST_DESCRIPTION)
         object.__setattr__(self, "buckets", MappingProxyType(dict(self.buckets)))
 
     def with_buckets(self, added: Mapping[str, str]) -> ScopeSettings:
-        """Return these settings with more buckets; one of the same name gets the new description."""
+        """Return these settings with more buckets; an existing bucket gets the new description."""
         return replace(self, buckets={**self.buckets, **added})
 
     def without_buckets(self, names: Iterable[str]) -> ScopeSettings:
-        """Return these settings without the buckets of these names; unknown names change nothing."""
+        """Return these settings without these buckets; unknown names are ignored."""
         others = self.buckets.keys() - set(names)
         return replace(self, buckets={name: text for name, text in self.buckets.items() if name in others})
 
@@ -82,13 +82,13 @@ class ScopeBook:
         return {scope: own for scope, own in self._file.scopes.items() if scope != EVERY_SCOPE}
 
     def buckets(self, scope: str) -> Mapping[str, str]:
-        """Return the buckets of a scope's profile: those of every scope, and its own."""
+        """Return the buckets of a scope's profile: those for all scopes, and its own."""
         return {**self.of(EVERY_SCOPE).buckets, **self.of(scope).buckets}
 
     async def change(
         self, scope: str, edit: Callable[[ScopeSettings], ScopeSettings], at: datetime
     ) -> ScopeSettings:
-        """Replace the settings of a scope by what `edit` returns for them, on the disk too.
+        """Replace the settings of a scope with what `edit` returns, in memory and on disk.
 
         Raises:
             InputError: `edit` refuses, or returns texts or buckets above the limits; nothing is changed.
@@ -103,7 +103,7 @@ class ScopeBook:
         return self.of(scope)
 
     async def keep_context(self, scope: str, context: str | None, at: datetime) -> None:
-        """Store the context of a document as its scope's; None changes nothing. Raises as `change`."""
+        """Store a document's context as its scope's; None changes nothing. Raises as `change`."""
         if context is not None and context != self.of(scope).supporting_context:
             await self.change(scope, lambda own: replace(own, supporting_context=context), at)
 
@@ -113,7 +113,7 @@ class ScopeBook:
             await asyncio.to_thread(self._file.edit, lambda book: book.pop(scope, None))
 
     async def merge(self, old: str, new: str) -> None:
-        """Add the settings of `old` to `new`, whose own come first. Raises as `change` does."""
+        """Add the settings of `old` to `new`; those of `new` take precedence. Raises as `change` does."""
 
         def move(book: dict[str, ScopeSettings]) -> None:
             if (settings := book.pop(old, None)) is not None:

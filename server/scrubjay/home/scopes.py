@@ -1,11 +1,11 @@
-"""Gives a folder its scope, a name that stays; `<home>/scopes.json` keeps them.
+"""Gives each folder a scope, a name that never changes; `<home>/scopes.json` stores them.
 
 Hooks use it: standard library only and Python 3.9 syntax.
 
-A folder outside of git is recognised by its path alone; when it becomes a repository, its scope goes on.
-A repository is recognised by the path of its common folder (so worktrees share a scope), by the URL of its
-origin (so clones do), and, when the recorded path is gone, by the first line of its reflog, its birth (so a
-move loses nothing). The file, called the book below, holds
+A folder outside git is recognised by its path; if it becomes a repository, it keeps its scope. A repository
+is recognised by the path of its common folder (so worktrees share a scope), by the URL of its origin (so
+clones do), and, if the recorded path no longer exists, by the first line of its reflog, its birth (so a moved
+repository keeps its scope). The file, called the book below, holds
 
     {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}}
 """
@@ -30,23 +30,23 @@ if TYPE_CHECKING:
 
     from scrubjay.home.repositories import Repository
 
-USER_SCOPE = "user"  # what is true of the person everywhere
+USER_SCOPE = "user"  # facts about the user that hold in every project
 EVERY_SCOPE = "*"
-SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the one rule for what a scope may be called; tags follow it too
-NOWHERE = "/, your home folder itself and a folder that is gone are no project."
+SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the rule for names of scopes and tags
+NOWHERE = "/, your home folder itself and a folder that no longer exists are not projects."
 LOCK_WAIT_S = 0.25  # a hook waits no longer than this; the holder needs about a millisecond
 
-_REPO, _DIR = _KINDS = ("repo_", "dir_")  # how the names of scopes begin that nobody chose
+_REPO, _DIR = _KINDS = ("repo_", "dir_")  # prefixes of generated scope names
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
 
 
 def is_scope(name: str) -> bool:
-    """Tell whether a scope may have this name: 1 to 100 ASCII letters, digits or `._:-`."""
+    """Return True if a scope may have this name: 1 to 100 ASCII letters, digits or `._:-`."""
     return 0 < len(name) <= 100 and name.isascii() and all(char.isalnum() or char in "._:-" for char in name)
 
 
 def display_name(scope: str) -> str:
-    """Return a scope's name as a person would say it.
+    """Return a scope's name in short, readable form.
 
     >>> display_name("repo_sparrow__0123456789abcdef"), display_name("dir_notes__0123456789abcdef")
     ('sparrow', 'notes')
@@ -57,45 +57,46 @@ def display_name(scope: str) -> str:
     return scope
 
 
-def meant(said: str, known: Iterable[str], *, may_be_new: bool) -> str:
-    """Return the scope that is meant: by its name, or as it is displayed if one alone is displayed so.
+def find_scope(name: str, known: Iterable[str], *, may_be_new: bool) -> str:
+    """Return the scope with this name, or the only one with this display name.
 
     Raises:
-        InputError: there is none and none `may_be_new`, a project is nearly called so, or several are meant.
+        InputError: there is no such scope and it is not `may_be_new`, a project has a similar name, or
+            several scopes have this display name.
     """
     names = {*known, USER_SCOPE, EVERY_SCOPE}
-    if said in names:
-        return said
-    displayed = sorted(name for name in names if display_name(name) == said)
+    if name in names:
+        return name
+    displayed = sorted(each for each in names if display_name(each) == name)
     if len(displayed) > 1:
-        raise InputError(f"The scope {said} may be {' or '.join(displayed)}: give the whole name.")
+        raise InputError(f"The scope {name} is ambiguous: {' or '.join(displayed)}. Give the full name.")
     if displayed:
         return displayed[0]
-    # A new name may be like one that somebody chose, as client_2 is like client_1, but not like a project's.
-    alike = [name for name in names if name.startswith(_KINDS) or not may_be_new]
-    if said.isalpha():
+    # A new name may resemble a user's own scope, as client_2 resembles client_1, but not a project's name.
+    alike = [each for each in names if each.startswith(_KINDS) or not may_be_new]
+    if name.isalpha():
         alike.append(USER_SCOPE)
-    near = nearest(said, {*alike, *map(display_name, alike)})
-    if said.lower() == USER_SCOPE:
+    near = nearest(name, {*alike, *map(display_name, alike)})
+    if name.lower() == USER_SCOPE:
         near = f" Did you mean {USER_SCOPE}?"
-    if may_be_new and said and not near:
-        return said
-    raise InputError(f"There is no scope {said[:120]!r}.{near} `scrubjay scopes` lists them.")
+    if may_be_new and name and not near:
+        return name
+    raise InputError(f"There is no scope {name[:120]!r}.{near} `scrubjay scopes` lists them.")
 
 
-def nearest(said: str, names: Iterable[str]) -> str:
-    """Ask whether the names were meant that are nearly what was said; "" if none is."""
-    import difflib  # 5 ms, for who has mistyped something
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return a question that suggests similar names; "" if none is similar."""
+    import difflib  # takes 5 ms, only after a typing error
 
-    near = difflib.get_close_matches(said, sorted(names), n=3, cutoff=0.75)
+    near = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.75)
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 
 def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, ...] | None:
-    """Give the scopes to search; None is every scope.
+    """Return the scopes to search; None is every scope.
 
-    They are `scope` if it is named, else the caller's project and the user's scope.
-    A tuple in `own` is all that the caller may see, whatever `scope` says.
+    They are `scope` if given, else the caller's project and the user's scope. A tuple in `own` is everything
+    that the caller may see, whatever `scope` is.
     """
     if isinstance(own, tuple):
         return own
@@ -105,20 +106,18 @@ def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, .
 
 
 def write_scope(scope: str | None, own: str | None) -> str:
-    """Give the scope to write to: `scope` if it is named, else the caller's.
+    """Return the scope to write to: `scope` if given, else the caller's.
 
     Raises:
-        InputError: none is named, and the caller works in no folder of its own.
+        InputError: `scope` is not given, and the caller has no project folder.
     """
     if scope is None and own is None:
-        raise InputError(
-            f"{NOWHERE} Name the scope: a project's, or user for what is true of you everywhere."
-        )
+        raise InputError(f"{NOWHERE} Name a scope: a project's, or user for facts about yourself.")
     return scope or own or ""
 
 
 def project_dir(env: Mapping[str, str], cwd: str) -> str:
-    """Return the project's folder: what the host names, else the working directory, which follows `cd`."""
+    """Return the project's folder: the one the host names, else the working directory, which follows `cd`."""
     return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd
 
 
@@ -126,25 +125,25 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | Non
     """Return the scope of a folder: `repo_<name>__<hash16>` in a git tree, else `dir_<name>__<hash16>`.
 
     The hash is of the origin's normalised URL, else of the path (of the common folder in a git tree), as they
-    were at first sight. `/` and the user's home themselves have none: what is said there is of no project.
+    were when the folder was first seen. `/` and the user's home itself have no scope.
     """
     repo = repository(folder, user_home or os.path.expanduser("~"))
     if repo is None:
         return None
     book = _read(home) or _empty()
     if not repo.is_git and not os.path.exists(repo.path):
-        repo = _before_it_went(book, repo)
+        repo = _former_repository(book, repo)
     scope = _find(book, repo)
     if scope is None or _record(book, scope, repo):
         try:
-            scope, book = _change(home, lambda book: _enter(book, repo))
-        except OSError:  # full, read-only or busy: the same name is computed again next time
+            scope, book = _change(home, lambda book: _add_scope(book, repo))
+        except OSError:  # full, read-only or busy: the next call computes the same name
             scope = scope or _new_name(repo)
     return _resolve(book, scope)
 
 
 def is_elsewhere(folder: str) -> bool:
-    """Tell whether this is the whole path of a folder of another system, as its programs write it.
+    """Return True if this is an absolute path of a folder on another kind of system.
 
     >>> is_elsewhere(r"D:\\work\\jay"), is_elsewhere("work/jay")
     (True, False)
@@ -153,25 +152,25 @@ def is_elsewhere(folder: str) -> bool:
 
 
 def scope_elsewhere(home: Home, name: str) -> str:
-    """Return the scope of a folder of another system, or of a project of which only the name is known."""
+    """Return the scope of a folder on another system, or of a project known only by name."""
     if _is_windows(name):
-        import ntpath  # which hooks need not load
+        import ntpath  # not at the top: hooks need not load it
 
         path = ntpath.normcase(ntpath.normpath(name))
         last = ntpath.basename(path)
     else:
         path = posixpath.normpath(name)
         last = posixpath.basename(path)
-    return _resolve(_read(home) or _empty(), _named(_DIR, last, path))
+    return _resolve(_read(home) or _empty(), _scope_name(_DIR, last, path))
 
 
 def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str, str | None]:
-    """Return the folder that stands for the project of something said in `folder`, and its scope.
+    """Return the project folder for something name in `folder`, and its scope.
 
-    An assistant that goes into a folder below that of its session stays in the project, unless that folder
-    lies in a repository of its own.
+    An assistant that enters a folder below that of its session stays in the project, unless that folder is in
+    a repository of its own.
     """
-    if session_folder and folder != session_folder and _lies_in(folder, session_folder):
+    if session_folder and folder != session_folder and _is_inside(folder, session_folder):
         repo = repository(folder, os.path.expanduser("~"))
         if (repo is None or not repo.is_git) and (scope := scope_of(home, session_folder)):
             return session_folder, scope
@@ -179,7 +178,7 @@ def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str
 
 
 def list_scopes(home: Home) -> list[dict[str, Any]]:
-    """List the scopes seen so far: {scope, paths, origins, merged_into}; the last is often None."""
+    """List the known scopes: {scope, paths, origins, merged_into}; `merged_into` is often None."""
     book = _read(home) or _empty()
     merged = book["merged"]
     return [
@@ -189,19 +188,19 @@ def list_scopes(home: Home) -> list[dict[str, Any]]:
 
 
 def merge(home: Home, old: str, new: str) -> str:
-    """Let the folders of the scope `old` have the scope `new` from now on, and return what that is called.
+    """Give the folders of the scope `old` the scope `new` from now on, and return its final name.
 
-    The caller moves the records of `old`. What `new` was merged into before takes its place.
+    The caller moves the records of `old`. If `new` was merged into another scope before, that one is used.
 
     Raises:
-        InputError: one already means the other, or one is no single project.
+        InputError: both are the same scope already, or one is not a single project.
         HomeError: scopes.json cannot be written.
     """
 
     def edit(book: dict[str, Any]) -> str:
         last = _resolve(book, new)
         if old == USER_SCOPE or EVERY_SCOPE in (old, new) or last == old:
-            why = f"it is what {new} means already, or the user's own scope, or every scope"
+            why = f"it is the same scope as {new} already, or the user's own scope, or every scope"
             raise InputError(f"{old} cannot be merged into {new}: {why}.")
         book["merged"][old] = new
         return last
@@ -210,7 +209,7 @@ def merge(home: Home, old: str, new: str) -> str:
         return str(_change(home, edit)[0])
     except OSError as error:
         sentence = f"{home.scopes} cannot be written: {error.strerror or error}."
-        raise HomeError(f"{sentence} Try again, or look at its rights.") from error
+        raise HomeError(f"{sentence} Try again, or check its permissions.") from error
 
 
 def _empty() -> dict[str, Any]:
@@ -218,7 +217,7 @@ def _empty() -> dict[str, Any]:
 
 
 def _read(home: Home) -> dict[str, Any] | None:
-    """Read the book; its copy where it is gone or damaged, None where there is none."""
+    """Read the book, or its copy if it is missing or damaged; None if both are."""
     return _sound(home.scopes) or _sound(copy_of(home.scopes))
 
 
@@ -233,31 +232,31 @@ def _sound(path: str) -> dict[str, Any] | None:
 
 
 def _find(book: dict[str, Any], repo: Repository) -> str | None:
-    """Find a scope by its path, else its origin, else the folder it was before git, else its birth."""
+    """Find a scope by its path, else its origin, else its former folder without git, else its birth."""
     for name, entry in book["scopes"].items():
-        if repo.path in entry["paths"] and not _reborn(entry["paths"][repo.path], repo.birth):
+        if repo.path in entry["paths"] and not _is_replaced(entry["paths"][repo.path], repo.birth):
             return str(name)
     for name, entry in book["scopes"].items():
         if repo.origin and repo.origin in entry["origins"]:
             return str(name)
     for name, entry in book["scopes"].items():
-        if repo.is_git and _folder_before(repo) in entry["paths"]:
+        if repo.is_git and _path_before_git(repo) in entry["paths"]:
             return str(name)
     for name, entry in book["scopes"].items():
         for path, birth in entry["paths"].items():
-            if repo.birth and birth == repo.birth and _has_left(path, birth):
+            if repo.birth and birth == repo.birth and _has_moved(path, birth):
                 return str(name)
     return None
 
 
-def _folder_before(repo: Repository) -> str:
-    """The path under which a repository was known when it was a folder without git; "" if it cannot be."""
+def _path_before_git(repo: Repository) -> str:
+    """Return the path of a repository from before it had git; "" if it cannot have had one."""
     folder, last = os.path.split(repo.path)
     return folder if last == ".git" else ""
 
 
-def _before_it_went(book: dict[str, Any], repo: Repository) -> Repository:
-    """The repository that a folder lay in which is gone by now; the folder itself if none is known."""
+def _former_repository(book: dict[str, Any], repo: Repository) -> Repository:
+    """Return the former repository of a folder that no longer exists; the folder itself if unknown."""
     known = {path for entry in book["scopes"].values() for path in entry["paths"]}
     place = repo.path
     while repo.path not in known:
@@ -269,21 +268,20 @@ def _before_it_went(book: dict[str, Any], repo: Repository) -> Repository:
     return repo
 
 
-def _reborn(birth: str | None, now: str | None) -> bool:
-    """Tell whether another repository stands where the recorded one was.
+def _is_replaced(birth: str | None, now: str | None) -> bool:
+    """Return True if another repository is now at the recorded path.
 
-    A reflog that was shortened begins with another line too, but only the first line of a life starts from no
-    commit.
+    A shortened reflog also begins with another line, but only the true first line starts from no commit.
     """
     return bool(birth and now and birth != now and now.startswith("0" * 40))
 
 
-def _has_left(path: str, birth: str | None) -> bool:
-    return not os.path.exists(path) or _reborn(birth, birth_of(path))
+def _has_moved(path: str, birth: str | None) -> bool:
+    return not os.path.exists(path) or _is_replaced(birth, birth_of(path))
 
 
 def _record(book: dict[str, Any], scope: str, repo: Repository) -> bool:
-    """Add to `book` what is new about a repository; tell whether anything was."""
+    """Add to `book` what is new about a repository; return True if anything was."""
     entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
     paths, origins = entry["paths"], entry["origins"]
     claimed = any(repo.origin in other["origins"] for other in book["scopes"].values())
@@ -292,44 +290,44 @@ def _record(book: dict[str, Any], scope: str, repo: Repository) -> bool:
     if new_origin:
         origins.append(repo.origin)
     if new_path:
-        before = _folder_before(repo) if repo.is_git else ""
+        before = _path_before_git(repo) if repo.is_git else ""
         for path in [path for path in paths if path == before or not os.path.exists(path)]:
             del paths[path]
         paths[repo.path] = repo.birth
     return new_origin or new_path
 
 
-def _enter(book: dict[str, Any], repo: Repository) -> str:
+def _add_scope(book: dict[str, Any], repo: Repository) -> str:
     scope = _find(book, repo) or _new_name(repo, taken=book["scopes"])
     _record(book, scope, repo)
     return scope
 
 
 def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
-    """Name a scope at first sight. Where another one has moved away, its name is `taken`."""
+    """Return the name for a new scope; `taken` are names of scopes that have moved away."""
     source = repo.origin or repo.path
     holder, last = os.path.split(source)
     name = os.path.basename(holder) if repo.is_git and last.startswith(".") else last
     for life in range(1, len(taken) + 2):
-        scope = _named(_REPO if repo.is_git else _DIR, name, source if life == 1 else f"{source}#{life}")
+        scope = _scope_name(_REPO if repo.is_git else _DIR, name, source if life == 1 else f"{source}#{life}")
         if scope not in taken:
             break
     return scope
 
 
-def _named(kind: str, name: str, key: str) -> str:
-    from hashlib import sha256  # 2.5 ms, which only the first sight of a project pays
+def _scope_name(kind: str, name: str, key: str) -> str:
+    from hashlib import sha256  # takes 2.5 ms, only for a new project
 
     name = "".join(char for char in name if char in _SAFE)[:60] or "project"
     return f"{kind}{name}__{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _is_windows(path: str) -> bool:
-    """Whether a path begins as only Windows has it, with a drive or a server."""
+    """Return True if a path begins as only Windows paths do, with a drive or a server."""
     return path[:2] == "\\\\" or (path[:1].isalpha() and path[1:2] == ":" and path[2:3] in ("\\", "/"))
 
 
-def _lies_in(folder: str, other: str) -> bool:
+def _is_inside(folder: str, other: str) -> bool:
     return folder.startswith(other.rstrip("/\\") + ("\\" if _is_windows(other) else "/"))
 
 

@@ -1,7 +1,7 @@
-"""The settings of one home: what they are, what they may be, and reading and changing `<home>/config.toml`.
+"""The settings of a home: their names and allowed values, and reading and changing `<home>/config.toml`.
 
 They belong to the engine, never to one client's environment. The pipe and the hooks do not import this
-module; what hooks need of it is derived into `<home>/capture.json`.
+module; the part that hooks need is derived into `<home>/capture.json`.
 """
 
 import difflib
@@ -19,11 +19,11 @@ from typing import Any
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
-from scrubjay.home.files import clear_way, hold, read_whole
+from scrubjay.home.files import hold, move_aside_nonfile, read_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
-_LONGEST = 4 * 1024 * 1024  # bytes that are read of config.toml
+_LONGEST = 4 * 1024 * 1024  # bytes read from config.toml
 _LOCK_WAIT_S = 5.0  # a change writes two small files
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
@@ -31,15 +31,16 @@ _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "
 
 @dataclass(frozen=True)
 class Kind:
-    """What a setting may be."""
+    """A type of setting: its allowed values."""
 
     allowed: str  # in words
-    accepts: Callable[[Any], bool]  # whether a TOML value is allowed
+    accepts: Callable[[Any], bool]  # returns True if a TOML value is allowed
     parse: Callable[[str], Any]  # turns the text of a command line into a value
-    read: Callable[[Any], Any] = lambda value: value  # turns a TOML value, perhaps an old one, into ours
+    # Turns a TOML value, perhaps an outdated one, into a current one.
+    read: Callable[[Any], Any] = lambda value: value
 
     def setting(self, default: Any, says: str) -> Any:
-        """A field of `Settings` of this kind, with its sentence for the user."""
+        """Return a field of `Settings` of this type, with its sentence for the user."""
         return field(default=default, metadata={"kind": self, "says": says})
 
 
@@ -53,7 +54,7 @@ def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kin
 
 
 def _parse_number(text: str) -> Any:
-    """Return a number, else the text itself, which is then refused."""
+    """Return a number, or the text itself, which is then refused."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -71,7 +72,7 @@ def _is_folders(value: Any) -> bool:
 
 
 def _parse_folders(text: str) -> Any:
-    """Split folders at commas; a TOML list serves folders that have a comma in their name."""
+    """Split folders at commas; use a TOML list for folders with a comma in their name."""
     if not text.strip().startswith("["):
         return [part.strip() for part in text.split(",") if part.strip()]
     try:
@@ -91,7 +92,7 @@ def _is_store(value: Any) -> bool:
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
 _STORE = Kind(
     "s3://bucket/prefix, or none for the home's own folder "
-    "(LanceDB Cloud, db://, takes no primary key, on which every write here rests)",
+    "(LanceDB Cloud, db://, has no primary keys, which every write here needs)",
     _is_store,
     lambda text: None if text.strip() in ("none", "") else text.strip(),
 )
@@ -128,49 +129,49 @@ class Settings:
         "bundled", "The embedding model: bundled, a folder, or the id of a model on this disk."
     )
     query_prompt: str | None = _PROMPT.setting(
-        None, "What goes before a query for the model; none: the model's own prompt."
+        None, "Prefix of queries for the model; none: the model's own prompt."
     )
     document_prompt: str | None = _PROMPT.setting(
-        None, "What goes before a stored text for the model; none: its own."
+        None, "Prefix of stored texts for the model; none: its own."
     )
-    # two points of recall for half of a vector's bytes again
+    # two points of recall for another half of a vector's bytes
     late_interaction: bool = _SWITCH.setting(
-        True, "Whether texts are also compared token by token, which finds more and takes some disk."
+        True, "Also compare texts token by token, which finds more and takes some disk space."
     )
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
     idle_minutes: float = _MINUTES.setting(
-        15, "The engine that a client started ends after so long without one."
+        15, "Minutes without a client after which a client-started engine ends."
     )
     capture: str = _CHOICE.setting(
         "all", "Which turns hooks record: all, salient ones, summaries only, or none (off)."
     )
-    # "yes", "ok" and "go on" answer nothing later
+    # "yes", "ok" and "go on" are never worth finding
     min_length: int = _LENGTH.setting(10, "Shorter prompts and chat messages are not captured.")
-    # answers over HTTP stay as they are for whoever does not want turns in them
+    # HTTP results stay unchanged for clients that do not want turns in them
     chat_capture: str = _CHOICE.setting(
-        "off", "Which turns of conversations over HTTP are found: all, salient, summary_only, off."
+        "off", "Which turns of HTTP conversations searches return: all, salient, summary_only, off."
     )
-    # enough turns to have something in common, few enough that 1,000 characters tell of each
+    # enough turns to have a topic, few enough to be summarised in 1,000 characters
     summary_every: int = _TURNS.setting(
-        20, "A session is summarised whenever it has so many turns more, and when it ends."
+        20, "A session is summarised after every so many new turns, and when it ends."
     )
-    # once in a session 300 tokens are well spent; lines beside every prompt are the user's choice
+    # 300 tokens once per session are well spent; lines next to every prompt are the user's choice
     inject: str = _INJECT.setting(
         "session",
-        "What a model sees unasked: off, session (an opening), prompt (also lines beside prompts).",
+        "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts).",
     )
-    paused: bool = _SWITCH.setting(False, "Whether capture rests for now.")
+    paused: bool = _SWITCH.setting(False, "Pause capture.")
     excluded: tuple[str, ...] = _FOLDERS.setting(
-        (), "Folders whose sessions are never captured, with all that is below them."
+        (), "Folders whose sessions are never captured, including folders below them."
     )
     roots: tuple[str, ...] = _FOLDERS.setting(
-        (), "Folders that add_document may read besides the client's project."
+        (), "Folders that add_document may read in addition to the client's project."
     )
     # a heavy year of turns with their vectors is under 1 GB
     disk_limit_gb: float = _GIGABYTES.setting(10, "Above this, `scrubjay status` and `doctor` warn you.")
-    # a folder of this machine needs no network, and no other engine can be in its way
+    # a local folder needs no network, and no other engine can interfere
     store: str | None = _STORE.setting(
-        None, "Where records and passages lie: a bucket that several engines share; none: in the home."
+        None, "Where records are stored: a bucket that several engines can share; none: in the home."
     )
 
 
@@ -178,20 +179,20 @@ _FIELDS = {one.name: one for one in fields(Settings)}
 
 
 def load(path: str) -> Settings:
-    """Read the settings of this file, or of its copy; defaults stand for what it lacks, or if there is none.
+    """Read the settings from this file, or its copy; missing ones have their defaults.
 
     Raises:
-        InputError: no TOML, an unknown key or a value that is not allowed; names the key and what is allowed.
-        HomeError: the file cannot be read.
+        InputError: invalid TOML, an unknown key or a value that is not allowed; names the key and what is
+        allowed. HomeError: the file cannot be read.
     """
     return _settings(_table(_read(path), path), path)
 
 
 def in_store(settings: Settings, store: str | None) -> Settings:
-    """Return these settings with the store that `SCRUBJAY_STORE` names; None leaves them as they are.
+    """Return these settings with the store that `SCRUBJAY_STORE` names; None changes nothing.
 
     Raises:
-        InputError: nothing can be stored there.
+        InputError: it does not name a possible store.
     """
     if store is None:
         return settings
@@ -202,7 +203,7 @@ def in_store(settings: Settings, store: str | None) -> Settings:
 
 
 def idle_minutes(path: str) -> float:
-    """Read the one setting that an engine needs before it may fail; its default if the file is wrong."""
+    """Read the one setting that an engine needs before it may fail; the default if the file is wrong."""
     try:
         return load(path).idle_minutes
     except (InputError, HomeError):
@@ -210,10 +211,10 @@ def idle_minutes(path: str) -> float:
 
 
 def change(path: str, key: str, text_value: str) -> Settings:
-    """Write one setting, as a user typed it, and return them all. Every other line of the file stays.
+    """Write one setting as the user typed it, and return all settings. Other lines of the file do not change.
 
     Raises:
-        InputError: an unknown key, a value that is not allowed, or a file that is wrong elsewhere; nothing is
+        InputError: an unknown key, a value that is not allowed, or an error elsewhere in the file; nothing is
             written.
         HomeError: the file cannot be read or written.
     """
@@ -251,12 +252,12 @@ def parsed(key: str, text_value: str) -> Any:
 
 
 def describe() -> list[tuple[str, str, str]]:
-    """List (key, default as one would type it, one sentence) of every setting, in order."""
+    """List (key, default as a user would type it, one sentence) of every setting, in order."""
     return [(name, typed(one.default), one.metadata["says"]) for name, one in _FIELDS.items()]
 
 
 def typed(value: Any) -> str:
-    """Write a setting's value as one would type it."""
+    """Return a setting's value as a user would type it."""
     if value is None or value == ():
         return "none"
     if isinstance(value, tuple):
@@ -265,7 +266,7 @@ def typed(value: Any) -> str:
 
 
 def capture_view(settings: Settings) -> dict[str, Any]:
-    """Return what hooks need to know: capture, min_length, paused, excluded and inject."""
+    """Return the values that hooks need: capture, min_length, paused, excluded and inject."""
     values = {key: getattr(settings, key) for key in Policy._fields}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
@@ -273,13 +274,12 @@ def capture_view(settings: Settings) -> dict[str, Any]:
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     """Derive `<home>/capture.json` and its copy from the settings.
 
-    `since` in it is when the policy of what is captured last changed, but for pauses. Turns from before are
-    not fetched from transcripts afterwards (`captured_since`). `pauses` are the times in which nothing was
-    captured.
+    Its `since` is the time of the last change of the capture policy other than a pause. Turns from before are
+    not fetched from transcripts afterwards (`captured_since`). `pauses` are the times without capture.
     """
     view = capture_view(settings)
-    before = _read_capture(home) or capture_view(Settings())  # by which the hooks of a new home go
-    since = before.get("since")  # None where nothing was ever forbidden
+    before = _read_capture(home) or capture_view(Settings())  # what hooks assume in a new home
+    since = before.get("since")  # None if capture was never restricted
     changed = any(before.get(key) != value for key, value in view.items() if key not in ("inject", "paused"))
     if changed or not isinstance(since, str | None):
         since = now.isoformat()
@@ -293,12 +293,13 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     text = json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n"
     with suppress(OSError, ValueError):
         if read_whole(home.capture, own=True) == text.encode():
-            return  # a full disk then stops no engine whose settings are the same
+            return  # so that a full disk stops no engine whose settings did not change
     try:
-        lock = hold(f"{home.config}.lock", _LOCK_WAIT_S)  # the copy and the file come from one process
+        # So that one process writes both the copy and the file.
+        lock = hold(f"{home.config}.lock", _LOCK_WAIT_S)
         try:
             write_copy(home.capture, text.encode())
-            clear_way(home.capture)
+            move_aside_nonfile(home.capture)
             _replace(home.capture, text)
         finally:
             os.close(lock)
@@ -307,19 +308,19 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
 
 
 def captured_since(home: Home) -> datetime | None:
-    """Return since when the present capture policy holds; None if always, the last day if nobody knows."""
+    """Return when the current capture policy began; None if always, a day ago if unknown."""
     since = _read_capture(home).get("since")
     if since is None:
         return None
     try:
         moment = datetime.fromisoformat(since)
-    except (TypeError, ValueError):  # somebody else wrote it
+    except (TypeError, ValueError):  # not written by us
         return datetime.max.replace(tzinfo=UTC)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def pauses(home: Home) -> list[tuple[str, str | None]]:
-    """Return the times in which nothing was captured, each from when and until when; None is until now."""
+    """Return the times without capture, each as (start, end); an end of None is now."""
     kept = _read_capture(home).get("pauses")
     pairs = kept if isinstance(kept, list) else []
     return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
@@ -330,7 +331,7 @@ def _is_off(view: dict[str, Any]) -> bool:
 
 
 def _read_capture(home: Home) -> dict[str, Any]:
-    """Read capture.json or its copy; files that cannot be read count as another policy."""
+    """Read capture.json or its copy; unreadable files count as another policy."""
     try:
         return capture.read(home)
     except FileNotFoundError:
@@ -355,7 +356,7 @@ def _kind(key: str, where: str = "") -> Kind:
         return kind
     nearest = difflib.get_close_matches(key, _FIELDS, n=1)
     hint = f"did you mean {nearest[0]}?" if nearest else "remove it."
-    raise InputError(f"{_excerpt(key)}{where} is no setting; {hint} Known settings: {', '.join(_FIELDS)}.")
+    raise InputError(f"{_excerpt(key)}{where} is not a setting; {hint} Known settings: {', '.join(_FIELDS)}.")
 
 
 def _read(path: str) -> str:
@@ -366,7 +367,7 @@ def _read(path: str) -> str:
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8 text (byte {error.start}). {_remedy(path)}") from None
     except ValueError as error:
-        raise InputError(f"{path} holds no settings: {error}. {_remedy(path)}") from None
+        raise InputError(f"{path} is not a settings file: {error}. {_remedy(path)}") from None
     except OSError as error:
         sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
         raise HomeError(sentence) from error
@@ -380,16 +381,16 @@ def _table(text: str, path: str) -> dict[str, Any]:
 
 
 def _remedy(path: str) -> str:
-    """Say how to get out of it; emptying the file would lose a pause and what is excluded."""
+    """Return advice for a wrong file; emptying it would lose a pause and the exclusions."""
     if os.path.isfile(copy_of(path)):
-        return "Put it right, or take back what was there before: `scrubjay doctor --mend`."
-    return "Put it right, or empty it to get the defaults."
+        return "Correct it, or restore the previous settings with `scrubjay doctor --mend`."
+    return "Correct it, or empty it to get the defaults."
 
 
-def put_back(home: Home) -> str | None:
-    """Put the copy of config.toml in the place of one that is damaged; return where that lies now.
+def restore_config(home: Home) -> str | None:
+    """Replace a damaged config.toml with its copy; return the new path of the damaged file.
 
-    None if it is sound, or if its copy is none the better.
+    None if the file is valid, or its copy is no better.
 
     Raises:
         HomeError: it cannot be read or written.
@@ -407,7 +408,7 @@ def put_back(home: Home) -> str | None:
         return None
     aside = f"{path}.broken"
     try:
-        clear_way(aside)
+        move_aside_nonfile(aside)
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(damaged)
     except OSError as error:
@@ -422,7 +423,7 @@ def _excerpt(value: Any) -> str:
 
 
 def _replace(path: str, text: str) -> None:
-    """Put a whole new file, owner-only, in the place of the old one; a reader sees the one or the other.
+    """Replace a file in one step, with owner-only permissions, so that a reader sees the old or the new one.
 
     A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
     """
@@ -447,7 +448,7 @@ def _not_written(path: str, error: OSError) -> HomeError:
 
 
 def with_value(text: str, key: str, value: object) -> str:
-    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; its comment stays.
+    """Set a top-level key in the valid TOML `text`, or remove it if the value is None; comments stay.
 
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
@@ -465,7 +466,7 @@ def with_value(text: str, key: str, value: object) -> str:
 
 
 def statements(text: str) -> list[str]:
-    """Split valid TOML into lines, where a value over several lines is one; joined they are the text."""
+    """Split valid TOML into lines, keeping a multi-line value as one; joined they are the text again."""
     whole, pending = [], ""
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         pending += line
@@ -483,7 +484,7 @@ def _parsed(statement: str) -> Any:
 
 
 def _comment(statement: str) -> str:
-    """Return the comment behind the value: from the first # before which the value is already whole."""
+    """Return the comment after a value: from the first # before which the value is complete."""
     for at, char in enumerate(statement):
         if char == "#" and _parsed(statement[:at]) == _parsed(statement):
             return statement[at:].rstrip()
@@ -491,5 +492,5 @@ def _comment(statement: str) -> str:
 
 
 def _toml(value: object) -> str:
-    """Write a value as TOML: as JSON, but for DEL, which TOML wants escaped."""
+    """Write a value as TOML: like JSON, except for DEL, which TOML wants escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,10 +1,10 @@
-"""The write-ahead log: one file per envelope, safe on disk before the write is acknowledged.
+"""The write-ahead log: one file per envelope, on disk before the write is acknowledged.
 
-Hooks write here too, so: standard library only and Python 3.9 syntax.
+Hooks write here too: standard library only and Python 3.9 syntax.
 
-A file is written in `spool/tmp`, fsynced, renamed into its folder and the folder fsynced, so that a reader
-meets whole files only and a power cut loses nothing that was acknowledged. Names begin with the time, so that
-sorting them gives the order of writing.
+A file is written in `spool/tmp`, fsynced, renamed into its folder and the folder fsynced, so that readers see
+only whole files and a power cut loses nothing acknowledged. Names begin with the time, so sorting them gives
+the order of writing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,15 @@ import time
 from errno import EINVAL
 
 from scrubjay.errors import HomeError, SpoolError
-from scrubjay.home.files import clear_way, is_file, parsed, read_regular, read_whole, runs, sync_folder
+from scrubjay.home.files import (
+    is_file,
+    is_running,
+    move_aside_nonfile,
+    parsed,
+    read_regular,
+    read_whole,
+    sync_folder,
+)
 from scrubjay.home.paths import Home
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -23,15 +31,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-STALE_S = 3600.0  # a file this old in spool/tmp belongs to a writer that died
-LONGEST = 400 * 1024 * 1024  # bytes of an envelope: a text of 50 MB, every character of it escaped
+STALE_S = 3600.0  # a file this old in spool/tmp was left by a dead writer
+LONGEST = 400 * 1024 * 1024  # bytes of an envelope: a text of 50 MB, with every character escaped
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-LEAST = 20  # characters of a text that is erased where it is a part of another
+LEAST = 20  # characters; a shorter text is erased only as a whole text
 _TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # fields of envelopes and prompts
 
 
 def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -> str:
-    """Put an envelope into the spool and return the path of its file. It survives a power cut from then on.
+    """Write an envelope to the spool and return its path. From then on it survives a power cut.
 
     `time_ns`, nanoseconds since 1970, is its place in the order; None means now.
 
@@ -42,63 +50,63 @@ def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -
 
 
 def time_ns_of(path: str) -> int:
-    """Return the place in the order of an envelope, nanoseconds since 1970; 0 for a file of another name."""
+    """Return an envelope's place in the order, in nanoseconds since 1970; 0 for a file with another name."""
     digits = os.path.basename(path).partition("-")[0]
     return int(digits) if digits.isdigit() else 0
 
 
 def write_request(home: Home, request: Mapping[str, Any], request_id: str, time_ns: int | None = None) -> str:
-    """Leave a request to reconcile a session for the engine's next start. Raises as `write` does."""
+    """Write a request to reconcile a session, for the engine's next start. Raises as `write` does."""
     return _place(home, home.reconcile, request_id, request, time_ns)
 
 
 def write_event(home: Home, event: Mapping[str, Any]) -> str:
-    """Leave what a hook saw for the engine, in the order of its `time_ns`. Raises as `write` does."""
+    """Write what a hook saw, for the engine, in the order of `time_ns`. Raises as `write` does."""
     kind = event["kind"] if event["records"] else "hidden"
     return _place(home, home.events, f"{kind}-{event['id']}", event, event["time_ns"])
 
 
 def events(home: Home, kind: str = "") -> list[str]:
-    """List the paths of the events that no engine has taken, all or of one kind, in their order.
+    """List the paths of events that no engine has taken, all or those of one kind, in order.
 
-    What was not to be recorded is of the kind "hidden".
+    Exchanges that must not be recorded have the kind "hidden".
     """
     return [path for path in _json_files(home.events) if f"-{kind}" in os.path.basename(path)]
 
 
 def session_folder(home: Home, session_id: str) -> str:
-    """Return the folder of a session's prompts, which is there from its first prompt on."""
+    """Return the folder of a session's prompts, which exists from the first prompt on."""
     return os.path.join(home.prompts, file_name(session_id))
 
 
 def file_name(identifier: str) -> str:
-    """Return an identifier as a file name on any disk: itself if plain, as a UUID is, else its hash."""
+    """Return an identifier as a portable file name: itself if plain, as a UUID is, else its hash."""
     if is_plain(identifier):
         return identifier
-    from hashlib import sha256  # 2.5 ms, which no identifier of the host costs
+    from hashlib import sha256  # takes 2.5 ms, never needed for a host's identifiers
 
     return "h" + sha256(identifier.encode("utf-8")).hexdigest()[:40]
 
 
 def is_plain(identifier: str | None) -> bool:
-    """Tell whether an identifier is a file name as it is, and none of a hash."""
+    """Return True if an identifier is used as a file name unchanged, not hashed."""
     if identifier is None or len(identifier) > 80 or (len(identifier) == 41 and identifier[0] == "h"):
         return False
     return _PLAIN.issuperset(identifier)
 
 
 def pending(home: Home) -> list[str]:
-    """List the paths of the envelopes that wait, in the order of writing, with one scan of one folder."""
+    """List the paths of the waiting envelopes in the order of writing, with one scan of one folder."""
     return _json_files(home.spool_new)
 
 
 def requests(home: Home) -> list[str]:
-    """List the paths of the requests to reconcile that wait, in the order of writing."""
+    """List the paths of the waiting requests to reconcile, in the order of writing."""
     return _json_files(home.reconcile)
 
 
-def strangers(home: Home) -> list[str]:
-    """List what is no file where envelopes wait, and so is never taken."""
+def nonfiles(home: Home) -> list[str]:
+    """List entries of the spool that are not files and will never be taken."""
     try:
         with os.scandir(home.spool_new) as entries:
             return sorted(entry.path for entry in entries if not is_file(entry))
@@ -106,8 +114,8 @@ def strangers(home: Home) -> list[str]:
         return []
 
 
-def set_aside_paths(home: Home) -> list[str]:
-    """List the paths of the envelopes set aside; the reason of each lies beside it, with `.reason` added."""
+def broken_paths(home: Home) -> list[str]:
+    """List the paths of the envelopes that were moved away; each has its reason next to it, in `.reason`."""
     return _json_files(home.spool_broken)
 
 
@@ -115,54 +123,54 @@ def read(path: str) -> dict[str, Any]:
     """Read the envelope or request in a file.
 
     Raises:
-        SpoolError: it is no file or not a JSON object. Set it aside and go on.
-        HomeError: the disk refuses.
+        SpoolError: it is not a file or not a JSON object. Move it away and continue.
+        HomeError: the disk refused.
     """
     name = os.path.basename(path)
     try:
         envelope = parsed(read_whole(path, LONGEST))
     except OSError as error:
-        if error.errno == EINVAL:  # a FIFO would be waited for, by every write that comes after it
-            raise SpoolError(f"{name} in the spool is no file; it is set aside in spool/broken.") from None
+        if error.errno == EINVAL:  # a FIFO would block this and every later write
+            raise SpoolError(f"{name} in the spool is not a file; it is moved to spool/broken.") from None
         sentence = f"The spool file {path} cannot be read: {error.strerror or error}."
-        raise HomeError(f"{sentence} Look at the rights and health of the disk.") from error
+        raise HomeError(f"{sentence} Check the permissions and the health of the disk.") from error
     except ValueError as error:
         problem = f"is not JSON ({type(error).__name__})"
     else:
         if isinstance(envelope, dict):
             return envelope
-        problem = f"holds a {type(envelope).__name__} and not an object"
-    raise SpoolError(f"The spool file {name} {problem}; it is set aside in spool/broken.")
+        problem = f"holds a {type(envelope).__name__}, not an object"
+    raise SpoolError(f"The spool file {name} {problem}; it is moved to spool/broken.")
 
 
-def set_aside(home: Home, path: str, reason: str) -> str:
-    """Move a broken file out of the way, its reason beside it, and return the new path. Delete nothing."""
+def move_to_broken(home: Home, path: str, reason: str) -> str:
+    """Move a broken file and its reason to `spool/broken`, and return the new path. Delete nothing."""
     aside = os.path.join(home.spool_broken, os.path.basename(path))
     try:
-        clear_way(aside + ".reason")
+        move_aside_nonfile(aside + ".reason")
         descriptor = os.open(aside + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(reason + "\n")
-    except OSError:  # a full disk: the file must leave the way all the same, for every read comes past it
+    except OSError:  # a full disk: move it anyway, because it would block every later read
         pass
     os.replace(path, aside)
     return aside
 
 
 def reasons(paths: Sequence[str]) -> list[str]:
-    """Tell why these files were set aside, each after its name."""
+    """Return the reason why each of these files was moved away, after its name."""
     lines = []
     for path in paths:
         try:
             reason = read_regular(f"{path}.reason", 300, own=False).decode("utf-8", "replace").strip()
         except OSError:
-            reason = "no reason was noted"
+            reason = "no reason was recorded"
         lines.append(f"{os.path.basename(path)}: {reason}")
     return lines
 
 
 def remove(paths: Sequence[str]) -> None:
-    """Delete the files of what the store has; one that is gone already is no error."""
+    """Delete files whose content is stored; missing ones are ignored."""
     for path in paths:
         try:
             os.unlink(path)
@@ -171,9 +179,9 @@ def remove(paths: Sequence[str]) -> None:
 
 
 def erase(home: Home, texts: Sequence[str]) -> int:
-    """Delete the files set aside and the waiting prompts that contain one of these texts; return how many.
+    """Delete the broken files and waiting prompts that contain one of these texts; return how many.
 
-    A text of fewer than 20 characters must equal the whole text there: "yes" is part of too much.
+    A text of fewer than 20 characters must equal a whole text there, because "yes" is part of too many.
     """
     erased = 0
     for folder, _, names in list(os.walk(home.spool_broken)) + list(os.walk(home.prompts)):
@@ -185,29 +193,29 @@ def erase(home: Home, texts: Sequence[str]) -> int:
                 content = read_whole(path, LONGEST)
             except (OSError, ValueError):
                 continue
-            if _repeats_one(content, texts):
+            if _has_any(content, texts):
                 remove([path, path + ".reason"])
                 erased += 1
     return erased
 
 
 def sweep(home: Home, now: float, *, own: bool = False) -> int:
-    """Delete what dead writers left in `spool/tmp`; return how many.
+    """Delete what dead writers left in `spool/tmp`; return how many files.
 
-    A draft is named for the process that writes it. It is left behind if that process is gone, or an hour
-    before `now` (Unix seconds). `own` says that this process writes none yet: one of its number is of another
-    that had this number before, as each engine in a container may.
+    A draft's name contains its writer's process id. It is stale if that process is gone, or if it is more
+    than an hour older than `now` (Unix seconds). With `own`, this process has no draft yet, so one with its
+    id belongs to an earlier process, as happens in containers.
     """
     swept = 0
     with os.scandir(home.spool_tmp) as entries:
         for entry in entries:
             pid = entry.name.partition("-")[0]
-            gone = pid.isdigit() and (not runs(int(pid)) or (own and int(pid) == os.getpid()))
+            gone = pid.isdigit() and (not is_running(int(pid)) or (own and int(pid) == os.getpid()))
             try:
                 if gone or entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
                     os.unlink(entry.path)
                     swept += 1
-            except OSError:  # its writer was alive after all, another sweep was faster, or it is a folder
+            except OSError:  # its writer is alive after all, another sweep was faster, or it is a folder
                 continue
     return swept
 
@@ -216,11 +224,11 @@ def durable_write(home: Home, path: str, content: bytes) -> None:
     """Write a whole file at `path` or none, readable by its owner only, and sync it to the disk.
 
     Raises:
-        OSError: as the disk says; nothing is left behind.
+        OSError: the disk refused; no draft remains.
     """
     try:
         _write_whole(home, path, content)
-    except FileNotFoundError:  # a sweep that does not see this process, in a container, took the draft
+    except FileNotFoundError:  # a sweep in another container, which cannot see this process, took the draft
         _write_whole(home, path, content)
     sync_folder(os.path.dirname(path))
 
@@ -241,27 +249,27 @@ def _write_whole(home: Home, path: str, content: bytes) -> None:
 
 def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_ns: int | None) -> str:
     path = os.path.join(folder, f"{time.time_ns() if time_ns is None else time_ns:020d}-{name}.json")
-    if not os.path.isdir(home.root):  # which the next line would make anew, and the memory be in two places
+    if not os.path.isdir(home.root):  # the next line would recreate it, and split the memory
         sentence = f"The home {home.root} is gone: it was moved or deleted, so nothing was written."
-        raise HomeError(f"{sentence} Move it back, or name its new place in SCRUBJAY_HOME.")
+        raise HomeError(f"{sentence} Move it back, or set SCRUBJAY_HOME to its new path.")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         durable_write(home, path, json.dumps(content, separators=(",", ":")).encode("ascii"))
     except OSError as error:
         sentence = f"The spool in {home.spool} cannot be written: {error.strerror or error}."
-        raise HomeError(f"{sentence} Make room or give yourself the right to write there.") from error
+        raise HomeError(f"{sentence} Free disk space, or give yourself write permission.") from error
     return path
 
 
-def _repeats_one(content: bytes, texts: Sequence[str]) -> bool:
-    """Tell whether a file holds one of these texts; one that was cut off, its beginning."""
+def _has_any(content: bytes, texts: Sequence[str]) -> bool:
+    """Return True if a file holds one of these texts, or the beginning of one if it was cut off."""
     try:
         stored = _texts(json.loads(content))
     except (ValueError, RecursionError):
         raw = content.decode("utf-8", "replace")
         escaped = [json.dumps(text, ensure_ascii=each) for text in texts for each in (True, False)]
         return any((text if len(text) < LEAST else text[:LEAST]) in raw for text in escaped)
-    return any(_repeats(one, other) for one in texts for other in stored)
+    return any(_has_text(one, other) for one in texts for other in stored)
 
 
 def _texts(content: Any) -> list[str]:
@@ -275,7 +283,7 @@ def _texts(content: Any) -> list[str]:
     return texts
 
 
-def _repeats(one: str, other: str) -> bool:
+def _has_text(one: str, other: str) -> bool:
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) >= LEAST and shorter in longer)
 
@@ -283,7 +291,7 @@ def _repeats(one: str, other: str) -> bool:
 def _json_files(folder: str) -> list[str]:
     try:
         with os.scandir(folder) as entries:
-            # what is no file (a FIFO would have us wait) is not ours
+            # anything but a file is not ours (a FIFO would block)
             return sorted(entry.path for entry in entries if entry.name.endswith(".json") and is_file(entry))
     except FileNotFoundError:
         return []

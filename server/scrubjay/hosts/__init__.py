@@ -1,1 +1,1 @@
-"""The assistants on this machine: where each keeps its settings, what we add to them, and how that goes."""
+"""The assistants on this machine: their configuration files, our entries in them, and how to edit them."""

@@ -1,8 +1,8 @@
-"""What is ours in the files of hosts: how it gets there, and how each file becomes again what it was.
+"""Edits hosts' configuration files, and undoes the edits.
 
-An edit puts in or takes out one value and leaves every other character where it is; afterwards the text is
-read again and compared with what it should say. Of every file that we change we note how to undo it: as long
-as nobody else has changed it, it comes back byte for byte; later only what is ours is taken out.
+An edit adds or removes one value and leaves every other character in place; afterwards the text is parsed
+again and compared with the expected value. For every changed file we record how to undo the change: as long
+as nothing else has changed the file, it is restored byte for byte; otherwise only our entries are removed.
 """
 
 import base64
@@ -23,9 +23,9 @@ from scrubjay.home.paths import Home
 from scrubjay.hosts import json_text, toml_text, yaml_text
 from scrubjay.hosts.installation import is_our_hook, is_our_server, server_command
 
-Way = tuple[str | int, ...]  # names in objects and numbers in lists, from the root to a value
+Way = tuple[str | int, ...]  # the path to a value: names in objects, numbers in lists
 _BOM = b"\xef\xbb\xbf"
-_DEEPEST = 200  # levels of a configuration; what people write has ten
+_DEEPEST = 200  # levels of a configuration; real ones have ten
 
 
 class _Edit(Protocol):
@@ -33,7 +33,7 @@ class _Edit(Protocol):
 
 
 class Format(NamedTuple):
-    """How texts of one kind are read and edited; what cannot be is a ValueError."""
+    """How to parse and edit one kind of text; a text that cannot be edited is a ValueError."""
 
     name: str
     parse: Callable[[str], Any]
@@ -54,11 +54,11 @@ YAML = Format("YAML", yaml_text.parse, yaml_text.put, _no_lists, yaml_text.delet
 
 @dataclass(frozen=True)
 class Entry:
-    """A value of ours in a host's file: the member at `keys`, or one more element of the list there.
+    """One of our values in a host's file: the member at `keys`, or another element of the list there.
 
-    A frame is what the file needs around ours, such as a version: it is set where nothing is, and goes with
-    the last entry if it came with the first. A trace is what the host itself has written down about us: it
-    only goes.
+    A frame is something that the file needs around our value, such as a version: it is set only if missing,
+    and removed with our last entry if we added it. A trace is an entry that the host itself added about us:
+    it is only removed.
     """
 
     file: str
@@ -70,7 +70,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class OwnFile:
-    """A file that is ours as a whole."""
+    """A file that is entirely ours."""
 
     file: str
     content: bytes
@@ -80,7 +80,7 @@ Change = Entry | OwnFile
 
 
 class Draft(NamedTuple):
-    """What a file would become: its bytes now and then (None: no file), and the note to keep of it."""
+    """A file's new content: its bytes now and after the change (None: no file), and the note to keep."""
 
     path: str
     now: bytes | None
@@ -89,16 +89,16 @@ class Draft(NamedTuple):
 
     @property
     def changes(self) -> bool:
-        """Whether the file would be another one."""
+        """Return True if the file would change."""
         return self.now != self.then
 
 
 def connecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
-    """What the files become that get these changes; one that has them is as it is.
+    """Return drafts of the files with these changes; a file that has them already is not changed.
 
     Raises:
-        InputError: a file is not what it should be, or cannot be edited without touching the rest.
-        HomeError: one cannot be read, or may not be written.
+        InputError: a file is invalid, or cannot be edited without touching the rest.
+        HomeError: a file cannot be read, or may not be written.
     """
     notes = _notes(home)
     drafts = [_with_own(notes, change) for change in changes if isinstance(change, OwnFile)]
@@ -106,23 +106,24 @@ def connecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
 
 
 def disconnecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
-    """What the files become when these changes are undone. Raises as `connecting` does."""
+    """Return drafts of the files without these changes. Raises as `connecting` does."""
     notes = _notes(home)
     drafts = [_without_own(notes, change) for change in changes if isinstance(change, OwnFile)]
     return drafts + [_without(notes, path, entries) for path, entries in _by_file(changes)]
 
 
 def write(home: Home, drafts: Iterable[Draft]) -> list[str]:
-    """Put drafts into the place of their files, all or none; the files that are others now.
+    """Replace the files with their drafts, all or none; return the changed paths.
 
     Raises:
-        HomeError: one cannot be written, or was changed meanwhile.
+        HomeError: a file cannot be written, or was changed meanwhile.
     """
     done: list[Draft] = []
     notes = _notes(home)
     for draft in drafts:
         try:
-            # The note first: should we die between the two, a digest that fits nothing only costs the bytes.
+            # The note comes first: if we die in between, its digest matches nothing, and only the exact undo
+            # is lost.
             _note(home, draft.path, draft.note)
             if draft.changes:
                 _replace(draft.path, draft.then, expected=draft.now)
@@ -139,7 +140,7 @@ def write(home: Home, drafts: Iterable[Draft]) -> list[str]:
 
 
 def ours(held: Any) -> Iterator[Way]:
-    """The ways to our hooks and servers in a value, from the last to the first."""
+    """Yield the paths to our hooks and servers in a value, from last to first."""
     if is_our_hook(held) or is_our_server(held):
         yield ()
     elif isinstance(held, dict | list):
@@ -149,7 +150,7 @@ def ours(held: Any) -> Iterator[Way]:
 
 
 def at(held: Any, way: Sequence[str | int]) -> Any:
-    """What a way leads to; None if it leads nowhere."""
+    """Return the value at a path; None if it does not exist."""
     for key in way:
         if isinstance(held, dict):
             held = held.get(key)
@@ -161,21 +162,21 @@ def at(held: Any, way: Sequence[str | int]) -> Any:
 
 
 def read(path: str) -> bytes | None:
-    """The bytes of a file; None if there is none. HomeError: it cannot be read."""
+    """Return the bytes of a file; None if it is missing. HomeError: it cannot be read."""
     try:
         return files.read_whole(path)
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise HomeError(f"{path} cannot be read: {why}. It was not touched.") from error
+        raise HomeError(f"{path} cannot be read: {why}. It was not changed.") from error
 
 
 def parsed(content: bytes | None, form: Format, path: str) -> dict[str, Any]:
-    """What a file says. InputError: it is not of its kind, or no object; no file says nothing."""
+    """Parse a file. InputError: it is invalid, or not an object; a missing file is an empty object."""
     if content is None:
         return {}
-    advice = "Put it right or name another file; it was not touched."
+    advice = "Correct it or choose another file; it was not changed."
     try:
         held = form.parse(content.decode("utf-8-sig"))
         if _depth(held) > _DEEPEST:
@@ -183,7 +184,7 @@ def parsed(content: bytes | None, form: Format, path: str) -> dict[str, Any]:
     except ValueError as error:
         raise InputError(f"{path} is not valid {form.name}: {error}. {advice}") from None
     if not isinstance(held, dict):
-        raise InputError(f"{path} holds a {type(held).__name__} and not an object. {advice}")
+        raise InputError(f"{path} holds a {type(held).__name__}, not an object. {advice}")
     return held
 
 
@@ -198,7 +199,7 @@ def _depth(held: Any) -> int:
 
 
 def is_there(held: Any, entry: Entry) -> bool:
-    """Whether a file says what an entry is to say; a server of ours that can be started is as good."""
+    """Return True if a file contains an entry; a working server entry of ours counts too."""
     value = at(held, entry.keys)
     if entry.kind in ("frame", "trace"):
         return value is not None or entry.kind == "trace"
@@ -206,10 +207,10 @@ def is_there(held: Any, entry: Entry) -> bool:
         return list(_values(value)) == list(_values([entry.value]))
     servers = at(held, entry.keys[:-1])
     others = servers.values() if isinstance(servers, dict) else ()
-    return bool(value == entry.value or any(map(_starts, others)))
+    return bool(value == entry.value or any(map(_can_start, others)))
 
 
-def _starts(server: Any) -> bool:
+def _can_start(server: Any) -> bool:
     command = server_command(server) if is_our_server(server) else None
     return bool(command and shutil.which(os.path.expanduser(command[0])))
 
@@ -227,7 +228,7 @@ def _by_file(changes: Sequence[Change]) -> Iterator[tuple[str, list[Entry]]]:
 
 
 class _Text:
-    """The text of a file that is being edited: each step is proven, and can be undone."""
+    """The text of a file during an edit: each step is verified, and can be undone."""
 
     def __init__(self, content: bytes | None, form: Format, path: str) -> None:
         self._path, self._form = path, form
@@ -235,8 +236,8 @@ class _Text:
         self.held = parsed(content, form, path)
         empty = "{}\n" if form.name == "JSON" else ""
         self._text = empty if content is None else content.decode("utf-8-sig")
-        self.undo: list[list[Any]] = []  # of each step where it changed what, in bytes
-        self.made: list[Way] = []  # what was not there and holds ours
+        self.undo: list[list[Any]] = []  # for each step, the changed bytes and their position
+        self.made: list[Way] = []  # containers that we created
 
     @property
     def content(self) -> bytes:
@@ -262,7 +263,7 @@ class _Text:
         self._step(lambda text: edit(text, entry.keys, entry.value), wanted)
 
     def take(self, way: Way) -> None:
-        """Take out the value that a way leads to."""
+        """Remove the value at a path."""
         wanted = self._form.parse(self._text)
         del at(wanted, way[:-1])[way[-1]]
         self._step(lambda text: self._form.delete(text, way), wanted)
@@ -275,17 +276,17 @@ class _Text:
         except ValueError as error:
             raise self._refusal(str(error)) from None
         if self.held != wanted and not (self._form is TOML and _filled(self.held) == _filled(wanted)):
-            raise self._refusal("it says something else then")
+            raise self._refusal("the result would differ")
         self._text = text
         self.undo.append(_difference(before, self.content))
 
     def _refusal(self, why: str) -> InputError:
-        sentence = f"{self._path} cannot be edited without touching what else is in it: {why}."
-        return InputError(f"{sentence} Change it by hand; it was not touched.")
+        sentence = f"{self._path} cannot be edited without touching other entries: {why}."
+        return InputError(f"{sentence} Change it by hand; it was not changed.")
 
 
 def _filled(held: Any) -> Any:
-    """A value without empty tables in tables: TOML has no way to say that one is left."""
+    """Return a value without empty tables in tables: TOML cannot express that one is left."""
     if not isinstance(held, dict):
         return held
     inner = {key: _filled(value) for key, value in held.items()}
@@ -338,9 +339,10 @@ def _without(notes: dict[str, Any], path: str, entries: list[Entry]) -> Draft:
 
 
 def _strip(text: _Text, entries: Sequence[Entry], made: list[Way] | None, *, here_alone: bool) -> None:
-    """Take out what is ours where entries stand, and what then is empty and was `made` by us (None: unknown).
+    """Remove our values at these entries, and then empty containers that were `made` by us (None: unknown).
 
-    `here_alone`: in lists only where the entries themselves go, else in the lists of other events as well.
+    With `here_alone`, list elements are removed only from the entries' own lists, else also from those of
+    other events.
     """
     for entry in entries:
         if entry.kind == "frame":
@@ -362,12 +364,12 @@ def _strip(text: _Text, entries: Sequence[Entry], made: list[Way] | None, *, her
 
 
 def _next(held: Any, entry: Entry, holder: Sequence[str]) -> Way | None:
-    """The way to a value of ours below `holder`, the last first; a group that has nothing else goes whole."""
+    """Return the path to our last value below `holder`; a group with nothing else is removed whole."""
     if entry.kind == "trace":
         return entry.keys if at(held, entry.keys) is not None else None
     for way in ours(at(held, holder)):
         if entry.kind == "member":
-            if len(way) == 1 or way[:1] == entry.keys[-1:]:  # a server, or a member that has our hooks in it
+            if len(way) == 1 or way[:1] == entry.keys[-1:]:  # a server, or a member with our hooks
                 return (*holder, way[0])
             continue
         whole: Way = (*holder, *way)
@@ -382,7 +384,7 @@ def _with_own(notes: dict[str, Any], change: OwnFile) -> Draft:
     if now == change.content:
         return Draft(path, now, now, notes.get(path))
     if now is not None and path not in notes and b"scrubjay" not in now:
-        raise InputError(f"{path} is there and is not ours. Move it away; it was not touched.")
+        raise InputError(f"{path} exists and is not ours. Move it away; it was not changed.")
     _may_be_written(path)
     noted = notes.get(path)
     folders = noted["folders"] if isinstance(noted, dict) else _lacking_folders(path)
@@ -398,10 +400,10 @@ def _without_own(notes: dict[str, Any], change: OwnFile) -> Draft:
 
 
 def _undone(now: bytes | None, noted: Any) -> tuple[bytes | None] | None:
-    """The bytes that a file had before us, if nobody else has changed it since; None if somebody has."""
+    """Return the bytes that a file had before our change, or None if it was changed since."""
     if now is None or not isinstance(noted, dict) or noted.get("after") != _digest(now):
         return None
-    if "before" in noted:  # as `scrubjay hooks add` noted it before it knew several hosts
+    if "before" in noted:  # the format of `scrubjay hooks add`, from before it knew several hosts
         return (None if noted["before"] is None else base64.b64decode(noted["before"]),)
     if noted["undo"] is None:
         return (None,)
@@ -411,7 +413,7 @@ def _undone(now: bytes | None, noted: Any) -> tuple[bytes | None] | None:
 
 
 def _difference(before: bytes, after: bytes) -> list[Any]:
-    """Where `after` differs, from one byte to another, and what stood there."""
+    """Return the range of bytes in which `after` differs, and the bytes that were there before."""
     start = _alike(before, after)
     tail = _alike(before[start:][::-1], after[start:][::-1])
     old = before[start : len(before) - tail]
@@ -419,7 +421,7 @@ def _difference(before: bytes, after: bytes) -> list[Any]:
 
 
 def _alike(one: bytes, other: bytes) -> int:
-    """How many bytes are the same at the beginning of both."""
+    """Return the length of the common prefix."""
     least, most = 0, min(len(one), len(other))
     while least < most:
         middle = (least + most + 1) // 2
@@ -430,11 +432,11 @@ def _alike(one: bytes, other: bytes) -> int:
 def _may_be_written(path: str) -> None:
     with suppress(FileNotFoundError):
         if not os.stat(path).st_mode & stat.S_IWUSR:
-            raise HomeError(f"{path} is read-only. Make it writable and try again; it was not touched.")
+            raise HomeError(f"{path} is read-only. Make it writable and try again; it was not changed.")
 
 
 def _lacking_folders(path: str) -> list[str]:
-    """The folders above a file that are not there, the deepest first."""
+    """Return the missing folders above a file, the deepest first."""
     lacking, folder = [], os.path.dirname(path)
     while not os.path.isdir(folder) and folder != os.path.dirname(folder):
         lacking.append(folder)
@@ -443,7 +445,7 @@ def _lacking_folders(path: str) -> list[str]:
 
 
 def _tidy(draft: Draft, noted: Any) -> None:
-    """Remove the folders that we made for a file that is gone, if nothing else is in them."""
+    """Remove the folders that we created for a file that is gone, if they are empty."""
     if draft.then is None and isinstance(noted, dict):
         with suppress(OSError):
             for folder in noted.get("folders", ()):
@@ -451,10 +453,10 @@ def _tidy(draft: Draft, noted: Any) -> None:
 
 
 def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> None:
-    """Put a whole new file in the place of `path`, with its mode; `None` removes it."""
+    """Replace a file in one step, keeping its mode; `None` removes it."""
     try:
         if read(path) != expected:
-            raise HomeError(f"{path} was changed by somebody else just now. Try again.")
+            raise HomeError(f"{path} was changed by another program just now. Try again.")
         if content is None:
             os.unlink(path)
             return
@@ -472,14 +474,14 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
             if os.path.exists(draft):
                 os.unlink(draft)
     except OSError as error:
-        raise HomeError(f"{path} cannot be written: {error.strerror}. It was not touched.") from error
+        raise HomeError(f"{path} cannot be written: {error.strerror}. It was not changed.") from error
 
 
 def _notes(home: Home) -> dict[str, Any]:
     try:
         notes = files.parsed(read(home.hooks) or b"{}")
     except ValueError:
-        notes = {}  # without it our entries are still known by what they are
+        notes = {}  # our entries are still recognised by their content
     return notes if isinstance(notes, dict) else {}
 
 

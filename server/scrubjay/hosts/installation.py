@@ -1,6 +1,6 @@
-"""How this installation is called from outside: the server that a client starts, the hook that a host runs.
+"""The commands of this installation: the server that a client starts, and the hook that a host runs.
 
-Knows where its own files lie, and what in a host's configuration is ours; reads no configuration.
+Knows where its own files are, and which parts of a host's configuration are ours; reads no configuration.
 """
 
 import importlib.util
@@ -21,44 +21,44 @@ _SCRIPTS = ("hook.py", "session_start.py", "user_prompt_submit.py", "stop.py", "
 
 
 def console_command() -> list[str]:
-    """The command that a client registers, as it is installed beside the running interpreter."""
+    """Return the command that a client registers, as it is installed next to the running interpreter."""
     name = "scrubjay.exe" if os.name == "nt" else "scrubjay"
-    beside = os.path.join(os.path.dirname(sys.executable), name)
-    path = beside if os.path.exists(beside) else shutil.which("scrubjay")
+    neighbour = os.path.join(os.path.dirname(sys.executable), name)
+    path = neighbour if os.path.exists(neighbour) else shutil.which("scrubjay")
     return [os.path.abspath(path)] if path else [sys.executable, "-P", "-m", "scrubjay"]
 
 
 def hook_command(host: str, event: str | None = None, *, stable: bool = False) -> list[str]:
-    """How a host runs our hook; `event` where its payload names none.
+    """Return the command that a host runs as our hook; `event` if its payload names none.
 
-    The script itself under `-I -S` and not the console command: 21 ms against 28 ms for a whole Stop hook,
-    because site-packages are never looked at. `stable` is for hosts where a person approves the command: the
-    console command, whose path stays when Python or Scrubjay become newer.
+    It runs the script under `-I -S`, not the console command: 21 ms against 28 ms for a whole Stop hook,
+    because site-packages are never searched. `stable` is for hosts where a user approves the command: the
+    console command, whose path survives upgrades of Python and Scrubjay.
     """
     name = "scrubjay-hook.exe" if os.name == "nt" else "scrubjay-hook"
-    beside = os.path.join(os.path.dirname(sys.executable), name)
+    neighbour = os.path.join(os.path.dirname(sys.executable), name)
     script = [sys.executable, "-I", "-S", os.path.join(hooks_folder(), "hook.py")]
-    command = [beside] if stable and os.path.exists(beside) else script
+    command = [neighbour] if stable and os.path.exists(neighbour) else script
     return [*command, "--host", host, *(["--event", event] if event else [])]
 
 
 def at_home(command: Sequence[str], root: str | None, platform: str) -> list[str]:
-    """A command that knows the home, for hosts that hand it none of our environment.
+    """Return a command that sets the home, for hosts that do not pass our environment on.
 
-    Windows has no command that sets a variable for another; there the user sets it for the whole account.
+    Windows has no command that sets a variable for another command; there the user sets it for the account.
     """
     return [*(["env", f"SCRUBJAY_HOME={root}"] if root and platform != "win32" else []), *command]
 
 
 def line(command: Sequence[str], platform: str) -> str:
-    """A command as one line for the shell of a platform."""
+    """Return a command as one line for the shell of a platform."""
     return subprocess.list2cmdline(command) if platform == "win32" else shlex.join(command)
 
 
 def run_hook(
     event: str, payload: Mapping[str, Any], env: Mapping[str, str], cwd: str, command: Sequence[str] | str
 ) -> float:
-    """Run a hook's command on an event in Claude Code's shape; the seconds it took. A text is a shell's line.
+    """Run a hook's command, or shell line, with an event in Claude Code's format; return its seconds.
 
     Raises:
         EngineError: it cannot be run, or fails.
@@ -67,14 +67,14 @@ def run_hook(
     started = time.perf_counter()
     said = hear_hook(told, env, cwd, command)
     if not said.startswith(b"{"):
-        raise EngineError(f"The hook for {event} said {said[-200:]!r}. Install scrubjay again.")
+        raise EngineError(f"The hook for {event} printed {said[-200:]!r}. Install scrubjay again.")
     return time.perf_counter() - started
 
 
 def hear_hook(
     payload: Mapping[str, Any], env: Mapping[str, str], cwd: str, command: Sequence[str] | str
 ) -> bytes:
-    """What a hook's command prints for an event. Raises as `run_hook` does."""
+    """Return the output of a hook's command for an event. Raises as `run_hook` does."""
     shown = command if isinstance(command, str) else " ".join(command)
     try:
         done = subprocess.run(
@@ -94,13 +94,13 @@ def hear_hook(
         ) from error
     if done.returncode != 0:
         output = (done.stderr or done.stdout).decode(errors="replace").strip()[-200:]
-        sentence = f"The hook {shown} ended with {done.returncode} and said {output!r}."
+        sentence = f"The hook {shown} ended with code {done.returncode} and printed {output!r}."
         raise EngineError(f"{sentence} Install scrubjay again.")
     return done.stdout.strip()
 
 
 def hooks_folder() -> str:
-    """Where the hook scripts of this installation lie.
+    """Return the folder of this installation's hook scripts.
 
     Raises:
         HomeError: they are not installed.
@@ -112,14 +112,14 @@ def hooks_folder() -> str:
 
 
 def is_our_hook(handler: Any) -> bool:
-    """Whether a host's handler is ours, of any installation and in any host's shape."""
+    """Return True if a host's handler is ours, from any installation and in any host's format."""
     if not isinstance(handler, dict) or handler.get("type", "command") != "command":
         return False
-    return any(_runs_our_hook(words) for words in hook_lines(handler))
+    return any(_is_hook_command(words) for words in hook_lines(handler))
 
 
 def hook_lines(handler: Mapping[str, Any]) -> Iterator[list[str]]:
-    """The words of each command that a handler has: one, or one for each kind of shell."""
+    """Yield the words of each command of a handler: one, or one for each kind of shell."""
     for name in ("command", "bash", "powershell"):
         said = handler.get(name)
         if isinstance(said, str):
@@ -128,14 +128,14 @@ def hook_lines(handler: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def is_our_server(server: Any) -> bool:
-    """Whether an entry of a host's servers starts scrubjay, directly or through a runner such as uvx."""
+    """Return True if a host's server entry starts scrubjay, directly or through a runner such as uvx."""
     command, *arguments = server_command(server) or [""]
     names = (word.partition("@")[0].partition("==")[0] for word in arguments)
     return _base(command) == "scrubjay" or "scrubjay" in names
 
 
 def server_command(server: Any) -> list[str] | None:
-    """The command with which an entry starts its server; None if it is no such entry."""
+    """Return the command with which an entry starts its server; None if it is not a server entry."""
     if not isinstance(server, dict):
         return None
     said = server.get("command", server.get("cmd"))
@@ -144,7 +144,7 @@ def server_command(server: Any) -> list[str] | None:
     return [said, *_texts(server.get("args"))] if isinstance(said, str) else None
 
 
-def _runs_our_hook(words: list[str]) -> bool:
+def _is_hook_command(words: list[str]) -> bool:
     if words and _base(words[0]) == "scrubjay" and words[1:2] == ["hook"]:
         return True
     named = "--host" in words
@@ -152,7 +152,7 @@ def _runs_our_hook(words: list[str]) -> bool:
 
 
 def _is_our_script(word: str, *, named: bool) -> bool:
-    """Whether a word is a path to one of our scripts: installed, or, where a host is `named`, checked out."""
+    """Return True if a word is the path of our script: installed, or if a host is `named`, checked out."""
     folder, name = os.path.split(word.strip("\"'").replace("\\", "/"))
     if name not in _SCRIPTS:
         return False
@@ -163,7 +163,7 @@ def _is_our_script(word: str, *, named: bool) -> bool:
 
 
 def _words(line: str) -> list[str]:
-    """The words of a shell's line; a line that is none has its words between spaces."""
+    """Split a shell line into words; at spaces if it is not a valid one."""
     try:
         return shlex.split(line, posix="\\" not in line)
     except ValueError:

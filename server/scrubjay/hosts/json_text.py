@@ -1,7 +1,7 @@
-"""JSON as people write it, with comments and trailing commas or without: one value more or less in a text.
+"""Edits JSON, with or without comments and trailing commas: adds or removes one value.
 
-Every other character stays where it is. Positions come from a copy of the text in which comments are blank,
-so that both have the same length.
+Every other character stays in place. Positions come from a copy of the text with blanked comments, so that
+both have the same length.
 """
 
 import json
@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-Keys = Sequence[str | int]  # the way to a value: names in objects, numbers in lists
+Keys = Sequence[str | int]  # the path to a value: names in objects, numbers in lists
 
-_STRING = r'"(?:[^"\\\n]|\\.)*+"?'  # one that is never closed ends with its line, so that it is read once
+_STRING = r'"(?:[^"\\\n]|\\.)*+"?'  # an unclosed one ends with its line, so that it is read once
 _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(/\*.*)", re.DOTALL)
 _LAST_COMMA = re.compile(rf"(({_STRING}|[^\s\"{{\[,:])\s*),(?=\s*[}}\]])|{_STRING}", re.DOTALL)
 _BRACKET = re.compile(rf"{_STRING}|[{{}}\[\]]", re.DOTALL)
@@ -20,7 +20,7 @@ _SPACE = re.compile(r"\s*")
 
 
 class _Item(NamedTuple):
-    """A member or an element: its name or number, where it starts, where its value does, where it ends."""
+    """A member or an element: its name or number, its start, the start of its value, its end."""
 
     key: str | int
     start: int
@@ -29,7 +29,7 @@ class _Item(NamedTuple):
 
 
 def parse(text: str) -> Any:
-    """The value of a text without comments. ValueError: it is not JSON, or an object has a name twice."""
+    """Parse a text without comments. ValueError: it is not JSON, or an object has a name twice."""
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
     except RecursionError:
@@ -37,7 +37,7 @@ def parse(text: str) -> Any:
 
 
 def parse_with_comments(text: str) -> Any:
-    """The value of a text that may have comments and trailing commas; {} if nothing else stands there.
+    """Parse a text that may have comments and trailing commas; {} if it has nothing else.
 
     Raises as `parse` does.
     """
@@ -46,7 +46,7 @@ def parse_with_comments(text: str) -> Any:
 
 
 def put(text: str, keys: Keys, value: Any) -> str:
-    """Set the member that `keys` lead to; objects on the way that are not there are made.
+    """Set the member at `keys`, creating missing objects on the way.
 
     Raises:
         ValueError: something on the way is not an object.
@@ -68,7 +68,7 @@ def put(text: str, keys: Keys, value: Any) -> str:
 
 
 def append(text: str, keys: Keys, value: Any) -> str:
-    """Add an element to the list that `keys` lead to, which is made if it is not there; else as `put`."""
+    """Add an element to the list at `keys`, which is created if missing; else as `put`."""
     held = parse_with_comments(text)
     for key in keys:
         if not isinstance(held, dict) or key not in held:
@@ -81,7 +81,7 @@ def append(text: str, keys: Keys, value: Any) -> str:
 
 
 def delete(text: str, keys: Keys) -> str:
-    """Take out the member or element that `keys` lead to, which is there."""
+    """Remove the existing member or element at `keys`."""
     at, items, close = _container(text, keys[:-1])
     index = next(index for index, item in enumerate(items) if item.key == keys[-1])
     item, commas = items[index], _without_comments(text)
@@ -94,16 +94,16 @@ def delete(text: str, keys: Keys) -> str:
         return text[: at + 1] + text[close:]
     if comma or index == 0:
         return text[:start] + text[end:]
-    spare = commas.index(",", items[index - 1].end)  # of the one before, which is the last from now on
+    spare = commas.index(",", items[index - 1].end)  # the comma after the item before, which becomes the last
     return text[:spare] + text[spare + 1 : start] + text[end:]
 
 
 def _inserted(text: str, at: int, items: list[_Item], close: int, name: str, value: Any) -> str:
-    """The text with one item more at the end of the object or list that begins at `at`."""
+    """Return the text with another item at the end of the object or list that begins at `at`."""
     line = "\r\n" if "\r\n" in text else "\n"
     whole = text.strip()
     spread = "\n" in text[at:close] if items else "\n" in whole or whole in ("{}", "[]")
-    last = len(text[:close].rstrip())  # behind a comment, if one stands before the bracket
+    last = len(text[:close].rstrip())  # after a comment, if one precedes the bracket
     outer = _indent(text, at)
     if not items:
         if not spread:
@@ -119,7 +119,7 @@ def _inserted(text: str, at: int, items: list[_Item], close: int, name: str, val
 
 
 def _dumped(value: Any, text: str, indent: str) -> str:
-    """A value as JSON in the manner of the text; `indent` is that of the line it begins on."""
+    """Return a value as JSON in the style of the text; `indent` is that of the line it begins on."""
     if "\n" not in text.strip() and text.strip() != "{}":
         return json.dumps(value)
     line = "\r\n" if "\r\n" in text else "\n"
@@ -127,19 +127,19 @@ def _dumped(value: Any, text: str, indent: str) -> str:
 
 
 def _step(text: str) -> str:
-    """The indentation of the first line that has one."""
+    """Return the indentation of the first indented line."""
     found = re.search(r"\n([ \t]+)\S", text)
     return found[1] if found else "  "
 
 
 def _indent(text: str, at: int) -> str:
-    """The white space at the beginning of the line in which `at` lies."""
+    """Return the white space at the beginning of the line that contains `at`."""
     start = text.rfind("\n", 0, at) + 1
     return text[start : start + len(text[start:at]) - len(text[start:at].lstrip(" \t"))]
 
 
 def _container(text: str, keys: Keys) -> tuple[int, list[_Item], int]:
-    """Where the object or list begins that `keys` lead to, its items, and where it closes."""
+    """Return the start of the object or list at `keys`, its items, and its end."""
     plain = _without_last_commas(_without_comments(text))
     at = _space(plain, 0)
     for depth, key in enumerate(keys):
@@ -149,7 +149,7 @@ def _container(text: str, keys: Keys) -> tuple[int, list[_Item], int]:
 
 
 def _items(plain: str, at: int, keys: Keys) -> tuple[list[_Item], int]:
-    """What is in the object or list that begins at `at`, and where it closes."""
+    """Return the items of the object or list that begins at `at`, and its end."""
     if plain[at] not in "{[":
         raise ValueError(f"{_named(keys)} is not an object")
     items: list[_Item] = []
@@ -169,7 +169,7 @@ def _items(plain: str, at: int, keys: Keys) -> tuple[list[_Item], int]:
 
 
 def _end(plain: str, at: int) -> int:
-    """Where the value ends that begins at `at` of a valid text."""
+    """Return the end of the value that begins at `at` in a valid text."""
     if plain[at] not in "{[":
         scalar = _SCALAR.match(plain, at)
         assert scalar is not None, "the text is valid"
@@ -183,7 +183,7 @@ def _end(plain: str, at: int) -> int:
 
 
 def _space(plain: str, at: int) -> int:
-    """The next place from `at` on that is no white space."""
+    """Return the next position from `at` that is not white space."""
     found = _SPACE.match(plain, at)
     return found.end() if found else at
 
@@ -201,13 +201,13 @@ def _named(keys: Keys) -> str:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names are each there once: of two, nobody knows which a host takes."""
+    """Return an object, refusing repeated names: it is unknown which value a host would use."""
     unique = dict(pairs)
     if len(unique) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"{max(names, key=names.count)!r} is there twice in one object")
+        raise ValueError(f"{max(names, key=names.count)!r} occurs twice in one object")
     return unique
 
 
 def _refuse(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a JSON number")

@@ -1,7 +1,7 @@
-"""The table of hosts: one row each, with a function where data is not enough.
+"""The table of hosts: one row each, with functions where data is not enough.
 
-Rows say where a host keeps its configuration on each platform, what we put there, and what it cannot do.
-Sources: the hosts' documents and what was measured with real ones; `proof` says which.
+Rows say where a host keeps its configuration on each platform, what we add to it, and what it cannot do.
+Sources: the hosts' documentation and measurements with real hosts; `proof` says which.
 """
 
 import json
@@ -32,39 +32,39 @@ from scrubjay.hosts.changes import (
 from scrubjay.hosts.installation import at_home, console_command, hook_command, hooks_folder, line
 
 Where = Callable[[Machine], str]
-SECONDS = 10  # that a host waits for a hook, which gives up by itself long before
-_COMMENT = "Scrubjay remembers what was said here. `scrubjay setup --remove` takes this away."
+SECONDS = 10  # that a host waits for a hook, which gives up long before
+_COMMENT = "Scrubjay remembers these conversations. `scrubjay setup --remove` removes this."
 
 
 @dataclass(frozen=True)
 class Ours:
-    """What a host is to run: our server, and our hook. `root` is a home that is not where it usually is."""
+    """What a host runs: our server, and our hook. `root`: a non-default home, or None."""
 
     machine: Machine
     host: str
     root: str | None = None
 
     def server(self) -> tuple[str, list[str], dict[str, str]]:
-        """The command of the server, its arguments, and the variables it needs."""
+        """Return the command of the server, its arguments, and the variables it needs."""
         command, *arguments = console_command()
         return command, arguments, {"SCRUBJAY_HOME": self.root} if self.root else {}
 
     def hook(self, event: str | None = None, *, stable: bool = False) -> list[str]:
-        """The command of the hook; see `hook_command`."""
+        """Return the command of the hook; see `hook_command`."""
         return at_home(hook_command(self.host, event, stable=stable), self.root, self.machine.platform)
 
     def line(self, event: str | None = None, *, stable: bool = False) -> str:
-        """The same as a line for the platform's shell."""
+        """Return the same as a line for the platform's shell."""
         return line(self.hook(event, stable=stable), self.machine.platform)
 
 
-Shape = Callable[[Ours, str], Any]  # what a host wants for an event
+Shape = Callable[[Ours, str], Any]  # the host's format of a handler for an event
 
 
 class Server(NamedTuple):
-    """Our server in a host's configuration: the member `scrubjay` of `key`, if the folder `within` is there.
+    """Our server in a host's configuration: the member `scrubjay` of `key`, if the folder `within` exists.
 
-    Of several files the first that is there counts, else the last.
+    Of several files, the first that exists is used, else the last.
     """
 
     files: tuple[Where, ...]
@@ -74,7 +74,7 @@ class Server(NamedTuple):
     within: Where | None = None
 
     def changes(self, us: Ours) -> Iterator[Change]:
-        """The entry, if there is a place for it."""
+        """Yield the entry, if it has a place."""
         if self.within is None or os.path.isdir(self.within(us.machine)):
             files = [file(us.machine) for file in self.files]
             file = next((file for file in files if os.path.exists(file)), files[-1])
@@ -82,17 +82,17 @@ class Server(NamedTuple):
 
 
 class Hooks(NamedTuple):
-    """Our hook at each event: one more element of the list `hooks.EVENT`, and what the file needs beside."""
+    """Our hook at each event: another element of the list `hooks.EVENT`, and what else the file needs."""
 
     file: Where
     form: Format
     events: tuple[str, ...]
     shape: Shape
     frame: tuple[tuple[str, Any], ...] = ()
-    host: str = ""  # as whom the hook is registered, if not as the row's own host
+    host: str = ""  # the host that the hook is registered as, if not the row's own
 
     def changes(self, us: Ours) -> Iterator[Change]:
-        """The frame and an entry for each event."""
+        """Yield the frame and an entry for each event."""
         file = self.file(us.machine)
         us = Ours(us.machine, self.host or us.host, us.root)
         for name, value in self.frame:
@@ -102,71 +102,72 @@ class Hooks(NamedTuple):
 
 
 class Member(NamedTuple):
-    """Our hooks as one member that has our name."""
+    """Our hooks as one member with our name."""
 
     file: Where
     form: Format
     shape: Callable[[Ours], Any]
 
     def changes(self, us: Ours) -> Iterator[Change]:
-        """The entry."""
+        """Yield the entry."""
         yield Entry(self.file(us.machine), self.form, ("scrubjay",), self.shape(us))
 
 
 class Own(NamedTuple):
-    """A file of our own in a folder where the host looks."""
+    """A file of our own in a folder that the host reads."""
 
     file: Where
     content: Callable[[Ours], str]
 
     def changes(self, us: Ours) -> Iterator[Change]:
-        """The file."""
+        """Yield the file."""
         yield OwnFile(self.file(us.machine), self.content(us).encode())
 
 
 class Plugin(NamedTuple):
-    """A plugin of ours that a host has on, which brings server and hooks: its name, the host's copy of it."""
+    """An enabled plugin of ours, which brings server and hooks: its name, and the host's copy of it."""
 
     name: str
     folder: str
 
 
 Part = Server | Hooks | Member | Own
-Trial = Callable[[str, str, str], dict[str, Any]]  # session, folder, prompt -> what the host hands its hook
+# Session, folder, prompt -> the payload that the host gives its hook.
+Trial = Callable[[str, str, str], dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Host:
-    """One assistant: how it is found, what it gets, and what it cannot do."""
+    """One assistant: how it is recognised, what it gets, and what it cannot do."""
 
-    name: str  # everywhere: on the wire, in records, on the command line
+    name: str  # used everywhere: on the wire, in records, on the command line
     title: str
-    signs: tuple[Where, ...]  # files and folders that are there where it is used
-    commands: tuple[str, ...] = ()  # that are on the PATH then
+    signs: tuple[Where, ...]  # files and folders that exist where it is used
+    commands: tuple[str, ...] = ()  # its commands on the PATH
     tools: tuple[Part, ...] = ()
     capture: tuple[Part, ...] = ()
-    recall: str = ""  # when it takes what we recall into a conversation by itself
+    recall: str = ""  # when it adds recalled text to a conversation by itself
     click: str = ""  # what the user has to do
-    lacks: str = ""  # what cannot be had, and why
+    lacks: str = ""  # what is missing, and why
     proof: Literal["run", "parts", "documents"] = (
-        "documents"  # a whole session with the real host; some of it
+        "documents"  # proof: a whole session with the real host, or parts of one
     )
-    traces: Callable[[Machine], list[Change]] = lambda _: []  # what it has itself written down about us
-    plugins: Callable[[Machine], list["Plugin"]] = lambda _: []  # ours that are switched on
-    trial: tuple[str | None, Trial] | None = None  # the --event, and a prompt as this host tells of it
+    traces: Callable[[Machine], list[Change]] = lambda _: []  # entries the host itself added about Scrubjay
+    plugins: Callable[[Machine], list["Plugin"]] = lambda _: []  # enabled plugins of ours
+    trial: tuple[str | None, Trial] | None = None  # the --event, and a prompt's payload in this host's format
 
     def changes(self, machine: Machine, root: str | None = None) -> list[Change]:
-        """All that is ours in this host's files."""
+        """Return all our changes to this host's files."""
         us = Ours(machine, self.name, root)
         return [change for part in (*self.tools, *self.capture) for change in part.changes(us)]
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The events that a file of its hooks names, where it names each by itself."""
+        """Return the events that its hook file names, if it names each separately."""
         return tuple(event for part in self.capture if isinstance(part, Hooks) for event in part.events)
 
     def found_by(self, machine: Machine) -> str | None:
-        """The file, folder or command that shows that it is here; None if none does."""
+        """Return the file, folder or command that shows that it is installed, or None."""
         signs = (sign(machine) for sign in self.signs)
         path = machine.env.get("PATH", os.defpath)
         commands = (shutil.which(command, path=path) for command in self.commands)
@@ -174,27 +175,27 @@ class Host:
 
 
 def home(*parts: str) -> Where:
-    """A place below the user's home."""
+    """Return a path below the user's home."""
     return lambda machine: machine.home(*parts)
 
 
 def settings(*parts: str) -> Where:
-    """A place where programs with windows keep their settings."""
+    """Return a path where graphical programs keep their settings."""
     return lambda machine: machine.settings(*parts)
 
 
 def config(*parts: str) -> Where:
-    """A place where programs of the terminal keep their settings, on every platform."""
+    """Return a path where terminal programs keep their settings, on every platform."""
     return lambda machine: machine.join(machine.named("XDG_CONFIG_HOME", ".config"), *parts)
 
 
 def named(variable: str, default: str) -> Callable[..., Where]:
-    """Places in the folder that a variable names, else in one of the user's home."""
+    """Return paths in the folder that a variable names, else in one below the user's home."""
     return lambda *parts: lambda machine: machine.join(machine.named(variable, default), *parts)
 
 
 def on_windows(there: Where, elsewhere: Where) -> Where:
-    """One place on Windows and another elsewhere."""
+    """Return one path on Windows and another elsewhere."""
     return lambda machine: (there if machine.platform == "win32" else elsewhere)(machine)
 
 
@@ -259,7 +260,7 @@ def _goose_server(us: Ours) -> dict[str, Any]:
 
 
 def _claude_shape(us: Ours, event: str) -> dict[str, Any]:
-    """One line, for other hosts read this file too; on Windows a list, for the shell there is not known."""
+    """One line, because other hosts read this file too; on Windows a list, because the shell is unknown."""
     if us.machine.platform == "win32":
         command, *arguments = us.hook()
         return _group({"command": command, "args": arguments})
@@ -267,7 +268,7 @@ def _claude_shape(us: Ours, event: str) -> dict[str, Any]:
 
 
 def _codex_shape(us: Ours, event: str) -> dict[str, Any]:
-    """Codex caps SessionEnd at 3 s and warns of more. It trusts a hash of the command, so that must stay."""
+    """Codex caps SessionEnd at 3 s with a warning. It trusts a hash of the command, which must not change."""
     return _group({"command": us.line(stable=True)}, 3 if event == "SessionEnd" else SECONDS)
 
 
@@ -332,7 +333,7 @@ def _goose_hooks(us: Ours) -> str:
 
 
 def _plugin(us: Ours) -> str:
-    """The plugin that ships with the hooks, for this host and with this installation's command."""
+    """Return the plugin that ships with the hooks, for this host and with this installation's command."""
     ships, name = ("amp.ts", "amp") if us.host == "amp" else ("opencode.js", "opencode")
     with open(os.path.join(hooks_folder(), "plugins", ships), encoding="utf-8") as file:
         text = file.read()
@@ -393,14 +394,14 @@ def _antigravity_trial(session: str, folder: str, prompt: str) -> dict[str, Any]
 
 
 def codex_waiting(machine: Machine) -> list[str]:
-    """The events whose hook of ours the user of Codex has not approved yet, or has switched off."""
+    """Return the events whose hook the user of Codex has not approved yet, or has switched off."""
     path = _codex("config.toml")(machine)
     waiting = []
     try:
         states = at(parsed(read(path), TOML, path), ("hooks", "state"))
         keys = _codex_keys(machine)
     except ScrubjayError:
-        return []  # who reads the file itself says what is wrong with it
+        return []  # the caller that parses the file reports the error
     for event, key in keys:
         state = at(states, (key,))
         if not isinstance(state, dict) or "trusted_hash" not in state or state.get("enabled") is False:
@@ -409,13 +410,13 @@ def codex_waiting(machine: Machine) -> list[str]:
 
 
 def _codex_approvals(machine: Machine) -> list[Change]:
-    """What Codex has written down about the approval of our hooks."""
+    """Return the entries that Codex added about the approval of our hooks."""
     file = _codex("config.toml")(machine)
     return [Entry(file, TOML, ("hooks", "state", key), None, "trace") for _, key in _codex_keys(machine)]
 
 
 def _codex_plugin_traces(machine: Machine) -> list[Change]:
-    """What Codex has written down about our plugins and the marketplaces that bring nothing else."""
+    """Return the entries that Codex added about our plugins, and about marketplaces that have no others."""
     file, names = machine.codex("config.toml"), [plugin.name for plugin in _codex_plugins(machine)]
     ways = [("plugins", name) for name in names]
     ways += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
@@ -423,7 +424,7 @@ def _codex_plugin_traces(machine: Machine) -> list[Change]:
 
 
 def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
-    """Each event that has our hook, and as what Codex knows that hook: by its place in the file."""
+    """Return each event that has our hook, with Codex's key for it: its position in the file."""
     path = _codex("hooks.json")(machine)
     keys = []
     for way in reversed(list(ours(parsed(read(path), JSON, path).get("hooks")))):
@@ -451,7 +452,7 @@ def _codex_plugins(machine: Machine) -> list[Plugin]:
 
 
 def _gemini_plugins(machine: Machine) -> list[Plugin]:
-    """Gemini notes beside an extension where it has it from; what `setup` put there has no such note."""
+    """Gemini records the source next to an extension; those that `setup` installed have no such record."""
     folder = machine.gemini("extensions", "scrubjay")
     installed = os.path.exists(machine.join(folder, ".gemini-extension-install.json"))
     return [Plugin("scrubjay", folder)] if installed else []
@@ -466,12 +467,12 @@ def _named(path: str, form: Format, key: str) -> dict[str, Any]:
     try:
         held = parsed(read(path), form, path).get(key)
     except ScrubjayError:
-        return {}  # who reads the file itself says what is wrong with it
+        return {}  # the caller that parses the file reports the error
     return held if isinstance(held, dict) else {}
 
 
 def _claude_plugin_traces(machine: Machine) -> list[Change]:
-    """What Claude Code has written down about our plugins and the marketplaces that bring nothing else."""
+    """Return what Claude Code added about our plugins, and about marketplaces that have no others."""
     settings, folder = CLAUDE_SETTINGS(machine), _claude("plugins")(machine)
     traces: list[Change] = []
     for plugin, _ in _claude_plugins(machine):
@@ -492,12 +493,12 @@ def _trace(file: str, *keys: str) -> Entry:
     return Entry(file, JSON, keys, None, "trace")
 
 
-_OURS = "scrubjay@"  # and the marketplace that a plugin is from
+_OURS = "scrubjay@"  # followed by the plugin's marketplace
 _EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
 _START = "session start"
 _BOTH = "session start, prompt"
-_NO_HOOKS = "It has no hooks: it recalls when it is asked, and records what it is told to."
-_NO_RECALL = "Its hooks bring nothing into a conversation: it recalls through the tools."
+_NO_HOOKS = "It has no hooks: it recalls and records only through the tools."
+_NO_RECALL = "Its hooks cannot add to a conversation: it recalls through the tools."
 CLAUDE_HOOKS = Hooks(CLAUDE_SETTINGS, JSON, _EVENTS, _claude_shape, host="claude-code")
 
 HOSTS: tuple[Host, ...] = (
@@ -522,7 +523,7 @@ HOSTS: tuple[Host, ...] = (
         tools=(Server((_codex("config.toml"),), TOML, "mcp_servers", _plain),),
         capture=(Hooks(_codex("hooks.json"), JSON, _EVENTS, _codex_shape),),
         recall=_BOTH,
-        click="Start codex once and choose to trust the hooks: until then it runs none, and does not say so.",
+        click="Start codex once and choose to trust the hooks: until then it silently runs none.",
         proof="run",
         traces=lambda machine: [*_codex_approvals(machine), *_codex_plugin_traces(machine)],
         plugins=_codex_plugins,
@@ -544,7 +545,7 @@ HOSTS: tuple[Host, ...] = (
             ),
         ),
         recall=_BOTH,
-        lacks="Versions before 3.20 drop what is injected.",
+        lacks="Versions before 3.20 drop injected text.",
         trial=(None, _cursor_trial),
     ),
     Host(
@@ -556,7 +557,7 @@ HOSTS: tuple[Host, ...] = (
         capture=(CLAUDE_HOOKS,),
         recall=_START,
         click="VS Code asks whether to trust the server when it first starts it.",
-        lacks="Hooks are a preview there; it reads those of Claude Code.",
+        lacks="Hooks are a preview; it reads those of Claude Code.",
         trial=(None, _vscode_trial),
     ),
     Host(
@@ -603,7 +604,7 @@ HOSTS: tuple[Host, ...] = (
         ),
         capture=(Own(_opencode("plugins", "scrubjay.js"), _plugin),),
         recall=_BOTH,
-        lacks="Its first start with a plugin fetches a package of its own, which is slow without a network.",
+        lacks="Its first start with a plugin downloads a package, which is slow without a network.",
         proof="run",
     ),
     Host(
@@ -661,7 +662,7 @@ HOSTS: tuple[Host, ...] = (
     Host(
         "goose",
         "Goose",
-        signs=(_goose,),  # the command of this name may be another program
+        signs=(_goose,),  # a command with this name may be another program
         tools=(Server((_in(_goose, "config.yaml"),), YAML, "extensions", _goose_server),),
         capture=(
             Own(home(".agents", "plugins", "scrubjay", "plugin.json"), _goose_manifest),
@@ -721,16 +722,16 @@ HOSTS: tuple[Host, ...] = (
                 within=_cline_in_code,
             ),
         ),
-        lacks="Its hooks tell no prompt and bring nothing into a conversation: it recalls through the tools.",
+        lacks="Its hooks carry no prompt and cannot add to a conversation: it recalls through the tools.",
     ),
 )
 BY_NAME: Mapping[str, Host] = {host.name: host for host in HOSTS}
 
 
 def markdown(past: Sequence[str]) -> str:
-    """The table for people: what works with which hosts, those alike in one row.
+    """Return the table for users: what works with which hosts, equal ones in one row.
 
-    `past` names those whose past can be imported.
+    `past` names the hosts whose history can be imported.
     """
     yes = {True: "yes", False: "-"}
     rows: dict[tuple[str, ...], list[str]] = {}

@@ -1,4 +1,4 @@
-"""TOML as people write it: one table more or less in a text, and every other character where it is."""
+"""Edits TOML: adds or removes one table, and leaves every other character in place."""
 
 import json
 import tomllib
@@ -9,7 +9,7 @@ from scrubjay.home.settings import statements
 
 
 def parse(text: str) -> dict[str, Any]:
-    """The value of a text. ValueError: it is not TOML."""
+    """Parse a text. ValueError: it is not TOML."""
     try:
         return tomllib.loads(text)
     except RecursionError:
@@ -17,7 +17,7 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
-    """Set a table of texts, lists and tables of texts; it stands at the end, behind an empty line."""
+    """Set a table of texts, lists and tables of texts; it goes to the end, after an empty line."""
     text = delete(text, keys)
     line = "\r\n" if "\r\n" in text else "\n"
     front = text if not text or text.endswith("\n") else text + line
@@ -27,9 +27,9 @@ def put(text: str, keys: Sequence[str], value: Mapping[str, Any]) -> str:
 
 
 def delete(text: str, keys: Sequence[str]) -> str:
-    """Take out a table with all that is below it; comments that follow it stay."""
+    """Remove a table with everything below it; comments after it stay."""
     kept: list[str] = []
-    waiting: list[str] = []  # empty lines and comments behind a statement that goes
+    waiting: list[str] = []  # empty lines and comments after a removed statement
     going = False
     for statement, way in _ways(text):
         if way is None:
@@ -39,13 +39,13 @@ def delete(text: str, keys: Sequence[str]) -> str:
         if not going:
             kept += [*waiting, statement]
         elif not was and kept and not kept[-1].strip():
-            kept.pop()  # the empty line in front of it
+            kept.pop()  # the empty line before it
         waiting = []
     return "".join(kept + [line for line in waiting if line.strip()])
 
 
 def _ways(text: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
-    """Each statement with the way to what it sets; None for a comment or an empty line."""
+    """Yield each statement with the path to what it sets; None for a comment or an empty line."""
     table: tuple[str, ...] = ()
     for statement in statements(text):
         held = tomllib.loads(statement)
@@ -59,7 +59,7 @@ def _ways(text: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
 
 
 def _way(held: Any) -> tuple[str, ...]:
-    """The names that lead to the one thing a statement sets."""
+    """Return the names that lead to the one thing a statement sets."""
     names: list[str] = []
     while isinstance(held, dict) and len(held) == 1:
         ((name, held),) = held.items()

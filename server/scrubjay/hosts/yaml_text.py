@@ -1,6 +1,6 @@
-"""YAML as people write it: one entry more or less in a text, and every other character where it is.
+"""Edits YAML: adds or removes one entry, and leaves every other character in place.
 
-The library says where each thing stands; the text between is never written anew.
+The library reports the positions; the text between them is never rewritten.
 """
 
 import json
@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 
 class _Span(NamedTuple):
-    """Where a value stands: from its first character to behind its last, without comments behind it."""
+    """The position of a value: from its first character to after its last, without comments after it."""
 
     start: int
     end: int
-    flow: bool  # in brackets, or a scalar
-    members: "dict[str, tuple[int, _Span]]"  # of a mapping: where each name begins, and its value
+    flow: bool  # True in brackets, or for a scalar
+    members: "dict[str, tuple[int, _Span]]"  # in a mapping: the start of each name, and its value
 
 
 def parse(text: str) -> Any:
-    """The value of a text, {} if it says nothing. ValueError: it is not YAML."""
-    from ruamel.yaml import YAML  # 60 ms, for the one host that writes it
+    """Parse a text; {} if it is empty. ValueError: it is not YAML."""
+    from ruamel.yaml import YAML  # takes 60 ms, for the only host that uses it
     from ruamel.yaml.error import YAMLError
 
     try:
@@ -31,7 +31,7 @@ def parse(text: str) -> Any:
 
 
 def put(text: str, keys: Sequence[str], value: Any) -> str:
-    """Set the member that `keys` lead to; mappings on the way that are not there are made.
+    """Set the member at `keys`, creating missing mappings on the way.
 
     Raises:
         ValueError: something on the way is not a mapping.
@@ -47,7 +47,7 @@ def put(text: str, keys: Sequence[str], value: Any) -> str:
 
 
 def delete(text: str, keys: Sequence[str]) -> str:
-    """Take out the member that `keys` lead to, which is there."""
+    """Remove the existing member at `keys`."""
     span = _span(text)
     assert span is not None, "it is there"
     for key in keys[:-1]:
@@ -56,7 +56,7 @@ def delete(text: str, keys: Sequence[str]) -> str:
     if not span.flow:
         start, stop = text.rfind("\n", 0, begin) + 1, _line_end(text, value.end)
         if len(span.members) == 1 and len(keys) > 1:
-            colon = text.rfind(":", 0, start) + 1  # behind the name that held it
+            colon = text.rfind(":", 0, start) + 1  # after the name that held it
             return f"{text[:colon]} {{}}{text[colon:start]}{text[stop:]}"
         return text[:start] + text[stop:]
     names = list(span.members)
@@ -68,11 +68,11 @@ def delete(text: str, keys: Sequence[str]) -> str:
 
 
 def _inserted(text: str, span: _Span, keys: Sequence[str], value: Any) -> str:
-    """The text with one member more in the mapping at `span`."""
+    """Return the text with another member in the mapping at `span`."""
     if span.members and not span.flow:
         first = min(begin for begin, _ in span.members.values())
         line = text.rfind("\n", 0, first) + 1
-        # behind a last line without an end nothing may stand: its text might be one that would then have it
+        # nothing may follow a last line without an end, which could be a text that would then include it
         end = _line_end(text, span.end)
         place = line if end == len(text) and not text.endswith("\n") else end
         return text[:place] + _block(keys, value, text, first - line) + text[place:]
@@ -90,7 +90,7 @@ def _inserted(text: str, span: _Span, keys: Sequence[str], value: Any) -> str:
 
 
 def _block(keys: Sequence[str], value: dict[str, Any], text: str, column: int) -> str:
-    """Nested names with a mapping, each on a line of its own; what the mapping holds as JSON."""
+    """Return nested names with a mapping, each on its own line; the mapping's content as JSON."""
     line = "\r\n" if "\r\n" in text else "\n"
     step = re.search(r"\n( +)\S", text)
     indent = step[1] if step else "  "
@@ -100,7 +100,7 @@ def _block(keys: Sequence[str], value: dict[str, Any], text: str, column: int) -
 
 
 def _span(text: str) -> _Span | None:
-    """Where everything stands in a text of one document; None if it says nothing."""
+    """Return the positions in a text of one document; None if it is empty."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -123,7 +123,7 @@ _NODES = (
 
 
 def _read(events: list[Any], at: int) -> tuple[_Span, int]:
-    """The value that begins with event `at`, and the number of the event behind it."""
+    """Return the value that begins with event `at`, and the number of the event after it."""
     first = events[at]
     kind = type(first).__name__
     start, end, at = first.start_mark.index, first.end_mark.index, at + 1
@@ -144,12 +144,12 @@ def _read(events: list[Any], at: int) -> tuple[_Span, int]:
 
 
 def _ended(text: str) -> str:
-    """A text whose last line has its end."""
+    """Return a text whose last line is ended."""
     return text if not text or text.endswith("\n") else text + ("\r\n" if "\r\n" in text else "\n")
 
 
 def _line_end(text: str, at: int) -> int:
-    """Behind the end of the line in which `at` lies; `at` itself at the beginning of a line."""
+    """Return the position after the line that contains `at`; `at` itself at the start of a line."""
     if text[:at].endswith("\n"):
         return at
     end = text.find("\n", at)

@@ -1,1 +1,1 @@
-"""The MCP face: six tools and three resources over the engine. Translates, and does nothing else."""
+"""The MCP interface: six tools and three resources over the engine. It only translates."""

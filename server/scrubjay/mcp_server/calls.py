@@ -1,8 +1,8 @@
 """Calls a tool: parses the arguments, calls one verb of the engine, and answers in text.
 
-Some hosts show a model nothing but `structuredContent`, others the text alone (see DECISIONS). So what is
-recalled goes out as fenced text, and as structure only to programs, which ask for it. The tools that write
-send both, each of one line; what they quote is fenced in both.
+Some hosts show a model only `structuredContent`, others only the text (see DECISIONS). So recalled text is
+sent as fenced text, and as structure only to programs that ask for it. The tools that write send both, one
+line each, with anything they quote fenced in both.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeVar
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, list_scopes, meant, search_scopes, write_scope
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.models.fields import MAX_DOCUMENT
@@ -40,7 +40,7 @@ from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hi
 from scrubjay.reading import kind_of, read, read_file
 from scrubjay.text.foreign import defused, one_line
 
-QUIET_SECONDS = 1.0  # of a call, in which nothing is reported, and between two signs of life
+QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
 REPORT_SECONDS = 0.25  # between two progress notifications
 
 Report = Callable[[int, int, str], Awaitable[None]]
@@ -52,7 +52,7 @@ BY_NAME = {offer.name: offer for offer in OFFERS}
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as text, and as structure, which is None where nobody asked for it."""
+    """An answer as text, and as structure, or None if that was not requested."""
 
     text: str
     structure: dict[str, Any] | None
@@ -61,9 +61,9 @@ class Answer:
 async def call(
     engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None = None
 ) -> dict[str, Any]:
-    """Call a tool of those in BY_NAME and return MCP's `CallToolResult`.
+    """Call a tool in BY_NAME and return MCP's `CallToolResult`.
 
-    A caller's mistake comes back as a sentence with `isError`, never as a protocol error.
+    A caller's mistake is returned as a sentence with `isError`, never as a protocol error.
     """
     async with caller().turn:
         return await _called(engine, name, arguments, report)
@@ -78,54 +78,54 @@ async def _called(
         request = parse(offer.request, flat)
         by = caller() if report is None else replace(caller(), report=report)
         if by.read_only and not offer.read_only:
-            reason = "changes what is remembered, and this token may only read"
-            raise InputError(f"{name} {reason}. Call it with another one.")
+            reason = "changes the memory, and this token may only read"
+            raise InputError(f"{name} {reason}. Use another token.")
         request = await _in_known_scope(engine, request, by, writes=not offer.read_only)
         reach = by.reach(getattr(request, "scope", None))
         request = await (await engine.core_soon()).ids.spell_out(request, by.seen, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
     except ScrubjayError as error:
         return failure(str(error))
-    except Exception as error:  # the outermost edge: the model sees results, and never a protocol error
+    except Exception as error:  # the outermost edge: the model sees results, never a protocol error
         return failure(engine.unforeseen(name, error))
     content = {"content": [{"type": "text", "text": answer.text}], "isError": False}
     return content if answer.structure is None else {**content, "structuredContent": answer.structure}
 
 
 async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: bool) -> R:
-    """Name the scope of a request in full, as a model may have it from an answer; programs name their own.
+    """Replace a scope's display name, which a model may have from an answer, with the full name.
 
     Raises:
-        InputError: there is none, or a project is nearly called so.
+        InputError: there is no such scope, or a project has a similar name.
     """
-    said = getattr(request, "scope", None)
-    if said is None or by.confined or by.folder is None:
+    named = getattr(request, "scope", None)
+    if named is None or by.confined or by.folder is None:
         return request
     known = {each["scope"] for each in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
-    if said not in {*known, USER_SCOPE, EVERY_SCOPE}:
+    if named not in {*known, USER_SCOPE, EVERY_SCOPE}:
         known |= (await (await engine.core_soon()).counts.summary()).keys()
     may_be_new = writes and not isinstance(request, Forget)
-    return request.model_copy(update={"scope": meant(said, known, may_be_new=may_be_new)})
+    return request.model_copy(update={"scope": find_scope(named, known, may_be_new=may_be_new)})
 
 
 def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Put the arguments in `options` beside the others.
+    """Move the arguments in `options` to the top level.
 
     Raises:
-        InputError: `options` is no object, or it names an argument that is given already.
+        InputError: `options` is not an object, or repeats an argument.
     """
     options = arguments.get("options")
     if options is None:
         return {name: value for name, value in arguments.items() if name != "options"}
     if not isinstance(options, dict):
-        raise InputError(f"options = {str(options)[:80]!r}: it holds arguments by name. Give an object.")
+        raise InputError(f"options = {str(options)[:80]!r}: give an object of arguments by name.")
     if twice := sorted(options.keys() & arguments.keys()):
-        raise InputError(f"{twice[0]} is given twice, in options as well; give it once.")
+        raise InputError(f"{twice[0]} is given both in options and outside; give it once.")
     return {name: value for name, value in arguments.items() if name != "options"} | options
 
 
 def _form(kind: type[Request], arguments: dict[str, Any]) -> tuple[dict[str, Any], Form]:
-    """Take the form of the answer out of the arguments, unless the tool has an `include` of its own."""
+    """Separate the form of the answer from the arguments, unless the tool has its own `include`."""
     if "include" in kind.model_fields or "include" not in arguments:
         return arguments, Form()
     rest = {name: value for name, value in arguments.items() if name != "include"}
@@ -140,26 +140,27 @@ class _FormOnly(Request):
 async def reporting(
     send: Callable[[float, float | None, str | None], Awaitable[None]],
 ) -> AsyncIterator[Report]:
-    """Give what reports the progress of one call by `send`: nothing in its first second, then a few a second.
+    """Yield a function that reports a call's progress through `send`: after a second, a few times a second.
 
-    A call that can tell nothing, because it waits or has one thing to do, gives a sign of life each second.
+    A call without progress of its own, because it waits or has a single step, sends a sign of life each
+    second.
     """
     loop = asyncio.get_running_loop()
-    said, again = 0.0, loop.time() + QUIET_SECONDS
+    reported, again = 0.0, loop.time() + QUIET_SECONDS
 
     async def say(done: float, total: float | None, what: str | None) -> None:
-        nonlocal said, again
-        said, again = done, loop.time() + REPORT_SECONDS
+        nonlocal reported, again
+        reported, again = done, loop.time() + REPORT_SECONDS
         await send(done, total, what)
 
     async def report(done: int, total: int, what: str) -> None:
-        if done > said and (loop.time() >= again or (said and done == total)):
+        if done > reported and (loop.time() >= again or (reported and done == total)):
             await say(done, total, one_line(os.path.basename(what)) or None)
 
     async def live() -> None:
         for number in itertools.count(2):
             await asyncio.sleep(QUIET_SECONDS)
-            if said < 1:  # parts of a first step, because progress must grow
+            if reported < 1:  # fractions of the first step, because progress must grow
                 await say(1 - 1 / number, None, None)
 
     living = asyncio.create_task(live())
@@ -170,7 +171,7 @@ async def reporting(
 
 
 def failure(sentence: str) -> dict[str, Any]:
-    """Answer with a sentence about what went wrong."""
+    """Return an error result with a sentence about what went wrong."""
     return {"content": [{"type": "text", "text": defused(sentence)}], "isError": True}
 
 
@@ -186,7 +187,7 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
 
 
 def _length(shown: int, hit: Result, *, structured: bool) -> int:
-    """Count the characters of a hit that is written with so many: as text, or as JSON if that is longer."""
+    """Count the characters of a hit if `shown` is its length as text; the length of its JSON if longer."""
     return max(shown, len(compact(hit.wire())) + 1) if structured else shown
 
 
@@ -197,7 +198,7 @@ def fitted(
     *,
     structured: bool = False,
 ) -> tuple[Hits, Answer]:
-    """Write an answer, and trim it until all of it is within its budget; also return the hits in it."""
+    """Write an answer and trim it to its budget; also return the hits in it."""
     while True:
         text, structure = write(hits), _rendered(hits) if structured else None
         shorter = trim(hits, _tokens(text, structure))
@@ -207,7 +208,7 @@ def fitted(
 
 
 def _counted(text: str, structure: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Say in a structure how many tokens were rendered, its own digits included."""
+    """Record in a structure how many tokens were rendered, including the digits of that number."""
     if structure is not None:
         for _ in range(2):
             structure["tokens"]["rendered"] = _tokens(text, structure)
@@ -215,24 +216,24 @@ def _counted(text: str, structure: dict[str, Any] | None) -> dict[str, Any] | No
 
 
 def _rendered(hits: MemoryHits | DocumentHits) -> dict[str, Any]:
-    """Write hits as JSON values; the count of tokens is filled in when it is known."""
+    """Return hits as JSON values; the token count is filled in later."""
     structure = hits.wire()
     structure["tokens"]["rendered"] = MOST_TOKENS
     return structure
 
 
 def _tokens(text: str, structure: dict[str, Any] | None) -> int:
-    """Estimate the tokens that a model is shown: some hosts show the text, others the structure."""
+    """Estimate the tokens that a model sees: some hosts show the text, others the structure."""
     return math.ceil(max(len(text), 0 if structure is None else len(compact(structure))) / 4)
 
 
 def compact(value: Any) -> str:
-    """Write JSON as hosts show it to a model."""
+    """Return JSON as hosts show it to a model."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller, form: Form) -> Answer:
-    # Documents know their whole path, clients a relative one.
+    # Documents store absolute paths, clients may give relative ones.
     if request.path is not None and by.folder is not None:
         path = os.path.realpath(os.path.join(by.folder, os.path.expanduser(request.path)))
         request = request.model_copy(update={"path": path})
@@ -270,7 +271,7 @@ async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
     session = one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
-    stays = " It was forgotten before and stays so; other words need another turn number."
+    stays = " It was forgotten before and stays forgotten; a different text needs another turn number."
     forgotten = stays if turn.forgotten else ""
     head = f"{what} turn {turn.turn} of session {session} ({turn.id})."
     return Answer(f"{head}{forgotten}{redactions}", turn.wire())
@@ -291,7 +292,7 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: For
 
 async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:
     if named := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
-        raise InputError(f"{named[0]} belongs to one document, and {path} is a folder of many; leave it out.")
+        raise InputError(f"{named[0]} applies to a single document, and {path} is a folder; leave it out.")
     core, scope = await engine.core(), write_scope(request.scope, by.scope)
     done = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
     return Answer(render.ingested(done), DocumentAdded(status="done", ingested=done).wire())
@@ -322,34 +323,36 @@ _CALLS: dict[type[Request], Callable[[Engine, Any, Caller, Form], Awaitable[Answ
 
 
 async def confine(engine: Engine, request: R, by: Caller) -> R:
-    """Check the request of a confined caller, and drop the scope that it may name; leave any other as it is.
+    """Check the request of a caller limited to one scope, and drop its scope; pass on any other request.
 
     Raises:
         InputError: it names another scope, or a file of this machine.
-        NotFound: it names an id of another scope, or of none.
+        NotFound: it names an id that is unknown or in another scope.
     """
     if not by.confined:
         return request
     named = getattr(request, "scope", None)
     if named not in (None, by.scope):
-        reach = f"this token reaches the scope {by.scope!r} alone"
+        reach = f"this token only reaches the scope {by.scope!r}"
         raise InputError(f"scope = {named!r}: {reach}. Leave scope out.")
     if isinstance(request, AddDocument) and request.path is not None:
-        reason = "a token of one scope adds texts"
+        reason = "a token for one scope can only add texts"
         raise InputError(f"path = a file of the server: {reason}. Give the text as content.")
     links = [*request.updates, *request.extends, *request.derives] if isinstance(request, AddMemory) else []
     for record_id in links:
         record = await (await engine.core()).lists.find(record_id)
         if record is None or record.scope != by.scope:
-            raise NotFound(f"Nothing here has the id {record_id[:80]!r}. Take the id of a search result.")
+            raise NotFound(
+                f"There is no record with the id {record_id[:80]!r}. Use the id of a search result."
+            )
     return request if named is None else request.model_copy(update={"scope": None})
 
 
 async def read_document(request: AddDocument, folder: str | None, roots: Sequence[str]) -> DocumentText:
     """Read the text to add, from `content` or from the file at `path` (relative to `folder`, links resolved).
 
-    What a file says of itself (author, date, language, ...) becomes metadata, unless the caller says
-    otherwise.
+    A file's own properties (author, date, language, ...) become metadata, unless the caller gives other
+    values.
 
     Raises:
         InputError: the file is outside the allowed folders, or it cannot be read.
@@ -387,7 +390,7 @@ def allowed(named: str, folder: str | None, roots: Sequence[str]) -> str:
     """Resolve the path of a file or folder that a client names.
 
     Raises:
-        InputError: it is not in the client's project or in a folder that the user allowed.
+        InputError: it is neither in the client's project nor in a folder that the user allowed.
     """
     path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(named)))
     inside = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]

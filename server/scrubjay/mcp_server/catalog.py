@@ -1,4 +1,4 @@
-"""The six tools as a client sees them: names, schemas computed from the models, descriptions, annotations."""
+"""The six tools as clients see them: names, schemas computed from the models, descriptions, annotations."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,16 +6,16 @@ from typing import Any
 from scrubjay.models import requests, results
 
 INSTRUCTIONS = """\
-Scrubjay is this user's memory across sessions: recorded turns of earlier conversations, facts kept on \
+Scrubjay is this user's memory across sessions: recorded turns of earlier conversations, facts saved on \
 purpose, and documents. It runs on this machine only.
 
 Recall: call search_memories before you answer anything that may depend on earlier work, such as decisions, \
 names, preferences, "as before", "last time", "why did we", a bug seen earlier. Ask in plain words; name \
 files, functions or errors where you know them, and times as the user does ("yesterday", "last session"). \
-Leave top_k and max_tokens out: the few lines that matter come, best first. Each begins with its date and \
+Leave top_k and max_tokens out: you get the few lines that matter, best first. Each begins with its date and \
 its name, such as 66288832/5 (turn 5 of a session) or a fact's id; say that name again to forget or update \
 it. prev_turns / next_turns (2 is a good number) show what was said around a hit. Documents are searched \
-apart, with search_documents; a last line may name one that answers.
+separately, with search_documents; a last line may name one that has the answer.
 
 Save: call add_memory for what will still matter in another session: a decision with its reason, a \
 preference, a convention, a fact about the project. One fact a call, understandable on its own. When a known \
@@ -34,10 +34,10 @@ you rely on it.
 
 @dataclass(frozen=True)
 class Offer:
-    """One tool: what it takes and gives, and how it behaves.
+    """One tool: its arguments, its result and its behaviour.
 
-    `usual` arguments stand in its schema by themselves; `options` describes the others, which go into one
-    object. A call may give any of them in either place. `result` is None for one that answers in text.
+    The `usual` arguments are in its schema; `options` describes the others, which go into one object. A call
+    may give any argument in either place. `result` is None for a tool that answers in text.
     """
 
     name: str
@@ -57,7 +57,7 @@ OFFERS = (
         "search_memories",
         "Search memories",
         "Recall what was said, decided or saved in earlier sessions. Use it whenever the answer may depend "
-        "on earlier work. Returns a few dated lines, the best first, or says that nothing is remembered.",
+        "on earlier work. Returns a few dated lines, the best first, or says that nothing was found.",
         requests.SearchMemories,
         ("query", "top_k", "max_tokens", "since", "until", "prev_turns", "next_turns", "scope"),
         "search_mode: memories (facts and turns), documents or hybrid. include_turns false: facts, and "
@@ -85,9 +85,9 @@ OFFERS = (
     Offer(
         "add_memory",
         "Add a memory",
-        "Keep one fact for later sessions: a decision and its reason, a preference, a convention. When a "
+        "Save one fact for later sessions: a decision and its reason, a preference, a convention. When a "
         "fact has changed, name the old one in updates: it then leaves every search and stays as history. "
-        "Says when a similar fact is known already.",
+        "Reports similar facts that exist already.",
         requests.AddMemory,
         ("content", "tags", "updates", "scope"),
         "partition_id: mem_semantic, mem_preference, mem_procedural, mem_episodic or mem_hippocampus. "
@@ -139,7 +139,7 @@ OFFERS = (
 
 
 def tools() -> list[dict[str, Any]]:
-    """Describe the tools in their fixed order, as MCP's `Tool`."""
+    """Return the tools in their fixed order, as MCP's `Tool`."""
     return [
         {
             "name": offer.name,
@@ -165,7 +165,7 @@ def tools() -> list[dict[str, Any]]:
 
 
 def _arguments(offer: Offer) -> dict[str, Any]:
-    """Write the schema of a tool's arguments: the usual ones, and the others in `options`."""
+    """Return the schema of a tool's arguments: the usual ones, and the others in `options`."""
     schema = _plain(offer.request.model_json_schema())
     options = {"type": "object", "description": offer.options}
     return {
@@ -176,7 +176,7 @@ def _arguments(offer: Offer) -> dict[str, Any]:
     }
 
 
-# Every session pays for each word of a schema. The server checks bounds, and its sentence says what to do.
+# Every session pays for each word of a schema. The server checks bounds, and its error says what to do.
 _SAID_BY_SERVER = frozenset(
     "additionalProperties default format maxItems maxLength maxProperties maximum minItems minLength minimum "
     "pattern".split()

@@ -1,7 +1,7 @@
-"""Talks MCP with the client of one pipe.
+"""Speaks MCP with the client of one pipe.
 
-What nearly every client sends is answered without the SDK, whose import would take a third of an engine's
-start. Everything else the SDK's server answers.
+Common requests are answered without the SDK, whose import would take a third of an engine's start. The SDK's
+server answers all others.
 """
 
 import asyncio
@@ -24,19 +24,19 @@ from scrubjay.wire.lines import LARGE, glance, key_of, well_formed
 if TYPE_CHECKING:
     from mcp.server import Server
 
-# Of one client's calls AT_ONCE work, so that 600 of another's are not all ahead of ours (40 s), and so many
-# are read; what comes beyond waits in the connection, and then in the client.
+# AT_ONCE calls of one client run at once, so that 600 of another client are not all ahead of ours (40 s), and
+# this many are read; others wait in the connection, and then in the client.
 WAITING = 256
 
 log = logging.getLogger("scrubjay.mcp_server")
 
 _SERVER = {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
-# What each result has since 2026-07-28.
+# Fields that each result has since 2026-07-28.
 _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": _SERVER}}
 
 
 async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], connection: Connection) -> None:
-    """Answer one connection's lines until it ends; `sdk_server` builds or gives the SDK's server."""
+    """Answer one connection's lines until it ends; `sdk_server` returns the SDK's server."""
     hello = connection.hello
     folder = hello.project_dir or hello.cwd or None
     turn = asyncio.Semaphore(AT_ONCE)
@@ -56,7 +56,7 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
         message = Message(well_formed(line))
         seen = message.seen
         if message.line is not line and message.is_request and seen.id != glance(line).id:
-            await connection.write_line(_refused(glance(line).id, "The id of this request is no text."))
+            await connection.write_line(_refused(glance(line).id, "The id of this request is not a string."))
             return None
         answer = offer.answer(message)
         if answer is not None:
@@ -84,7 +84,7 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
     try:
         async for line in connection:
             await (hear_large(line) if len(line) > LARGE else hear(line))
-            del line  # it may be large, and the next one may come late
+            del line  # it may be large, and the next line may come late
             if len(calls) >= WAITING:
                 await asyncio.wait(calls.values(), return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -94,12 +94,12 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
 
 
 def _refused(number: object, why: str) -> bytes:
-    error = {"code": -32600, "message": f"{why} Send another form of it."}
+    error = {"code": -32600, "message": f"{why} Send it in another form."}
     return line_of({"jsonrpc": "2.0", "id": number, "error": error})
 
 
 def _tool_call(message: Message, offer: Offer) -> Usual | None:
-    """Read a request that calls one of our tools; None if it is another, or one of an unusual form."""
+    """Parse a request that calls one of our tools; None for any other request, or one in an unusual form."""
     usual = offer.usual(message) if message.is_call else None
     if usual is None or not usual.params.keys() <= {"name", "arguments"}:
         return None
@@ -123,7 +123,7 @@ async def _answer(engine: Engine, connection: Connection, number: object, asked:
 
 
 class _Sdk:
-    """The SDK's server over the same connection; it begins with the first line that needs it."""
+    """The SDK's server over the same connection; it starts with the first line that needs it."""
 
     def __init__(self, connection: Connection, server: Callable[[], "Server[Any]"]) -> None:
         self.tasks: list[asyncio.Task[None]] = []
@@ -131,10 +131,10 @@ class _Sdk:
         self._server = server
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._handshake: Message | None = None
-        self._unwanted: set[object] = set()  # requests that the client has an answer to
+        self._unwanted: set[object] = set()  # requests that the client has an answer to already
 
     def hear_handshake(self, message: Message, *, wanted: bool) -> None:
-        """Take the client's `initialize`; whether it still wants the answer."""
+        """Pass the client's `initialize` to the server; `wanted` is False if the client has the answer."""
         self._handshake = message
         if not wanted:
             self._unwanted.add(message.seen.key)
@@ -142,7 +142,7 @@ class _Sdk:
             self.hear(message)
 
     def hear(self, message: Message) -> None:
-        """Take a line; a notification does not start the server, which has nothing to do with it."""
+        """Pass a line to the server; a notification does not start it, because it would have no effect."""
         if not self.tasks:
             if not message.is_request:
                 return
@@ -153,7 +153,7 @@ class _Sdk:
         self._lines.put_nowait(message.line)
 
     async def write(self, line: str) -> None:
-        """Send one line of the server, unless the client has that answer."""
+        """Send one line of the server, unless the client has that answer already."""
         key = glance(line.encode()).key
         if key in self._unwanted:
             self._unwanted.discard(key)
@@ -161,7 +161,7 @@ class _Sdk:
             await self._connection.write_line(line)
 
     async def flush(self) -> None:
-        """Do nothing: every line is on its way when `write` returns."""
+        """Do nothing: `write` has sent every line when it returns."""
 
     async def _run(self) -> None:
         server = await asyncio.to_thread(self._server)
@@ -172,13 +172,13 @@ class _Sdk:
             await server.run(read, write, options)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Close when the server has failed: the pipe then answers what waits, or asks another engine."""
+        """Close the connection if the server failed: the pipe then answers, or asks another engine."""
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the SDK's server failed", exc_info=error)
             self._connection.close()
 
     async def _text(self) -> AsyncIterator[str]:
-        """Yield the lines that the SDK can read; another, which it drops in silence, is answered here."""
+        """Yield the lines that the SDK can read; answer here those that it would drop silently."""
         from mcp.types import JSONRPCRequest, jsonrpc_message_adapter
 
         while True:
@@ -191,5 +191,5 @@ class _Sdk:
             if isinstance(message, JSONRPCRequest) or seen.method is None or seen.key is None:
                 yield text
             else:
-                why = "This line is no request of JSON-RPC 2.0."
+                why = "This line is not a JSON-RPC 2.0 request."
                 await self._connection.write_line(_refused(seen.id, why))

@@ -1,4 +1,4 @@
-"""Writes results as text for a model; every recalled text is fenced as quoted data."""
+"""Renders results as text for a model; every recalled text is fenced as quoted data."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -28,31 +28,31 @@ DOCUMENTS = "search_documents"
 NAME_SHOWN, PATH_SHOWN = 80, 200  # characters of a title, and of a path
 NOT_READ_SHOWN = 10  # files of a folder
 LONGEST_NAME = 100  # characters of a title, of a hit's tags together, or of a reason
-# of a hit, what may be as long as a caller likes
+# the tags of a hit have no other limit
 _PARTS = ("memory", "chunk", "metadata", "tags", "title", "role", "documents", "context", "explain")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What an answer need not say of each hit: the scopes that were searched, and the user's time zone."""
+    """What an answer need not repeat for each hit: the searched scopes, and the user's time zone."""
 
     scopes: tuple[str, ...] | None  # None is every scope
     zone: tzinfo | None = None  # None is this machine's
-    folder: str | None = None  # the caller's, below which paths are shown without it
+    folder: str | None = None  # the caller's; paths below it are shown relative to it
 
     def date(self, moment: datetime, *, day: bool = False) -> str:
-        """Write a moment to the minute, or its day alone."""
+        """Format a moment to the minute, or only its day."""
         return f"{moment.astimezone(self.zone):{'%Y-%m-%d' if day else '%Y-%m-%d %H:%M'}}"
 
     def project(self, scope: str) -> str:
-        """Name the project of a hit where it is not the caller's."""
+        """Return the project of a hit from another project, else an empty text."""
         own = self.scopes[0] if self.scopes else None
         if scope == own:
             return ""
         return " (user's own)" if scope == USER_SCOPE else f" in {display_name(scope)}"
 
     def path(self, path: str | None) -> str:
-        """Write the path of a document, relative to the caller's folder; of a very long one, the end."""
+        """Format the path of a document relative to the caller's folder; cut a very long one at its start."""
         if path is None:
             return ""
         name = one_line(path.removeprefix(f"{self.folder}/") if self.folder else path)
@@ -60,9 +60,9 @@ class Frame:
 
 
 def memory_hits(hits: MemoryHits, frame: Frame) -> str:
-    """Write hits best first, each with the turns around it; say so if they are doubtful, or none.
+    """Render hits best first, each with the turns around it; say so if they are doubtful or missing.
 
-    The last line names a document that may answer.
+    The last line names a document that may have the answer.
     """
     document = _may_answer(hits, frame)
     if not hits.results:
@@ -75,9 +75,9 @@ def memory_hits(hits: MemoryHits, frame: Frame) -> str:
 
 
 def trimmed(hits: MemoryHits, tokens: int) -> MemoryHits | None:
-    """Leave out what came last of an answer that takes so many tokens; None if these are within its budget.
+    """Drop the last hits of an answer that takes `tokens`; None if that is within its budget.
 
-    The budget is kept by measuring each hit; this is for what only the whole answer shows.
+    The budget is met by measuring each hit; this is for the parts that only the whole answer has.
     """
     over = tokens - (hits.tokens.budget or MOST_TOKENS)
     if over <= 0 or not (hits.results or hits.document):
@@ -119,18 +119,18 @@ def _left_out(hits: MemoryHits) -> list[str]:
 
 
 def _with_windows(hits: MemoryHits, frame: Frame) -> Iterator[str]:
-    """Write each hit, then the turns of its session beside it, and at the end what belongs to no hit."""
-    beside = list(hits.related)
+    """Render each hit with the turns around it, and at the end the turns that belong to no hit."""
+    related = list(hits.related)
     for hit in hits.results:
         yield _block(hit, frame)
-        own = [near for near in beside if near.reason == "window" and _is_near(near, hit, hits.results)]
-        beside = [near for near in beside if near not in own]
+        own = [near for near in related if near.reason == "window" and _is_near(near, hit, hits.results)]
+        related = [near for near in related if near not in own]
         yield from (_block(near, frame) for near in own)
-    yield from (_block(near, frame) for near in beside)
+    yield from (_block(near, frame) for near in related)
 
 
 def _is_near(near: Hit, hit: Hit, results: Sequence[Hit]) -> bool:
-    """Whether no other hit of the session is nearer to a turn than this one."""
+    """Return True if no other hit of the session is closer to a turn than this one."""
     if (near.scope, near.session_id) != (hit.scope, hit.session_id):
         return False
     same = (each for each in results if (each.scope, each.session_id) == (hit.scope, hit.session_id))
@@ -139,7 +139,7 @@ def _is_near(near: Hit, hit: Hit, results: Sequence[Hit]) -> bool:
 
 
 def _block(hit: Hit, frame: Frame) -> str:
-    """Write one hit: a line that says when and where it is from, then its text behind marks."""
+    """Render one hit: a line with its time and origin, then its quoted text."""
     return "\n".join([_head(hit, frame), _quote(hit.memory or hit.chunk or ""), *_links(hit, frame)])
 
 
@@ -164,15 +164,15 @@ def _name(hit: Hit) -> str:
 
 
 def _tie(hit: Hit) -> str:
-    """Say why a related record is in the answer."""
+    """Return why a related record is in the answer."""
     via = one_line(hit.via or "")
-    ties = {"window": "beside it", "relation": f"linked to {via}", "tag": f"shares #{via}"}
+    ties = {"window": "next to it", "relation": f"linked to {via}", "tag": f"shares #{via}"}
     tie = ties.get(hit.reason or "", f"names {via} too" if hit.reason == "entity" else "")
     return f" [{tie}]" if tie else ""
 
 
 def _state(hit: Hit, frame: Frame) -> str:
-    """Say what became of a record: replaced or forgotten."""
+    """Return the state of a record: replaced, forgotten or neither."""
     if hit.replaced_by is not None and hit.replaced_at is not None:
         day = frame.date(hit.replaced_at, day=True)
         return f" (replaced on {day} by {short_id('memory', hit.replaced_by)})"
@@ -192,7 +192,7 @@ def _state(hit: Hit, frame: Frame) -> str:
 
 
 def _links(hit: Hit, frame: Frame) -> list[str]:
-    """Write the context of a fact and the documents it cites, a head and a quotation each."""
+    """Render the context of a fact and the documents it cites, each with a head and a quotation."""
     lines = []
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
         name = short_id("memory", link.id)
@@ -206,7 +206,7 @@ def _links(hit: Hit, frame: Frame) -> list[str]:
 
 
 def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) -> str:
-    """Write chunks of documents, the best first; `place` is the path or id that a search was narrowed to."""
+    """Render chunks of documents, best first; `place` is the path or id that the search was limited to."""
     left_out = _chunks_left_out(hits)
     if not hits.results:
         return "\n".join(
@@ -221,7 +221,7 @@ def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) ->
 
 
 def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
-    """Leave out what came last, as `trimmed` does."""
+    """Drop the last hits, as `trimmed` does."""
     over = tokens - (hits.tokens.budget or MOST_TOKENS)
     if over <= 0 or not hits.results:
         return None
@@ -255,7 +255,7 @@ def _chunks_left_out(hits: DocumentHits) -> list[str]:
 
 
 def _document(hit: DocumentHit, frame: Frame) -> str:
-    """Write a document: where it and its best chunk stand, then each chunk under its lines, behind marks."""
+    """Render a document: its place and that of its best chunk, then each chunk, quoted, under its lines."""
     title, path = one_line(hit.title or ""), frame.path(hit.path)
     name = path or title or "untitled"
     about = [] if not path or title in path else [title[:NAME_SHOWN]]
@@ -264,20 +264,20 @@ def _document(hit: DocumentHit, frame: Frame) -> str:
     parts = []
     for at, chunk in enumerate(hit.chunks):
         lines = f"lines {chunk.lines[0]}-{chunk.lines[1]}"
-        beside = "" if chunk.is_relevant or chunk.score else " [beside it]"
+        mark = "" if chunk.is_relevant or chunk.score else " [next to it]"
         head = lines if at else f"{name} {lines} ({', '.join(about)}){project}"
-        parts.append(f"{head}{beside}:\n{_quote(chunk.content)}")
+        parts.append(f"{head}{mark}:\n{_quote(chunk.content)}")
     if hit.summary:
         parts.append(f"Summary:\n{_quote(hit.summary)}")
     if hit.content:
-        named = f"?scope={hit.scope}" if project else ""  # without which only the caller's own can be read
+        named = f"?scope={hit.scope}" if project else ""  # needed to read another project's documents
         beginning = f"Beginning; all at scrubjay://document/{hit.document_id}{named}"
         parts.append(f"{beginning if hit.truncated else 'Whole text'}:\n{_quote(hit.content)}")
     return "\n".join(parts)
 
 
 def ingested(done: Ingested) -> str:
-    """Say what became of the files of a folder."""
+    """Describe what happened to the files of a folder."""
     names = ("added", "changed", "renamed", "removed", "unchanged", "forgotten")
     counts = ", ".join(f"{count:,} {name}" for name in names if (count := getattr(done, name)))
     lines = [f"Documents: {counts or 'none'}."]
@@ -286,36 +286,36 @@ def ingested(done: Ingested) -> str:
         lines.append(f"{len(done.failed) - NOT_READ_SHOWN:,} more could not be read.")
     lines += [f"Left out: {one_line(each.reason)}" for each in done.left_out]
     if done.passed_over:
-        lines.append(f"Hidden and passed over: {one_line(', '.join(done.passed_over[:NOT_READ_SHOWN]))}.")
+        lines.append(f"Hidden and skipped: {one_line(', '.join(done.passed_over[:NOT_READ_SHOWN]))}.")
     return "\n".join(lines)
 
 
 def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
-    """Say what became of a fact; and note what it keeps, or quote similar ones; None if there is neither."""
+    """Describe the result for a fact; and its note or similar facts, or None."""
     outcomes = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}
     head = f"{outcomes[added.action]} {added.id}."
     if not added.similar:
         return head, added.note
     shown = [_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
-    return head, "\n".join([added.note or "Similar facts are known:", *fenced(*shown)])
+    return head, "\n".join([added.note or "Similar facts exist:", *fenced(*shown)])
 
 
 def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
-    """Say what was forgotten, or quote what a dry run would forget."""
+    """Describe what was forgotten, or quote what a dry run would forget."""
     if not dry_run:
         if not (done.forgotten or done.purged):
-            return "Forgotten before; nothing changed."
+            return "Already forgotten; nothing changed."
         left = ""
         if done.files:
-            left = f" Their files are still there, for the next ingest: {one_line(', '.join(done.files))}."
+            left = f" Their files still exist and would be read again: {one_line(', '.join(done.files))}."
         if done.kept_until is not None:
             until = f"{done.kept_until:%Y-%m-%d %H:%M} UTC"
-            left += f" Older versions in the bucket hold it until {until}, then an engine removes them."
-        return f"{'Deleted for good' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
+            left += f" Older versions in the bucket contain it until {until}, when an engine removes them."
+        return f"{'Permanently deleted' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
     if not done.candidates:
-        return "Nothing would be forgotten: no fact or turn is likely about that."
+        return "Nothing would be forgotten: no fact or turn seems to be about that."
     shown = [_block(hit, frame) for hit in done.candidates]
-    count = f"{len(shown)} {'record' if len(shown) == 1 else 'records'} would be forgotten; nothing is yet."
+    count = f"{len(shown)} {'record' if len(shown) == 1 else 'records'} would be forgotten; none is yet."
     advice = "Repeat the call without dry_run to forget all of them, or give the id of one."
     return "\n".join([f"{count} {advice}", *fenced(*shown)])
 
@@ -324,9 +324,9 @@ def profile(known: Profile) -> str:
     """Quote the lasting and the newest facts of a scope."""
     parts = [(title, hits) for title, hits in (("Lasting", known.static), ("Recent", known.recent)) if hits]
     if not parts:
-        return f"Nothing is known of {known.scope} yet."
+        return f"Nothing is known about {known.scope} yet."
     shown = len(known.static) + len(known.recent)
-    head = f"{shown} of {known.total} facts known in {known.scope}, about {known.spent} tokens."
+    head = f"{shown} of {known.total} facts in {known.scope}, about {known.spent} tokens."
     lines = []
     for title, hits in parts:
         lines.append(f"## {title}")
@@ -335,12 +335,12 @@ def profile(known: Profile) -> str:
 
 
 def fenced(*lines: str) -> list[str]:
-    """Put lines of recalled text, which must be `defused`, between the tags that say what they are."""
+    """Put lines of recalled text, which must be `defused`, between tags that mark them as quoted data."""
     return [OPENING, *lines, CLOSING]
 
 
 def _quote(text: str) -> str:
-    """Put each line behind a mark, so that no recalled text can close the fence or pass for ours."""
+    """Prefix each line with a mark, so that no recalled text can close the fence or pass for ours."""
     return "\n".join(f"> {line}" for line in defused(text).splitlines() if line.strip())
 
 

@@ -1,4 +1,4 @@
-"""The resources: a whole memory, turn or document by its id, and the profile of a scope."""
+"""The resources: a whole memory, turn or document by id, and the profile of a scope."""
 
 import re
 from datetime import datetime
@@ -14,15 +14,16 @@ from scrubjay.mcp_server.render import fenced, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.text.foreign import defused, one_line
 
-# Of a turn also SESSION/TURN, whose slash a client may have encoded. `?scope=` names another project, or all.
+# A turn may also be SESSION/TURN, whose slash a client may have encoded. `?scope=` names another project, or
+# all.
 _URI = re.compile(
     r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)"
     rf"(?:\?scope=(\*|%2A|{SCOPE_NAME}))?$"
 )
 _PROFILE = re.compile(rf"^scrubjay://profile(?:/({SCOPE_NAME}))?$")
 _TITLE = "The lasting and the newest facts of a project"
-_TEMPLATES = (  # kind, what its address ends in, title
-    ("memory", "id", "A fact that was kept"),
+_TEMPLATES = (  # kind, last part of the address, title
+    ("memory", "id", "A saved fact"),
     ("turn", "id", "One recorded turn, word for word"),
     ("document", "id", "The whole text of a document"),
     ("profile", "scope", _TITLE),
@@ -31,7 +32,7 @@ _TEXT = "text/plain"
 
 
 def templates() -> list[ResourceTemplate]:
-    """Describe the addresses that can be read."""
+    """Return the templates of readable addresses."""
     addresses = ((kind, f"scrubjay://{kind}/{{{end}}}", title) for kind, end, title in _TEMPLATES)
     return [
         ResourceTemplate(name=kind, title=title, uri_template=uri, description=title, mime_type=_TEXT)
@@ -40,39 +41,39 @@ def templates() -> list[ResourceTemplate]:
 
 
 def resources() -> list[Resource]:
-    """Describe what can be read without an id: the profile of the project that the client works in."""
+    """Return the resources without an id: the profile of the client's project."""
     uri = "scrubjay://profile"
     return [Resource(name="profile", title=_TITLE, uri=uri, description=_TITLE, mime_type=_TEXT)]
 
 
 async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
-    """Read the full text behind a `scrubjay://` address, fenced, under a line that says where it is from.
+    """Read the full text behind a `scrubjay://` address, fenced, under a line with its origin.
 
     Raises:
-        NotFound: the address is not one of ours, or names nothing of that kind that the caller reaches.
+        NotFound: the address is not one of ours, or names nothing of that kind that the caller may read.
     """
     if profile_uri := _PROFILE.match(uri):
         scope = profile_uri[1] or by.scope or USER_SCOPE
         if by.confined and scope != by.scope:
-            raise NotFound(f"This token reaches the scope {by.scope!r} alone. Read scrubjay://profile.")
+            raise NotFound(f"This token only reaches the scope {by.scope!r}. Read scrubjay://profile.")
         known = await (await engine.core_soon()).search.profile((scope,) if by.confined else scope)
         return TextResourceContents(uri=uri, mime_type=_TEXT, text=profile(known))
     match = _URI.match(uri)
     if match is None:
         raise NotFound(
-            f"{uri[:200]!r} is no resource here. Addresses look like scrubjay://turn/ID, "
+            f"{uri[:200]!r} is not a resource here. Addresses look like scrubjay://turn/ID, "
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
     core, kind, said = await engine.core_soon(), match[1], unquote(match[2])
     record = await core.ids.reached(said, by.reach(unquote(match[3]) if match[3] else None))
-    if record is None or _gone(record, engine.clock()) or _kind(record) != kind:
-        more = "" if by.confined else " For another project's end the address in ?scope=*."
-        raise NotFound(f"There is no {kind} with the id {said!r}. Take the id of a search result.{more}")
+    if record is None or _is_hidden(record, engine.clock()) or _kind(record) != kind:
+        more = "" if by.confined else " For another project's, add ?scope=* to the address."
+        raise NotFound(f"There is no {kind} with the id {said!r}. Use the id of a search result.{more}")
     return TextResourceContents(uri=uri, mime_type=_TEXT, text="\n".join(fenced(defused(_full_text(record)))))
 
 
-def _gone(record: AnyRecord, now: datetime) -> bool:
-    """Whether a record is hidden from all but the command line; an older version is not."""
+def _is_hidden(record: AnyRecord, now: datetime) -> bool:
+    """Return True if only the command line can see a record; older versions are visible."""
     return record.forgotten_at is not None or (record.expires_at is not None and record.expires_at <= now)
 
 
@@ -81,7 +82,7 @@ def _kind(record: AnyRecord) -> str:
 
 
 def _full_text(record: AnyRecord) -> str:
-    """Write everything a record says, headed by its date and origin."""
+    """Render all of a record's text under its date and origin."""
     if isinstance(record, Memory):
         version = f" · version {record.version}" if record.version > 1 or not record.is_latest else ""
         replaced = f", replaced on {record.replaced_at:%Y-%m-%d}" if record.replaced_at else ""

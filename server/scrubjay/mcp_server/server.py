@@ -1,7 +1,7 @@
-"""The SDK's server, for MCP over HTTP, and for what a pipe's client asks in an unusual way.
+"""The SDK's server, for MCP over HTTP, and for unusual requests of a pipe's client.
 
-One serves all connections and both protocol eras. It is the low-level server, so that the schemas are exactly
-ours.
+One server handles all connections and both protocol eras. It is the low-level server, so that the schemas are
+exactly ours.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ from scrubjay.wire.lines import key_of
 
 
 def build_server(engine: Engine) -> Server[Any]:
-    """Build the server that answers for this engine; `set_caller` tells it who calls."""
+    """Build the server that answers for this engine; `set_caller` tells it the caller of each request."""
     offered = [Tool.model_validate(tool) for tool in tools()]
 
     async def list_tools(
@@ -109,7 +109,7 @@ def build_server(engine: Engine) -> Server[Any]:
 
 def _only_page(params: PaginatedRequestParams | None) -> None:
     if params is not None and params.cursor is not None:
-        raise MCPError(INVALID_PARAMS, "This list has one page, so it knows no cursor. Leave cursor out.")
+        raise MCPError(INVALID_PARAMS, "This list has a single page and no cursors. Leave cursor out.")
 
 
 async def _without_batches(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
@@ -122,7 +122,7 @@ async def _without_batches(ctx: ServerRequestContext[Any, Any], call_next: CallN
 
 
 def _cancellable() -> ServerMiddleware[Any]:
-    """Let a session over HTTP, where each message is a request of its own, cancel its calls."""
+    """Let a session over HTTP, where each message is a separate request, cancel its calls."""
     working: dict[tuple[str, object], anyio.CancelScope] = {}
 
     async def cancellable(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:

@@ -1,1 +1,1 @@
-"""Records, requests and results: the only place where a field is spelled. Nothing heavier than pydantic."""
+"""Records, requests and results: every field is defined here, once. Nothing heavier than pydantic."""

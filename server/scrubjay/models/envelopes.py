@@ -1,4 +1,4 @@
-"""An entry of the write-ahead log. Hooks write a dict of this shape; the engine reads it as this class."""
+"""An entry of the write-ahead log. Hooks write a dict in this form; the engine parses it into this class."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -15,15 +15,15 @@ from scrubjay.redaction.redact import redact
 
 Kind = Literal["turn", "memory", "document", "forget", "restore", "import", "review", "sessions"]
 
-# The fields with free text. Ids, numbers, times and names of sessions are taken as they are.
+# The fields with free text. Ids, numbers, times and names of sessions are not redacted.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()
 
 
 class Envelope(BaseModel):
-    """One write that was acknowledged: replaying it any number of times gives the same records.
+    """An acknowledged write: replaying it any number of times gives the same records.
 
-    `args` are the arguments of the tool of that kind, already redacted; `id` names the envelope and, where
-    the request names nothing better, the record. `at` is when it was accepted and orders the replay.
+    `args` are the arguments of the tool of that kind, already redacted; `id` names the envelope and, unless
+    the request has a better name, the record. `at` is when it was accepted and orders the replay.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,24 +35,24 @@ class Envelope(BaseModel):
     scope: str = Field(pattern=f"^{SCOPE_NAME}$")
     source: str = Field(max_length=60)  # hook:stop, hook:reconcile, mcp, cli, ...
     host: str | None = Field(default=None, max_length=60)
-    redacted: int = 0  # secrets taken out of `args`
-    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy when a hook made it
-    transcript_path: str | None = None  # where a hook's turn can be completed from
+    redacted: int = 0  # number of secrets removed from `args`
+    capture: Literal["all", "salient", "summary_only"] | None = None  # the policy when a hook wrote it
+    transcript_path: str | None = None  # the transcript that can complete a hook's turn
     folder: str | None = None  # where its hook ran
     args: dict[str, Any]
 
     @field_validator("args")
     @classmethod
     def _only_text(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Remove what no table takes: a write that cannot be committed would hold up all after it."""
+        """Remove what no table accepts: a write that cannot be committed would block all later ones."""
         cleaned: dict[str, Any] = _storable(args)
         return cleaned
 
 
 class HookEvent(BaseModel):
-    """What a hook saw, its texts redacted; without them and without folders where it was not to be recorded.
+    """What a hook saw, redacted; an exchange that must not be recorded has neither texts nor folders.
 
-    `records` says whether it was. `prompt` is None too if no person wrote it.
+    `records` says which it is. `prompt` is None too if no person wrote it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -74,7 +74,7 @@ class HookEvent(BaseModel):
     min_length: int | None = None
     prompt: str | None = None
     answer: str | None = None
-    redacted_prompt: int = 0  # secrets taken out of it
+    redacted_prompt: int = 0  # number of secrets removed from it
     redacted_answer: int = 0
 
 
@@ -98,9 +98,9 @@ def envelope(
     envelope_id: str | None = None,
     host: str | None = None,
 ) -> Envelope:
-    """Put a request into an envelope, its secrets replaced by placeholders; the default id is a new one."""
-    said = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
-    args, count = redact_fields(_storable(said))  # first what is no text, which could part a secret
+    """Wrap a request in an envelope, with placeholders for secrets; `id` is a new one by default."""
+    fields = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
+    args, count = redact_fields(_storable(fields))  # first, because non-text characters could split a secret
     return Envelope(
         id=envelope_id or uuid4().hex,
         kind=kind,
@@ -114,7 +114,7 @@ def envelope(
 
 
 def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    """Replace the secrets in the prose of some fields by placeholders, and count them."""
+    """Replace the secrets in some fields' prose with placeholders, and count them."""
     total = 0
 
     def clean(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Named types shared by records and requests: what a tag, a partition, an instant or a text may be."""
+"""Named types shared by records and requests: tags, partitions, instants and texts."""
 
 import math
 from datetime import UTC, datetime
@@ -14,23 +14,23 @@ MAX_MEMORY = 10_000  # characters
 MAX_DOCUMENT = 10 * 1024 * 1024  # bytes through the tool
 MAX_METADATA_TEXT = 10_000  # characters of one value
 MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON readers
-MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut there and say so
+MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut longer ones and say so
 _INSTANTS = "2026-03-01 or 2026-03-01T14:30:00Z"
 _PHRASES = "yesterday, last Tuesday, 3 days ago or November 11"
-_SOME_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)  # on which every day that has a name has passed
+_SOME_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)  # a day by which every named day of the year has passed
 
 
 def parse_instant(value: Any) -> Any:
-    """Read an ISO 8601 string as an aware datetime, in UTC unless it has a zone.
+    """Parse an ISO 8601 string into an aware datetime, in UTC unless it has a zone.
 
     Raises:
-        ValueError: it is something else, such as a number, on whose unit nobody agrees.
+        ValueError: it is anything else, such as a number, whose unit would be a guess.
     """
     return _zoned(value).astimezone(UTC)
 
 
 def parse_when(value: Any) -> Any:
-    """Read an ISO 8601 string as `parse_instant` does; leave days and words that name a time for `resolve`.
+    """Parse an ISO 8601 string as `parse_instant` does; leave days and words that name a time for `resolve`.
 
     Raises:
         ValueError: it is neither.
@@ -45,18 +45,18 @@ def parse_when(value: Any) -> Any:
 
 
 def resolve(name: str, when: datetime | str | None, now: datetime, *, end: bool) -> datetime | None:
-    """Make an instant of the time in the field `name`: words are read against `now`, days in its time zone.
+    """Return the instant of the time in the field `name`: words are relative to `now`, days in its time zone.
 
-    A day or another span, such as 2026-03-29 or last week, means its beginning or, if `end`, its end.
+    A day or another span, such as 2026-03-29 or last week, means its beginning or, with `end`, its end.
 
     Raises:
-        InputError: today the words name no time, as "the 31st" in March.
+        InputError: the words name no time today, as "the 31st" in March.
     """
     if not isinstance(when, str):
         return when
     moment = moment_named(when, now, end=end)
     if moment is None:
-        raise InputError(f"{name} = {when!r}: names no day now; give a date such as {_INSTANTS}.")
+        raise InputError(f"{name} = {when!r}: does not name a day now; give a date such as {_INSTANTS}.")
     return moment
 
 
@@ -70,7 +70,7 @@ def _zoned(value: Any) -> datetime:
         raise ValueError("must be an ISO 8601 date or time such as 2026-03-01T14:30:00Z")
     aware = value if value.tzinfo else value.replace(tzinfo=UTC)
     if not 1 < aware.year < 9999 or not 1 < aware.astimezone(UTC).year < 9999:
-        raise ValueError("must lie between the years 2 and 9998")
+        raise ValueError("must be between the years 2 and 9998")
     return aware
 
 
@@ -80,7 +80,7 @@ def _no_nul(value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise ValueError("contains half of a surrogate pair, which is no text; remove it") from None
+        raise ValueError("contains half of a surrogate pair, which is not text; remove it") from None
     return value
 
 
@@ -100,16 +100,16 @@ def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(key: str, value: Any, *, listed: bool) -> None:
-    """Refuse all but strings, numbers and booleans; in a list, all but strings."""
+    """Raise unless a value is a string, number or boolean; in a list, a string."""
     if isinstance(value, str):
         if len(_no_nul(value)) > MAX_METADATA_TEXT:
             length = f"{len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
-            raise ValueError(f"must hold short values; {key[:60]!r} has {length}")
+            raise ValueError(f"must have short values; {key[:60]!r} has {length}")
     elif listed or not isinstance(value, int | float):
         plain = "use a string, number, boolean or list of strings"
         raise ValueError(f"must be flat, and {key[:60]!r} is not; {plain}")
     elif abs(value) > MAX_METADATA_NUMBER if isinstance(value, int) else not math.isfinite(value):
-        raise ValueError(f"must hold finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
+        raise ValueError(f"must have finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
 
 
 _LABEL = f"^{SCOPE_NAME}$"
@@ -124,11 +124,11 @@ PATTERNS = {  # pattern -> its meaning in words
 Instant = Annotated[
     datetime, BeforeValidator(parse_instant), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
-# An instant whose zone is kept, because days are counted in it.
+# An instant that keeps its zone, because days are counted in it.
 Moment = Annotated[
     datetime, BeforeValidator(_zoned), WithJsonSchema({"type": "string", "format": "date-time"})
 ]
-# An instant, or words that name a time, which `resolve` reads once `now` is known.
+# An instant, or words that name a time, which `resolve` parses once `now` is known.
 When = Annotated[datetime | str, BeforeValidator(parse_when), WithJsonSchema({"type": "string"})]
 Count = Annotated[int, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
@@ -141,6 +141,6 @@ Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
 PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
 Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]
 OneScope = Annotated[str, StringConstraints(pattern=_LABEL)]
-# The bound first: behind a function pydantic writes `maxLength`, which is of strings, for an object.
+# The bound comes first: after a function, pydantic writes `maxLength`, which is for strings, for an object.
 Metadata = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)]
 Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

@@ -1,4 +1,4 @@
-"""Filters on metadata: trees of conditions under AND and OR, their syntax, and which records match."""
+"""Filters on metadata: trees of conditions under AND and OR, their syntax, and matching."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
 
 DEEPEST = 8  # groups inside each other
 MOST = 200  # conditions
-LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
+LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as for metadata
 
 _COMPARE = {">": gt, "<": lt, ">=": ge, "<=": le, "=": eq, "!=": ne}
 _OPPOSITE: dict[Operator, Operator] = {">": "<=", "<": ">=", ">=": "<", "<=": ">", "=": "!=", "!=": "="}
@@ -30,11 +30,10 @@ _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.
 
 @dataclass(frozen=True)
 class Condition:
-    """What one key of a record's metadata must hold; without that key the condition fails.
+    """A condition on one key of a record's metadata; it fails if the key is missing.
 
-    `metadata` compares whole texts, `string_contains` looks for `value` inside, `array_contains` among the
-    items of a list. `negate` lets through what the condition alone would not, records without the key
-    included.
+    `metadata` compares whole texts, `string_contains` searches for `value` inside, `array_contains` among the
+    items of a list. `negate` inverts the result, so that records without the key match too.
     """
 
     key: str
@@ -46,7 +45,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What number one key of a record's metadata must hold; what does not read as a number fails."""
+    """A numeric condition on one key of a record's metadata; it fails for values that are not numbers."""
 
     key: str
     operator: Operator
@@ -55,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Group:
-    """All of its parts must hold (of no part: everything does), or at least one of them."""
+    """A group of parts that must all hold (without parts, it holds), or one of them must."""
 
     every: bool
     parts: tuple[Filter, ...]
@@ -65,7 +64,7 @@ Filter = Condition | Comparison | Group
 
 
 def text_of(value: str | bool | int | float) -> str:
-    """Write a value as conditions compare it: numbers as in JSON, without a fraction that is zero.
+    """Return a value as conditions compare it: numbers as in JSON, without a fraction that is zero.
 
     >>> text_of(5.0), text_of(True), text_of("5.0")
     ('5', 'true', '5.0')
@@ -78,7 +77,7 @@ def text_of(value: str | bool | int | float) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """Read a number, or a text that is one, as a float; None for all else, booleans included.
+    """Parse a number, or a text that is one, as a float; None for anything else, booleans included.
 
     >>> number_of(" 2.5e3 "), number_of("2,500"), number_of(True)
     (2500.0, None, None)
@@ -95,7 +94,7 @@ def number_of(value: object) -> float | None:
 
 
 def matches(condition: Filter, metadata: Mapping[str, Any]) -> bool:
-    """Whether a filter lets a record with this metadata through.
+    """Return True if a record with this metadata matches a filter.
 
     >>> matches(Condition("lang", "GO", ignore_case=True), {"lang": "go"})
     True
@@ -121,10 +120,10 @@ def _matches_value(condition: Condition, stored: Any) -> bool:
 
 
 def parse_filter(given: Any) -> Filter:
-    """Read a caller's filter, which may be JSON text.
+    """Parse a caller's filter, which may be JSON text.
 
     Raises:
-        ValueError: the filter has not that form; the message says where in the tree.
+        ValueError: the filter has another form; the message says where in the tree.
     """
     if isinstance(given, str):
         try:
@@ -135,7 +134,7 @@ def parse_filter(given: Any) -> Filter:
 
 
 def _tree(given: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
-    """Read one node of a filter at `place`; `numbers` counts the conditions of the whole tree."""
+    """Parse one node of a filter at `place`; `numbers` counts the conditions of the whole tree."""
     if not isinstance(given, Mapping):
         raise ValueError(f"{place or 'the filter'} must be an object with AND, OR, or key and value")
     if "AND" not in given and "OR" not in given:
@@ -144,7 +143,9 @@ def _tree(given: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
         return _leaf(given, place)
     if len(given) > 1:
         where = place or "the filter"
-        raise ValueError(f"{where} must hold AND or OR and nothing beside it; put one group inside the other")
+        raise ValueError(
+            f"{where} must have either AND or OR and nothing else; put one group inside the other"
+        )
     ((name, parts),) = given.items()
     at = f"{place}.{name}" if place else name
     if depth > DEEPEST:
@@ -161,7 +162,7 @@ def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
     where = f"{place}." if place else ""
     if unknown := [str(name) for name in given if name not in _HTTP_NAMES]:
         names = ", ".join(_FIELDS)
-        raise ValueError(f"{where}{unknown[0][:60]!r} is not known here; a condition has {names}")
+        raise ValueError(f"{where}{unknown[0][:60]!r} is unknown; a condition has {names}")
     fields = {_HTTP_NAMES[name]: value for name, value in given.items() if value is not None}
     key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
     kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
@@ -175,7 +176,7 @@ def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
     if "numericOperator" in fields:
         raise ValueError(f'{where}numericOperator needs filterType "numeric", not {kind!r}')
     if kind == "string_contains" and not text_of(value):
-        raise ValueError(f"{where}value is empty, and every text contains that; give some text")
+        raise ValueError(f"{where}value is empty, which every text contains; give some text")
     return Condition(key, text_of(value), kind, negate, ignore_case)
 
 

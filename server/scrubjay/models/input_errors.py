@@ -1,4 +1,4 @@
-"""What is wrong with a request, in sentences: each names the argument, the value and what is allowed."""
+"""The mistakes in a request as sentences: each names the argument, the value and what is allowed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,13 +8,13 @@ from pydantic.fields import FieldInfo
 
 from scrubjay.models.fields import PATTERNS
 
-MOST = 5  # sentences; who makes more mistakes has to begin somewhere
+MOST = 5  # sentences
 LONGEST = 80  # characters of a quoted value
 
-# pydantic's type of error -> what holds for a right value, filled in from the error's context
+# pydantic's type of error -> the rule for a valid value, filled in from the error's context
 _RULES = {
     "string_type": "must be text",
-    "string_unicode": "contains half of a surrogate pair, which is no text; remove it",
+    "string_unicode": "contains half of a surrogate pair, which is not text; remove it",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "float_type": "must be a number",
@@ -32,7 +32,7 @@ _LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of val
 
 
 def sentences(arguments: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
-    """Write one sentence for each of the first mistakes; `problems` are pydantic's."""
+    """Return one sentence for each of the first mistakes; `problems` are pydantic's."""
     return " ".join(_sentence(arguments, problem) for problem in list(problems)[:MOST])
 
 
@@ -46,7 +46,7 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
         field = f"{name}.{_argument(tuple(rest))}"
     else:
         field = _argument(problem["loc"])
-    # Without a place, a name that is no text is meant.
+    # Without a place, the name itself is not text.
     if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):
         name = _quote(problem["loc"][0] if problem["loc"] else value)
         return f"{name} is not an argument here; known arguments: {', '.join(arguments)}."
@@ -57,19 +57,19 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
         length, most = len(value or ""), context["max_length"]
         return f"{field} has {length:,} {unit}; at most {most:,} are allowed, so shorten or split it."
     rule = _rule(kind, context) or problem["msg"].removeprefix("Value error, ").removesuffix(".")
-    if not field:  # of the request as a whole
+    if not field:  # about the request as a whole
         return f"{rule[:1].upper()}{rule[1:]}."
     return f"{field} = {_quote(value)}: {rule}."
 
 
 def _options(field: FieldInfo | None) -> Iterable[str]:
-    """The options of an argument that is an object of its own; none for any other."""
+    """Return the options of an argument that is an object itself; none for any other."""
     kind = field.annotation if field else None
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else ()
 
 
 def _argument(place: tuple[int | str, ...]) -> str:
-    """Write `tags[1]` for the second tag; leave out what pydantic adds for its unions and constraints."""
+    """Return `tags[1]` for the second tag, without pydantic's parts for unions and constraints."""
     indexes = (f"[{part}]" for part in place[1:] if isinstance(part, int))
     return "".join([*map(str, place[:1]), *indexes])
 
@@ -84,6 +84,6 @@ def _rule(kind: str, context: Mapping[str, Any]) -> str:
 
 
 def _quote(value: object) -> str:
-    """Write a value as one would type it, cut where it gets long."""
+    """Return a value as a user would type it, cut if it is long."""
     text = repr(value[: LONGEST + 1] if isinstance(value, str) else value)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,7 +1,6 @@
-"""What is stored: records (turns, memories, documents), and passages, an index that can be rebuilt from them.
+"""The stored records (turns, memories, documents), and passages, an index that can be rebuilt from them.
 
-Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a field is added here and nowhere
-else.
+Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a field is only added here.
 """
 
 import hashlib
@@ -21,7 +20,7 @@ class Row(BaseModel):
 
 
 class Record(Row):
-    """What every turn, memory and document has."""
+    """The fields that every turn, memory and document has."""
 
     id: str
     scope: str
@@ -40,7 +39,7 @@ class Record(Row):
 
 
 class Turn(Record):
-    """One user prompt and everything answered to it; or, with `role` and `text`, what another speaker said.
+    """One user prompt and everything answered to it; or, with `role` and `text`, another speaker's words.
 
     Turns of a session are numbered from 0 and ordered by (`started_at`, `turn`).
     """
@@ -56,31 +55,31 @@ class Turn(Record):
     tools: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     host: str | None = None
-    capture: str | None = None  # summary_only: its summary alone is searchable
+    capture: str | None = None  # summary_only: only its summary is searchable
     started_at: datetime
     alike: tuple[str, ...] = ()  # ids of older turns of other sessions with nearly the same words
-    # Since when its texts are gone for good; the rest holds its place, and prevents a second recording.
+    # When its texts were purged; the rest holds its place, and prevents a second recording.
     purged_at: datetime | None = None
 
     @property
     def came_from(self) -> str:
-        """The host that it was said to, else who recorded it."""
+        """The host of the turn, or else its recorder."""
         return self.host or self.source
 
     @property
     def commands(self) -> tuple[str, ...]:
-        """The shell commands that were run in it, in brief; capture keeps them in the metadata."""
+        """The shell commands run in it, shortened; capture keeps them in the metadata."""
         commands = self.metadata.get("commands")
         return tuple(map(str, commands)) if isinstance(commands, list) else ()
 
 
 class Memory(Record):
-    """One fact, one version."""
+    """One version of one fact."""
 
     root_id: str
     version: int = 1
     is_latest: bool = True
-    replaced_at: datetime | None = None  # when a newer version took its place
+    replaced_at: datetime | None = None  # when a newer version replaced it
     relation: Relation | None = None
     parent_ids: tuple[str, ...] = ()
     content: str
@@ -90,8 +89,8 @@ class Memory(Record):
     turn: int | None = None
     document_ids: tuple[str, ...] = ()
     occasions: tuple[str, ...] = ()  # sessions and days of repetitions that made it more important
-    alike: tuple[str, ...] = ()  # older facts that say the same in other words
-    review: Literal["approved", "declined"] | None = None  # of an inferred fact
+    alike: tuple[str, ...] = ()  # older facts with the same meaning
+    review: Literal["approved", "declined"] | None = None  # for an inferred fact
 
 
 class Document(Record):
@@ -110,25 +109,25 @@ class Document(Record):
     file_size: int | None = None  # bytes of the file at `path` when it was read
     file_mtime: int | None = None  # nanoseconds since 1970
     file_digest: str | None = None
-    folder: str | None = None  # that was indexed; None for a file that was named itself
-    filepath: str | None = None  # where a client files it, which is no file of this machine
+    folder: str | None = None  # the indexed folder; None for a file added by its own path
+    filepath: str | None = None  # the client's own path for it, not a file on this machine
     task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs are facts too
-    dated_at: datetime | None = None  # when its content is from, if somebody said
+    dated_at: datetime | None = None  # the date of its content, if given
 
     @property
     def place(self) -> str | None:
-        """Where it is found by path."""
+        """Return its path, the client's or the file's."""
         return self.path or self.filepath
 
 
 Src = Literal["memory", "turn", "chunk"]
-# A session's summary is a memory that a search of turns leaves out: it would only repeat them.
+# A session's summary is a memory that searches of turns leave out, because it would repeat them.
 PassageSrc = Literal[Src, "summary"]
-SUMMARY = "engine:summary"  # the source of a memory that was made of the turns of a session
+SUMMARY = "engine:summary"  # the source of a memory that summarises the turns of a session
 
 
 class Passage(Row):
-    """One searchable piece of a record. `text` is what is returned, `search_text` what is indexed."""
+    """One searchable piece of a record. `text` is returned, `search_text` is indexed."""
 
     id: str
     src: PassageSrc
@@ -137,7 +136,8 @@ class Passage(Row):
     role: str | None = None  # user | assistant | summary | a speaker's name; None for facts and chunks
     text: str
     search_text: str
-    # What the vector is made of, if not `text`: a speaker's name before it, headings before a chunk.
+    # The vector's text if it differs from `text`: with a speaker's name before it, or headings before a
+    # chunk.
     embed_text: str | None = None
     scope: str
     partition_id: str
@@ -145,7 +145,7 @@ class Passage(Row):
     importance_score: float = 5.0
     session_id: str | None = None
     turn: int | None = None
-    host: str | None = None  # that a turn came from; None for facts and chunks
+    host: str | None = None  # the host of a turn; None for facts and chunks
     dated_at: datetime  # a turn's started_at, else created_at
     expires_at: datetime | None = None
     hidden: bool = False  # forgotten, or replaced by a newer version
@@ -154,11 +154,11 @@ class Passage(Row):
     path: str | None = None
     line_start: int | None = None  # 1-based, of a chunk
     line_end: int | None = None
-    facets: str | None = None  # the metadata of its record, as `store.facets` spells it for filters
-    # its record's ties, as `entities.tie_words` writes them; on one passage of a turn
+    facets: str | None = None  # the metadata of its record, as `store.facets` encodes it for filters
+    # its record's entity ids, as `entities.tie_words` encodes them; a turn has them on one passage only
     tied: str | None = None
     space_id: str | None = None  # the vector space of `vector` and `token_vectors`; None until embedded
-    # The codes of its tokens; None for chunks, while late interaction is off, or if the model gives none.
+    # The codes of its tokens; None for chunks, without late interaction, or if the model has none.
     token_vectors: bytes | None = None
 
 
@@ -166,9 +166,9 @@ AnyRecord = Turn | Memory | Document
 
 
 def is_current(record: AnyRecord, now: datetime) -> bool:
-    """Whether a record is neither forgotten nor expired nor, if it is a fact, replaced by a newer version.
+    """Return True if a record is not forgotten, expired or, for a fact, replaced by a newer version.
 
-    `store.conditions.current` says the same of rows.
+    `store.conditions.current` is the same for rows.
     """
     replaced = isinstance(record, Memory) and not record.is_latest
     expired = record.expires_at is not None and record.expires_at <= now
@@ -176,13 +176,13 @@ def is_current(record: AnyRecord, now: datetime) -> bool:
 
 
 def hidden_since(record: AnyRecord) -> datetime | None:
-    """Find when a record was forgotten or replaced, whichever came first; None while searches can find it."""
+    """Return when a record was forgotten or replaced, whichever came first; None if it is visible."""
     replaced = record.replaced_at if isinstance(record, Memory) else None
     return min((at for at in (record.forgotten_at, replaced) if at is not None), default=None)
 
 
 def derived_id(prefix: str, *parts: str) -> str:
-    """Make the id of some parts, always the same: a prefix and 24 hex digits of a hash (96 bits).
+    """Return a reproducible id of some parts: a prefix and 24 hex digits of a hash (96 bits).
 
     >>> derived_id("turn", "a", "b") == derived_id("turn", "a", "b") != derived_id("turn", "ab")
     True
@@ -192,7 +192,7 @@ def derived_id(prefix: str, *parts: str) -> str:
 
 
 def fields_of(source: object, *names: str) -> dict[str, Any]:
-    """Return some fields of a record or request by name, for another that has fields of these names too."""
+    """Return some fields of a record or request by name, for another class with the same fields."""
     return {name: getattr(source, name) for name in names}
 
 
@@ -200,15 +200,15 @@ _CLOSING = ".!…;,:。"
 
 
 def content_hash(text: str) -> str:
-    """Hash a text so that case, white space and how Unicode spells an accent do not count."""
+    """Hash a text, ignoring case, white space and the Unicode form of accents."""
     plain = unicodedata.normalize("NFC", text).casefold()
     return hashlib.sha256(" ".join(plain.split()).encode()).hexdigest()[:32]
 
 
 def fact_hashes(text: str) -> set[str]:
-    """Return the hashes of a fact's text with every closing punctuation; a question is another one.
+    """Return the hashes of a fact's text with each closing punctuation mark; a question hashes differently.
 
-    Hashes of stored facts keep theirs, so that those of older homes are met as well.
+    Stored hashes include the punctuation, so this also matches facts of older homes.
     """
     bare = text.rstrip().rstrip(_CLOSING).rstrip()
     return {content_hash(text), *(content_hash(bare + end) for end in ("", *_CLOSING, "...", " !"))}

@@ -1,4 +1,4 @@
-"""What a caller may ask: one class per tool, then those of the other faces and of the write-ahead log."""
+"""Requests: one class per tool, then those of the other interfaces and of the write-ahead log."""
 
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -35,7 +35,7 @@ from scrubjay.models.filters import Filters
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import PassageSrc, Relation
 
-MOST_TOKENS = 10_000  # of any answer; Claude Code warns from there on
+MOST_TOKENS = 10_000  # in any answer; Claude Code warns above it
 
 Weight = Annotated[Real, Field(ge=0, le=1000)]
 Share = Annotated[Real, Field(ge=0, le=1)]
@@ -58,7 +58,7 @@ FILTERS = (
 
 
 class Request(BaseModel):
-    """What a tool, a route or the write-ahead log asks for; unknown fields are refused."""
+    """A request of a tool, a route or the write-ahead log; unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -67,7 +67,7 @@ R = TypeVar("R", bound=Request)
 
 
 def about(description: str, default: Any = None, **rules: Any) -> Any:
-    """Describe a field that may be left out; `rules` are pydantic's."""
+    """Return an optional field with a description; `rules` are pydantic's."""
     return Field(default=default, description=description, **rules)
 
 
@@ -78,14 +78,14 @@ class Form(Request):
 
 
 class Include(Form):
-    """What each hit brings beside itself, and the form of the answer."""
+    """What to add to each hit, and the form of the answer."""
 
     explain: Flag = about("Ranks, values, bonuses and weights behind each score.", False)
     related_memories: Flag = about(
         "Older and newer versions of a fact, and what it extends or derives from.", False
     )
     documents: Flag = about("The documents that a fact cites.", False)
-    forgotten: Flag = about("Also what was forgotten or has expired.", False)
+    forgotten: Flag = about("Include forgotten and expired records.", False)
 
 
 class SearchMemories(Request):
@@ -93,37 +93,35 @@ class SearchMemories(Request):
 
     query: Query = Field(description="What to recall, in plain words.")
     top_k: Annotated[Count, Field(ge=1, le=100)] | None = about(
-        "Number of hits; left out, as many as matter."
+        "Number of hits; by default, as many as matter."
     )
-    max_tokens: Budget | None = about("Fill an answer of so many tokens, everything included.")
+    max_tokens: Budget | None = about("Fill an answer of this many tokens in total.")
     search_mode: Literal["memories", "hybrid", "documents"] = about(
         "memories: facts and turns; documents: passages of documents; hybrid: all.", "memories"
     )
-    include_turns: Flag = about(
-        "False: only facts, and in place of turns the summaries of their sessions.", True
-    )
+    include_turns: Flag = about("False: only facts, and summaries of sessions instead of turns.", True)
     partition_ids: list[PartitionId] | None = about("Only these partitions, e.g. mem_preference.")
     tags: Tags | None = about("Only records that carry all of these tags.")
-    scope: Scope | None = about("Left out: this project and the user's own; *: every project.")
+    scope: Scope | None = about("Default: this project and the user's own; *: every project.")
     session_id: Name | None = about("Only this session.")
     filters: Filters | None = about(FILTERS)
     threshold: Share = about("Least relevance_score of a hit, 0 to 1.", 0.0)
     weight_relevance: Weight = 1.0
     weight_importance: Weight = 0.1
     weight_recency: Weight = 0.1
-    prev_turns: Neighbours = about("Turns before each hit to bring along.", 0)
-    next_turns: Neighbours = about("Turns after each hit.", 0)
+    prev_turns: Neighbours = about("Turns before each hit to include.", 0)
+    next_turns: Neighbours = about("Turns after each hit to include.", 0)
     since: When | None = about("Only from this time on: ISO 8601, or words such as last Tuesday.")
-    until: When | None = about("Only before it; of a day, to its end.")
+    until: When | None = about("Only before this time; a day counts to its end.")
     as_of: Instant | None = about(
-        "Answer with what was known at this time (ISO 8601): the versions of then, nothing newer."
+        "Answer with what was known at this time (ISO 8601): versions current then, nothing newer."
     )
-    now: Moment | None = about("The time to count ages from; left out, the present.")
+    now: Moment | None = about("The time to count ages from; by default, the present.")
     include: Include = Include()
 
     @property
     def weights(self) -> tuple[float, float, float]:
-        """Of relevance, importance and recency in the score."""
+        """The weights of relevance, importance and recency in the score."""
         return self.weight_relevance, self.weight_importance, self.weight_recency
 
     @model_validator(mode="after")
@@ -135,10 +133,10 @@ class SearchMemories(Request):
 
 
 class SearchRecords(SearchMemories):
-    """A search by kinds of passages instead of a mode, for faces that tell facts and turns apart."""
+    """A search by kinds of passages instead of a mode, for interfaces that separate facts and turns."""
 
     srcs: tuple[PassageSrc, ...]
-    host: str | None = None  # only turns that came from it
+    host: str | None = None  # only turns of this host
 
 
 class SearchDocuments(Request):
@@ -147,9 +145,9 @@ class SearchDocuments(Request):
     query: Query = Field(description="What to find.")
     limit: Annotated[Count, Field(ge=1, le=100)] = about("Number of documents.", 10)
     max_tokens: Budget | None = about(
-        "Budget of the answer. Left out: a few chunks, with limit 4,000, with include_full_docs 7,000."
+        "Budget of the answer. Default: a few chunks; with limit 4,000, with include_full_docs 7,000."
     )
-    chunk_threshold: Share = about("A chunk is relevant from this score on; left out, 0.5.", 0.5)
+    chunk_threshold: Share = about("Least score of a relevant chunk; by default 0.5.", 0.5)
     document_threshold: Share = about("Least score of a document.", 0.0)
     doc_id: Name | None = about("Only this document, by id or custom_id.")
     path: Path | None = about("Only this file, or this folder.")
@@ -157,13 +155,13 @@ class SearchDocuments(Request):
     include_full_docs: Flag = about("Return each document's whole text.", False)
     include_summary: Flag = about("Return each document's summary.", False)
     only_matching_chunks: Flag | None = about(
-        "False: also the chunks beside each. True: leave out documents without a relevant chunk."
+        "False: also the chunks next to each. True: leave out documents without a relevant chunk."
     )
-    scope: Scope | None = about("Left out: this project and the user's own. '*': every project.")
+    scope: Scope | None = about("Default: this project and the user's own. '*': every project.")
 
 
 class AddMemory(Request):
-    """Keep one fact."""
+    """Save one fact."""
 
     content: Annotated[Text, Field(max_length=MAX_MEMORY)] = Field(
         description="One fact, understandable on its own."
@@ -180,12 +178,12 @@ class AddMemory(Request):
     is_static: Flag = about("A lasting trait rather than a passing state.", False)
     updates: Ids = about("Ids of facts that this one replaces.", [])
     extends: Ids = about("Ids of facts that this one adds to; all stay.", [])
-    derives: Ids = about("Ids of the facts, turns or documents that this one was concluded from.", [])
-    scope: OneScope | None = about("Left out: this project; user: true of the user everywhere.")
+    derives: Ids = about("Ids of the facts, turns or documents that this one was derived from.", [])
+    scope: OneScope | None = about("Default: this project; user: facts about the user in every project.")
 
     @property
     def link(self) -> tuple[Relation, tuple[str, ...]] | None:
-        """How this fact relates to others, and their ids; None for a fact that stands by itself."""
+        """The fact's relation to others, and their ids; None without a relation."""
         relations: tuple[Relation, ...] = ("updates", "extends", "derives")
         ids = {relation: tuple(dict.fromkeys(getattr(self, relation))) for relation in relations}
         return next(((relation, ids[relation]) for relation in relations if ids[relation]), None)
@@ -204,28 +202,28 @@ class RecordTurn(Request):
     session_id: Name = Field(description="The session it belongs to.")
     user: SideText | None = about("What the user asked.")
     assistant: SideText | None = about("What the assistant answered.")
-    text: SideText | None = about("What somebody else said; needs role.")
+    text: SideText | None = about("What another speaker said; needs role.")
     role: Annotated[Text, Field(max_length=100)] | None = about(
         "Who said `text`; 'user' and 'assistant' fill those fields."
     )
-    turn: Annotated[Count, Field(ge=0, le=10_000_000)] | None = about("0-based; left out, the next one.")
+    turn: Annotated[Count, Field(ge=0, le=10_000_000)] | None = about("0-based; by default, the next one.")
     prompt_id: Name | None = about("The host's id of the prompt: the same id is the same turn.")
-    summary: Annotated[Text, Field(max_length=1_200)] | None = about("Left out, one is made.")
+    summary: Annotated[Text, Field(max_length=1_200)] | None = about("By default, one is generated.")
     tools: Labels = []
     files: Labels = []
     tags: Tags = []
-    ts: Instant | None = about("When the turn started (ISO 8601, UTC if no zone); left out, now.")
+    ts: Instant | None = about("When the turn started (ISO 8601, UTC without a zone); by default, now.")
     metadata: Metadata = {}
-    scope: OneScope | None = about("Left out: this project.")
+    scope: OneScope | None = about("Default: this project.")
 
     @model_validator(mode="after")
     def _something_said(self) -> Self:
         if self.role is not None and self.text is None:
             raise ValueError("role is given without text; give the text that was said, or leave role out")
         if self.text is not None and self.role is None:
-            raise ValueError("text is given without role; name who said it, or use user / assistant")
+            raise ValueError("text is given without role; name the speaker, or use user / assistant")
         if self.user is None and self.assistant is None and self.text is None:
-            raise ValueError("nothing was said; give user, assistant, or text with role")
+            raise ValueError("there is no text; give user, assistant, or text with role")
         side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower())
         if side is not None:
             both = f"both text with role {self.role!r} and {self.role!r} are given"
@@ -234,11 +232,11 @@ class RecordTurn(Request):
 
 
 class KeptSession(Request):
-    """Turns of one session, in order, as its host kept them; each has a prompt_id.
+    """Turns of one session, in order, as its host stored them; each has a prompt_id.
 
-    `others` are the prompt_ids of the session's turns that are not among these, `untimed` those of turns
-    whose time is that of something before them. What was said before `since`
-    only tells which turns the others are. `redacted` counts the secrets that were replaced.
+    `others` are the prompt_ids of the session's turns that are not included, `untimed` those of turns without
+    a time of their own. Turns before `since` only serve to identify the others. `redacted` counts the secrets
+    that were replaced.
     """
 
     host: Name
@@ -252,13 +250,13 @@ class KeptSession(Request):
 
 
 class KeptSessions(Request):
-    """Sessions that hosts kept."""
+    """Sessions as hosts stored them."""
 
     sessions: list[KeptSession]
 
 
 class KeptFact(Request):
-    """A fact that another memory (`source`) holds; `earlier` are older values, and since when each held."""
+    """A fact from another memory (`source`); `earlier` are older values, with the start of each."""
 
     source: Name
     id: Annotated[Text, Field(max_length=2_000)]
@@ -274,7 +272,7 @@ class KeptFact(Request):
 
 
 class KeptFacts(Request):
-    """Facts that other memories hold."""
+    """Facts from other memories."""
 
     facts: list[KeptFact]
 
@@ -285,11 +283,11 @@ class AddDocument(Request):
     content: Text | None = about("The text; or give path.")
     path: Path | None = about("A file under the project.")
     title: Annotated[Text, Field(max_length=500)] | None = about(
-        "Left out: the file's own, else the first heading or the file name."
+        "Default: the file's own, else the first heading or the file name."
     )
     custom_id: Name | None = about("Your own id: adding it again replaces the document.")
     metadata: Metadata = {}
-    scope: OneScope | None = about("Left out: this project.")
+    scope: OneScope | None = about("Default: this project.")
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -307,11 +305,11 @@ class Forget(Request):
         "The exact words of a fact, instead of its id."
     )
     query: Query | None = about("What the facts and turns to forget are about.")
-    scope: OneScope | None = about("Where content and query look; left out, this project.")
-    dry_run: Flag = about("Only say what would be forgotten.", False)
+    scope: OneScope | None = about("Where content and query search; by default, this project.")
+    dry_run: Flag = about("Only list what would be forgotten.", False)
     reason: Reason | None = about("Why.")
     purge: Flag = about(
-        "Delete it from the disk for good, older versions included.",
+        "Permanently delete it from the disk, older versions included.",
         False,
     )
 
@@ -325,40 +323,40 @@ class Forget(Request):
 
 
 class AskProfile(Request):
-    """What to know about a scope before anything is asked."""
+    """Ask for a scope's profile, the facts to know before any question."""
 
-    scope: OneScope | None = about("Left out: this project.")
+    scope: OneScope | None = about("Default: this project.")
     max_tokens: Annotated[Count, Field(ge=50, le=4_000)] = about("For all facts together.", 400)
 
 
 class Review(Request):
-    """Say whether a fact that was concluded is right."""
+    """Approve or decline an inferred fact."""
 
     id: Name
     action: Literal["approve", "decline", "undo"]
 
 
 class FactText(AddMemory):
-    """Keep one fact, or a new version of one. `forget_reason` goes with `expires_at`: why it expires."""
+    """Save one fact, or a new version of one. `forget_reason` goes with `expires_at`: why it expires."""
 
     forget_reason: Reason | None = None
 
 
 class ForgetRecords(Request):
-    """A Forget with its targets, as the write-ahead log keeps it: a replay chooses nothing anew."""
+    """A Forget with its targets, as the write-ahead log stores it, so that a replay chooses nothing again."""
 
-    # What an older Scrubjay left in the log names one `id`.
+    # An older Scrubjay's log names one `id`.
     ids: Annotated[Names, Field(min_length=1)] = Field(validation_alias=AliasChoices("ids", "id"))
     reason: Reason | None = None
     purge: Flag = False
 
 
 class ForgetMatching(Request):
-    """Forget the facts of a scope that a query is about, best first; `dry_run` only lists them."""
+    """Forget the facts of a scope that match a query, best first; `dry_run` only lists them."""
 
     query: Query
     scope: OneScope
-    threshold: Share = 0.5  # least relevance; below it a fact is more likely about something else
+    threshold: Share = 0.5  # least relevance; below it, a fact is more likely unrelated
     most: Annotated[Count, Field(ge=1, le=500)] = 100
     dry_run: Flag = False
     reason: Reason | None = None
@@ -380,10 +378,10 @@ class FileState(Request):
 
 
 class DocumentText(Request):
-    """One text and where it is from.
+    """One text and its origin.
 
-    `document_id` is the document that this replaces, which may have had another path; `error` is why there is
-    no text.
+    `document_id` is the document that it replaces, which may have had another path; `error` is why the text
+    is missing.
     """
 
     content: Text | None = None
@@ -391,14 +389,14 @@ class DocumentText(Request):
     document_id: Name | None = None
     file: FileState | None = None
     path: str | None = None  # absolute
-    type: str | None = None  # what the file was; None for text that was given
+    type: str | None = None  # the file's type; None for text given directly
     title: str | None = None
     custom_id: Annotated[Text, Field(max_length=255)] | None = None
     metadata: Metadata = Field(default_factory=dict)
-    filepath: Path | None = None  # where a client files it; exact, and folders end in a slash
+    filepath: Path | None = None  # the client's own path for it; exact, and folders end in a slash
     task_type: Literal["memory", "superrag"] | None = None  # memory: its paragraphs become facts too
-    date: Instant | None = None  # when the content is from
-    # metadata that a known fact must have to be taken for one of this document
+    date: Instant | None = None  # the date of the content
+    # the metadata that an existing fact must have to count as one of this document
     group: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
@@ -409,7 +407,7 @@ class DocumentText(Request):
 
 
 def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:
-    """Make a request of a caller's arguments.
+    """Make a request from a caller's arguments.
 
     Raises:
         InputError: one sentence per mistake, each naming the field, the value and what to do.

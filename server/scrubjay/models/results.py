@@ -1,6 +1,7 @@
-"""What the tools answer: the shapes on the wire. Empty fields are left out when they are sent.
+"""The results of the tools, as sent. Empty fields are left out.
 
-Docstrings are sent with every list of tools, as descriptions: a class whose fields say it all has none.
+Docstrings are sent with every list of tools, as descriptions: a class whose fields explain themselves has
+none.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def wire(self) -> dict[str, Any]:
-        """As JSON values, without the fields that hold nothing."""
+        """Return the result as JSON values, without empty fields."""
         values: dict[str, Any] = _slim(self.model_dump(mode="json"))
         return values
 
@@ -36,14 +37,14 @@ def _slim(value: Any) -> Any:
     return [_slim(item) for item in value] if isinstance(value, list) else value
 
 
-_DIGITS = 7  # of a number: a score is reproducible from its parts to 1e-6, and each digit costs tokens
+_DIGITS = 7  # of a number: enough to reproduce a score from its parts to 1e-6, and each digit costs tokens
 _SENT_EMPTY = frozenset({"results", "related", "chunks", "ids", "parents", "children", "static", "recent"})
 
 
 class Leg(Result):
-    """What one way of searching thinks of a hit."""
+    """What one way of searching says about a hit."""
 
-    rank: int  # from 1, among the records that it found
+    rank: int  # from 1, among its results
     value: float  # the cosine, or the BM25 score
 
 
@@ -55,17 +56,18 @@ class Weighed(Result):
 class Explanation(Result):
     """Where a score comes from, exactly.
 
-    ranking_sum = the sum of `parts`. ranking = low + (high - low) * odds / (1 + odds), where [low, high] = `bounds` and
-    odds = chance / (1 - chance) * e ** -fall. score = the mean of `score_parts`, each by its weight.
-    """  # noqa: E501 - a line break would be sent too
+    ranking_sum = the sum of `parts`. ranking = low + (high - low) * odds / (1 + odds), where [low, high] =
+    `bounds` and odds = chance / (1 - chance) * e ** -fall. score = the mean of `score_parts`, each by its
+    weight.
+    """
 
     dense: Leg | None = None
     lexical: Leg | None = None
     parts: dict[str, float]
     ranking_sum: float
-    verdict: dict[str, float]  # what speaks for an answer being among the first candidates
-    chance: Score  # that the hits hold the answer, by these
-    behind: float  # distance of the ranking sum to the best
+    verdict: dict[str, float]  # evidence that the answer is among the first candidates
+    chance: Score  # probability that the hits hold the answer
+    behind: float  # distance of the ranking sum from the best
     fall: float  # of the log odds below the first hit's
     bounds: tuple[Score, Score]
     score_parts: dict[str, Weighed]
@@ -84,11 +86,11 @@ class Linked(Result):
 
 
 class Context(Result):
-    """What a fact grew out of and what grew out of it, with all relations; `related` leaves out versions."""
+    """The facts that a fact derives from and those derived from it; `related` leaves out versions."""
 
     parents: list[Linked] = []
     children: list[Linked] = []
-    related: list[Linked] = []  # those of extends and derives
+    related: list[Linked] = []  # by extends and derives
 
 
 class Source(Result):
@@ -103,7 +105,7 @@ class Source(Result):
 
 
 class Hit(Result):
-    """One thing recalled: a fact or a turn under `memory`, a document's passage under `chunk`; never both."""
+    """One hit: a fact or a turn under `memory`, a document's passage under `chunk`; never both."""
 
     id: str
     src: Src
@@ -120,28 +122,28 @@ class Hit(Result):
     source: str
     metadata: dict[str, Any] = {}
     version: int | None = None
-    truncated: bool | None = None  # true: `memory` is a part; the resource scrubjay://turn/{id} has it all
+    truncated: bool | None = None  # true: `memory` is a part; the resource scrubjay://turn/{id} has the whole
     score: Score | None = None
-    relevance_score: Score | None = None  # of this record by itself, whatever else is stored
-    ranking_score: Score | None = None  # by its place among all that was found: what `score` weighs
+    relevance_score: Score | None = None  # of this record alone, whatever else is stored
+    ranking_score: Score | None = None  # by its rank among all candidates; a part of `score`
     importance_score_normalized: Score | None = None
     recency_score: Score | None = None
     explain: Explanation | None = None
     is_latest: bool | None = None  # false: an older version, asked for by its time
-    # of a hit that states what a newer fact has replaced: the id of that fact, and since when it holds
+    # for a hit with a value that a newer fact has replaced: the id of that fact, and since when it holds
     replaced_by: str | None = None
     replaced_at: datetime | None = None
-    # of a hit that a later record seems to amend, without `updates`: that record, and when it was said
+    # for a hit that a later record seems to amend, without `updates`: that record, and its time
     amended_by: str | None = None
     amended_name: str | None = None  # as it is shown
     amended_at: datetime | None = None
-    contradicts: str | None = None  # the id of another fact of the answer that cannot hold together with it
+    contradicts: str | None = None  # the id of another fact of the answer that contradicts it
     forgotten_at: datetime | None = None
     forget_reason: str | None = None
     expires_at: datetime | None = None
     context: Context | None = None
     documents: list[Source] | None = None
-    # of a related record why it is there; of a similar one what the new fact is to it
+    # for a related record, why it is included; for a similar one, its relation to the new fact
     reason: (
         Literal["window", "relation", "tag", "entity", "known", "update", "contradict", "similar"] | None
     ) = None
@@ -150,7 +152,7 @@ class Hit(Result):
 
 
 class Tokens(Result):
-    """Estimated tokens, ceil(characters / 4): `spent` on hits as shown, `rendered` for all of it."""
+    """Estimated tokens, ceil(characters / 4): `spent` on hits as shown, `rendered` for the whole answer."""
 
     spent: int
     rendered: int | None = None
@@ -179,13 +181,13 @@ class MemoryHits(Result):
     total: int
     timing: float  # ms
     tokens: Tokens
-    left_out: int | None = None  # hits that the budget had no room for
-    period: str | None = None  # the time that was searched, if not all
-    document: DocumentPlace | None = None  # that may answer as well as the hits
-    has_documents: bool | None = None  # of no hits, true: there are documents, and none of them is named
-    # why meaning, or what was written last, was not searched, and what repairs it
+    left_out: int | None = None  # hits that did not fit into the budget
+    period: str | None = None  # the period that was searched, if limited
+    document: DocumentPlace | None = None  # a document that may answer as well as the hits
+    has_documents: bool | None = None  # without hits, true: there are documents, but none is named
+    # why meaning, or the latest writes, were not searched, and how to repair that
     degraded: str | None = None
-    # By id, what the hits were made of: no face shows these records, but none needs to read them again.
+    # The hits' records by id: they are not sent, but save callers from reading them again.
     records: SkipJsonSchema[dict[str, Any]] = Field({}, exclude=True, repr=False)
 
 
@@ -214,15 +216,15 @@ class DocumentHit(Result):
 
 
 class DocumentHits(Result):
-    """`confidence` as of `MemoryHits`, of the best chunk."""
+    """`confidence` is that of `MemoryHits`, for the best chunk."""
 
     confidence: Confidence = "strong"
     results: list[DocumentHit]
     total: int
     timing: float
     tokens: Tokens
-    left_out: int | None = None  # documents that the budget had no room for
-    chunks_left_out: int | None = None  # of the documents that came
+    left_out: int | None = None  # documents that did not fit into the budget
+    chunks_left_out: int | None = None  # chunks of these documents that did not fit
     degraded: str | None = None
 
 
@@ -233,7 +235,7 @@ class TurnRecorded(Result):
     stored: bool
     updated: bool
     indexed: bool  # its vector is present
-    forgotten: SkipJsonSchema[bool] = False  # before, and it stays so
+    forgotten: SkipJsonSchema[bool] = False  # it was forgotten before, and stays forgotten
     redacted: int
 
 
@@ -241,12 +243,12 @@ class SessionRecorded(Result):
     scope: str
     session_id: str
     added: int
-    completed: int  # turns that were known in part
+    completed: int  # turns that were stored in part
     known: int
     redacted: int
 
 
-# updated: it has got a newer version; different: it has another content here, which stays
+# updated: it got a newer version; different: it has other content here, which stays
 class SessionsRecorded(Result):
     sessions: tuple[SessionRecorded, ...]  # in order
 
@@ -265,33 +267,33 @@ class MemoryAdded(Result):
     version: int
     root_id: str
     similar: SkipJsonSchema[list[Hit]] = []
-    note: str | None = None  # what the similar ones mean for this one, or what a known one keeps
+    note: str | None = None  # about similar facts, or about the existing one
     redacted: int
 
 
 class NotRead(Result):
-    """A file that has no text for us, and why."""
+    """A file without readable text, and the reason."""
 
     path: str
     reason: str
 
 
 class Ingested(Result):
-    """What became of the files below some paths: how many documents are new, changed, and so on."""
+    """What happened to the files below some paths: how many documents are new, changed, and so on."""
 
     added: int
     changed: int
     renamed: int
     removed: int
     unchanged: int
-    forgotten: SkipJsonSchema[int] = 0  # files passed over, because somebody forgot their documents
+    forgotten: SkipJsonSchema[int] = 0  # files skipped because their documents were forgotten
     failed: list[NotRead] = []
     passed_over: list[str] = []  # hidden folders
     left_out: list[NotRead] = []  # files that are no text, a sentence for each reason
 
 
 class DocumentAdded(Result):
-    """One document; or, of a folder, `ingested` instead of an id."""
+    """One document; or, for a folder, `ingested` instead of an id."""
 
     id: str | None = None
     status: str
@@ -301,7 +303,7 @@ class DocumentAdded(Result):
 
 
 class ListedDocument(Result):
-    """One document and how far it is; `status` is queued, extracting, chunking, embedding, done or failed."""
+    """One document and its progress; `status` is queued, extracting, chunking, embedding, done or failed."""
 
     id: str | None = None
     title: str | None = None
@@ -318,14 +320,18 @@ class Forgotten(Result):
     ids: list[str]
     forgotten: int
     purged: int = 0
-    files: SkipJsonSchema[list[str]] = []  # of purged documents, that the next ingest of their folder reads
-    kept_until: SkipJsonSchema[datetime | None] = None  # older versions in a bucket hold what was purged
-    candidates: SkipJsonSchema[list[Hit]] = []  # of a dry run
+    files: SkipJsonSchema[
+        list[str]
+    ] = []  # files of purged documents, which the next ingest of their folder reads
+    kept_until: SkipJsonSchema[datetime | None] = (
+        None  # until then, older versions in a bucket hold the purged text
+    )
+    candidates: SkipJsonSchema[list[Hit]] = []  # in a dry run
     note: str | None = None  # a dry run's candidates, quoted
 
 
 class Profile(Result):
-    """What to know about a scope and its user before any question; `total` counts all facts there are."""
+    """What to know about a scope and its user before any question; `total` counts all facts."""
 
     scope: str
     static: list[Hit]
@@ -335,7 +341,7 @@ class Profile(Result):
 
 
 class Reviewed(Result):
-    """What a review made of a fact; `is_inference` is False once it is approved."""
+    """The result of a review of a fact; `is_inference` is False once it is approved."""
 
     id: str
     is_inference: bool
@@ -344,7 +350,7 @@ class Reviewed(Result):
 
 
 class Restored(Result):
-    """Whether a record came back; `unseen` says why searches leave it out all the same."""
+    """The result of a restore; `unseen` says why searches still leave the record out."""
 
     id: str
     restored: bool

@@ -1,1 +1,1 @@
-"""The page of `scrubjay open`: what is remembered, to look at and to put right."""
+"""The page of `scrubjay open`, for viewing and correcting the memory."""

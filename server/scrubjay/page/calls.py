@@ -1,4 +1,4 @@
-"""What the page asks an engine for: each call is one of its verbs, or a few, and answers in JSON values."""
+"""The page's calls to an engine: each uses one of its operations, or a few, and answers in JSON values."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from scrubjay.records.exchange import values_of
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
-MORE = 30  # hits, where a person wants to see what a model would not be shown
-MOST_AT_ONCE = 200  # records that one call changes
+MORE = 30  # hits, including those that a model would not be shown
+MOST_AT_ONCE = 200  # records changed by one call
 _CHOICES = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
-LONGEST_STRETCH = 200_000  # characters of a document that are sent at once
+LONGEST_STRETCH = 200_000  # characters of a document sent at once
 
 Report = Callable[[int, int, str], None]
-Hosts = Callable[[], list[dict[str, Any]]]  # what each host of this machine has of ours
+Hosts = Callable[[], list[dict[str, Any]]]  # returns the state of each host on this machine
 Ids = Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
 Size = Annotated[int, Field(ge=1, le=200)]
 Start = Annotated[int, Field(ge=0, le=1_000_000_000)]
@@ -50,7 +50,7 @@ R = TypeVar("R", bound=Request)
 
 
 class Call(NamedTuple):
-    """One call: the engine, what is open of it, its arguments, and whom it tells and asks."""
+    """One call: the engine, its opened core, its arguments, and its callbacks."""
 
     engine: Engine
     core: Core
@@ -59,10 +59,10 @@ class Call(NamedTuple):
     hosts: Hosts
 
     def request(self, kind: type[R]) -> R:
-        """The arguments as a request.
+        """Return the arguments as a request.
 
         Raises:
-            InputError: what is wrong with them.
+            InputError: they are wrong.
         """
         return parse(kind, dict(self.params))
 
@@ -84,7 +84,7 @@ class Sessions(Request):
 
 
 class OneSession(Request):
-    """A stretch of a session, from `start` on or around the turn numbered `turn`."""
+    """A part of a session, from `start` or around the turn numbered `turn`."""
 
     scope: str
     session_id: str
@@ -101,14 +101,14 @@ class OneRecord(Request):
 
 
 class Records(Request):
-    """Records that are changed together."""
+    """Records to change together."""
 
     ids: Ids
     reason: Reason | None = None
 
 
 class Asked(Request):
-    """What is typed into the search: the words, and the chips beside them."""
+    """The input of the search: the words, and the chips next to them."""
 
     query: Query
     kinds: tuple[Literal["memory", "turn", "chunk"], ...] = ("memory", "turn", "chunk")
@@ -121,7 +121,7 @@ class Asked(Request):
 
 
 class Marked(Request):
-    """Texts of hits, in which what matched the query is to be marked."""
+    """Texts of hits in which to mark what matched the query."""
 
     query: Query
     texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
@@ -138,40 +138,40 @@ class Facts(Request):
 
 
 class NewFact(AddMemory):
-    """A fact and where it belongs."""
+    """A fact and its place."""
 
     scope: OneScope = USER_SCOPE
 
 
 class ChangedFact(Request):
-    """Other words for a fact: its next version."""
+    """New words for a fact: its next version."""
 
     id: str
     content: str
 
 
 class Scoped(Request):
-    """A project, or all of them."""
+    """A project, or all projects."""
 
     scope: str | None = None
 
 
 class Path(Request):
-    """A file or folder that was indexed, which is read again."""
+    """An indexed file or folder to read again."""
 
     path: str
     scope: OneScope
 
 
 class Setting(Request):
-    """One setting, as one would type it."""
+    """One setting, as a user would type it."""
 
     key: str
     value: str
 
 
 async def _home(call: Call) -> Any:
-    """What the frame of the page shows: the projects, and how the engine is."""
+    """Return the data of the page's frame: the projects, and the state of the engine."""
     counts = await call.core.counts.summary()
     order = sorted(counts, key=lambda scope: (-counts[scope]["turns"], display_name(scope)))
     scopes = [{"scope": scope, "name": display_name(scope), **counts[scope]} for scope in order]
@@ -183,7 +183,7 @@ async def _status(call: Call) -> Any:
 
 
 async def _hosts(call: Call) -> Any:
-    """What each host of this machine has of ours, and what is wrong with it in the words of `doctor`."""
+    """Return the state of each host on this machine, with its problems in the words of `doctor`."""
     return {"hosts": await asyncio.to_thread(call.hosts)}
 
 
@@ -210,7 +210,7 @@ async def _record(call: Call) -> Any:
 
 
 async def _search(call: Call) -> Any:
-    """Search as a model's tool does, and say what it would be shown, word by word."""
+    """Search as a model's tool does, and return what a model would be shown, word by word."""
     asked = call.request(Asked)
     own = asked.scope or EVERY_SCOPE
     words = {"query": asked.query, "srcs": asked.kinds, "include": {"explain": True}}
@@ -228,7 +228,7 @@ async def _search(call: Call) -> Any:
 
 
 async def _marked(call: Call) -> Any:
-    """Mark what a search found also by meaning, which takes longer than the search."""
+    """Mark matches by meaning too, which takes longer than the search."""
     asked = call.request(Marked)
     return {"results": await call.core.search.marked(asked.query, asked.texts)}
 
@@ -242,7 +242,7 @@ async def _facts(call: Call) -> Any:
 
 
 async def _fact(call: Call) -> Any:
-    """One fact with its versions, the newest first, what it is linked to, and what says nearly the same."""
+    """Return a fact with its versions, newest first, its links, and similar facts."""
     fact = await _find(call, call.request(OneRecord).id, Memory)
     lists = call.core.lists
     newest = await lists.newest_version(fact)
@@ -281,10 +281,10 @@ async def _forget(call: Call) -> Any:
 
 
 async def _would_purge(call: Call) -> Any:
-    """Say what the purge of some records takes with it: older versions, turns and facts of documents."""
+    """Return what a purge of records would also delete: older versions, turns, facts of documents."""
     taken: dict[str, Hit] = {}
     for each in call.request(Records).ids:
-        with contextlib.suppress(NotFound):  # it is gone, as wanted
+        with contextlib.suppress(NotFound):  # already gone
             asked = Forget(id=each, purge=True, dry_run=True)
             dry = await call.core.removal.forget(asked, USER_SCOPE, SOURCE)
             taken.update((hit.id, hit) for hit in dry.candidates)
@@ -296,23 +296,23 @@ async def _purge(call: Call) -> Any:
 
 
 async def _each(call: Call, ids: Sequence[str], **how: Any) -> list[str]:
-    """Forget or purge each, and return the ids of those that were not so before."""
+    """Forget or purge each record, and return the ids of those that changed."""
     changed: list[str] = []
     for each in ids:
-        with contextlib.suppress(NotFound):  # it is gone, as wanted
+        with contextlib.suppress(NotFound):  # already gone
             done = await call.core.removal.forget(Forget(id=each, **how), USER_SCOPE, SOURCE)
             changed += done.ids if done.forgotten or done.purged else []
     return changed
 
 
 async def _restore(call: Call) -> Any:
-    """Restore each, and say which are gone for good, and why searches leave out some of the others."""
+    """Restore each record; return which are purged, and why searches leave out some of the others."""
     done: list[Restored] = []
     gone: list[str] = []
     for each in call.request(Records).ids:
         try:
             done.append(await call.core.removal.restore(each, SOURCE))
-        except InputError:  # no record has the id, or the texts of a turn were deleted
+        except InputError:  # no record has the id, or the texts of a turn were purged
             gone.append(each)
     restored = [each for each in done if each.restored]
     unseen = {each.id: each.unseen for each in restored if each.unseen}
@@ -364,7 +364,7 @@ async def _settings(call: Call) -> Any:
 
 
 async def _set(call: Call) -> Any:
-    """Write one setting, and say which the running engine does not follow."""
+    """Write one setting, and return those that the running engine does not use yet."""
     asked, home = call.request(Setting), call.engine.home
     settings = await asyncio.to_thread(change, home.config, asked.key, asked.value)
     write_capture(home, settings, call.core.clock())
@@ -375,11 +375,11 @@ async def _set(call: Call) -> Any:
 
 
 async def add_file(core: Core, data: bytes, name: str, scope: str | None) -> Any:
-    """Add a file that was dropped on the page as a document of a project, else of the user's own."""
+    """Add a file that was dropped on the page as a document of a project, or of the user's own scope."""
     scope = scope or USER_SCOPE
     if not is_scope(scope):
-        raise InputError(f"scope = {scope[:80]!r} is no project.")
-    # Dropped again, it is replaced; its paragraphs are no facts.
+        raise InputError(f"scope = {scope[:80]!r} is not a project.")
+    # Dropping it again replaces it; its paragraphs do not become facts.
     values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
     text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
     added = await core.documents.add(text, scope=scope, source=SOURCE)
@@ -392,7 +392,7 @@ K = TypeVar("K", Memory, Turn, Document)
 async def _find(call: Call, record_id: str, kind: type[K]) -> K:
     record = await call.core.lists.find(await call.core.ids.full(record_id, None))
     if not isinstance(record, kind):
-        raise NotFound(f"No {kind.__name__.lower()} has the id {record_id[:80]!r}. It may be gone for good.")
+        raise NotFound(f"No {kind.__name__.lower()} has the id {record_id[:80]!r}. It may be purged.")
     return record
 
 

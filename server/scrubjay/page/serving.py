@@ -1,8 +1,8 @@
-"""Serves the page to the browsers that came by a link: files, the calls of `page.calls`, and news of changes.
+"""Serves the page to browsers that opened a link: files, the calls of `page.calls`, and news of changes.
 
-It stands behind the door of the HTTP face, on a port of its own. A link works once: the key in its fragment,
-which no browser sends, is exchanged for a cookie. Nothing the page shows comes from elsewhere, and no script
-or style is written into it: the content security policy says so, and that no text becomes markup.
+It uses the HTTP interface's gateway, on its own port. A link works once: the key in its fragment, which no
+browser sends, is exchanged for a cookie. Nothing on the page comes from another origin, and it has no inline
+script or style: the content security policy enforces that, and that no text becomes markup.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from scrubjay.page.calls import CALLS, Call, Hosts, add_file
 
 log = logging.getLogger("scrubjay.page")
 
-LINK_SECONDS = 120.0  # that a link waits for its browser
-MOST_LINKS, MOST_BROWSERS = 16, 32  # that are remembered, the last ones
-BEAT_SECONDS = 2.0  # between two signs of life to a page that looks, and two looks at the settings
-MOST_NEWS = 1_000  # that wait for one page; it reads everything anew if there are more
+LINK_SECONDS = 120.0  # that a link is valid
+MOST_LINKS, MOST_BROWSERS = 16, 32  # that are remembered
+BEAT_SECONDS = 2.0  # between two signs of life to an open page, and two checks of the settings
+MOST_NEWS = 1_000  # waiting for one page; with more, it reloads everything
 COOKIE = "scrubjay"
 HEADERS = {
     "content-security-policy": (
@@ -55,7 +55,8 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-# Not even a browser keeps what is remembered; the page itself it may: another engine has another path.
+# Memories must not be cached, not even by a browser; the page itself may be, because another engine has
+# another path.
 _PRIVATE, _LASTING = {"cache-control": "no-store"}, {"cache-control": "private, max-age=604800, immutable"}
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
 _KINDS = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -63,14 +64,14 @@ _ANYTHING = TypeAdapter(object)
 
 
 class Browsers:
-    """Who may look: a browser that has come by a link which nobody used before. `time` is a monotonic clock.
+    """The browsers with access: those that opened an unused link. `time` is a monotonic clock.
 
-    Keys and cookies have 256 random bits, and are forgotten with the engine.
+    Keys and cookies have 256 random bits, and are forgotten when the engine ends.
     """
 
     def __init__(self, time: Callable[[], float] = time.monotonic) -> None:
         self._time = time
-        self._keys: dict[str, float] = {}  # key -> when its link ends
+        self._keys: dict[str, float] = {}  # key -> the end of its validity
         self._cookies: list[str] = []
 
     def invite(self) -> str:
@@ -80,25 +81,25 @@ class Browsers:
         return key
 
     def admit(self, key: str) -> str | None:
-        """Return the cookie for the browser that brings this key; None if it was used, or is too old."""
-        match = next((known for known in self._keys if _same(known, key)), None)
+        """Return the cookie for the browser that sends this key; None if it was used, or has expired."""
+        match = next((known for known in self._keys if _is_same(known, key)), None)
         if match is None or self._keys.pop(match) < self._time():
             return None
         cookie = secrets.token_urlsafe(32)
         self._cookies = [*self._cookies, cookie][-MOST_BROWSERS:]
         return cookie
 
-    def know(self, cookie: str) -> bool:
-        """Whether a browser with this cookie came by a link."""
-        return any(_same(known, cookie) for known in self._cookies)
+    def is_known(self, cookie: str) -> bool:
+        """Return True if a browser with this cookie opened a link."""
+        return any(_is_same(known, cookie) for known in self._cookies)
 
 
 class Page:
-    """The page of one engine; an ASGI application. `hosts` looks at what the hosts of this machine have."""
+    """The page of one engine; an ASGI application. `hosts` returns the state of the hosts on this machine."""
 
     def __init__(self, engine: Engine, hosts: Hosts) -> None:
         self._engine, self._hosts, self._browsers = engine, hosts, Browsers()
-        # Cookies do not tell ports apart: a path that no other program of this machine knows does.
+        # Cookies are shared between ports; a random path separates other programs on this machine.
         self.path = f"/{secrets.token_urlsafe(12)}/"
         self._watching: set[asyncio.Queue[str | None]] = set()
         self._closing = False
@@ -116,8 +117,8 @@ class Page:
         )
 
     @property
-    def watched(self) -> bool:
-        """Whether somebody looks at it."""
+    def is_watched(self) -> bool:
+        """Return True if a browser has the page open."""
         return bool(self._watching)
 
     def invite(self) -> str:
@@ -125,13 +126,13 @@ class Page:
         return f"{self.path}#key={self._browsers.invite()}"
 
     def close(self) -> None:
-        """Tell every page that looks that the engine ends."""
+        """Tell every open page that the engine ends."""
         self._closing = True
         for waiting in self._watching:
             waiting.put_nowait(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; each answer has `HEADERS`, and says whether a browser may keep it."""
+        """Answer one request; each answer has `HEADERS`, and says whether a browser may cache it."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -140,7 +141,7 @@ class Page:
                 message["headers"] += [(name.encode(), value.encode()) for name, value in own.items()]
             await send(message)
 
-        with contextlib.suppress(ClientDisconnect):  # a page that types on takes back what it asked
+        with contextlib.suppress(ClientDisconnect):  # a page cancels a search when the user types on
             await self._app(scope, receive, with_headers)
 
     async def _file(self, request: Request) -> Response:
@@ -148,20 +149,20 @@ class Page:
         headers = _LASTING if "name" in request.path_params else None
         path = os.path.join(_STATIC, name)
         if name != os.path.basename(name) or not os.path.isfile(path):
-            return _refusal(404, "There is nothing here.")
+            return _refusal(404, "Not found.")
         with open(path, "rb") as file:
             return Response(file.read(), headers=headers, media_type=_KINDS[os.path.splitext(name)[1]])
 
     async def _enter(self, request: Request) -> Response:
         """Exchange the key of a link for a cookie, and answer the call that comes with it.
 
-        A browser that asked for it afterwards showed the first sessions 30 ms later.
+        With a separate request, a browser showed the first sessions 30 ms later.
         """
         asked = await _object(request)
         key, name, params = asked.get("key"), asked.get("call"), asked.get("params")
         cookie = self._browsers.admit(key) if isinstance(key, str) else None
         if cookie is None:
-            return _refusal(403, "This link was used already, or is too old. Run `scrubjay open` again.")
+            return _refusal(403, "This link was already used, or has expired. Run `scrubjay open` again.")
         answer = await self._answer(str(name), params if isinstance(params, dict) else {})
         answer.set_cookie(COOKIE, cookie, path=self.path, httponly=True, samesite="strict")
         return answer
@@ -173,7 +174,7 @@ class Page:
 
     async def _answer(self, name: str, params: dict[str, object]) -> Response:
         if (call := CALLS.get(name)) is None:
-            return _refusal(404, f"This engine knows no call {name[:80]!r}. It may be older than the page.")
+            return _refusal(404, f"This engine has no call {name[:80]!r}. It may be older than the page.")
         more = params, self._tell_progress, self._hosts
         return await self._answered(name, lambda core: call(Call(self._engine, core, *more)))
 
@@ -204,7 +205,7 @@ class Page:
         return StreamingResponse(self._stream(core), media_type="text/event-stream")
 
     async def _stream(self, core: Core) -> AsyncIterator[str]:
-        """Tell of each written record and of new settings, until the page is closed or the engine ends."""
+        """Report each written record and new settings, until the page is closed or the engine ends."""
         settings = self._engine.settings
         waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_NEWS)
 
@@ -239,11 +240,11 @@ class Page:
                 waiting.put_nowait(_event("progress", {"done": done, "total": total, "what": what}))
 
     def _refuse(self, request: Request) -> Response | None:
-        """Refuse a browser that came by no link, and a page of another origin that bears its cookie."""
+        """Refuse a browser that opened no link, and a page of another origin that sends its cookie."""
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return _refusal(403, "Another page may not ask this one.")
-        if not self._browsers.know(request.cookies.get(COOKIE, "")):
-            return _refusal(401, "This browser came by no link. Run `scrubjay open`.")
+            return _refusal(403, "Requests from other pages are refused.")
+        if not self._browsers.is_known(request.cookies.get(COOKIE, "")):
+            return _refusal(401, "This browser has not opened a link. Run `scrubjay open`.")
         return None
 
     async def _answered(self, name: str, work: Callable[[Core], Awaitable[object]]) -> Response:
@@ -255,13 +256,13 @@ class Page:
             return _refusal(status_of(error), str(error))
         except OSError as error:
             return _refusal(503, str(error))
-        except Exception as error:  # the outermost edge: the person sees a sentence, and the page stays
+        except Exception as error:  # the outermost edge: the user sees a sentence, and the page stays
             return _refusal(500, self._engine.unforeseen(name, error))
         return Response(_ANYTHING.dump_json(answer), media_type="application/json")
 
 
 class _Once(FileResponse):
-    """A file that is gone when it was sent."""
+    """A file that is deleted once it was sent."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -273,7 +274,7 @@ class _Once(FileResponse):
 
 @contextlib.asynccontextmanager
 async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Page, str]]:
-    """Serve the page of an engine on a free port until the block ends; also give its origin."""
+    """Serve the page of an engine on a free port until the block ends; also return its origin."""
     page = Page(engine, hosts)
     options, listening = Options(Address("127.0.0.1", 0)).bind()
     try:
@@ -305,8 +306,8 @@ async def _object(request: Request) -> dict[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _same(one: str, other: str) -> bool:
-    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))  # half an emoji may come
+def _is_same(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode("utf-8", "replace"))  # may contain half an emoji
 
 
 def _refusal(status: int, sentence: str) -> Response:

@@ -1,4 +1,4 @@
-"""The engine as the command line calls it: requests, results and progress as lines of JSON.
+"""Calls the engine for the command line: requests, results and progress as lines of JSON.
 
 {"id": 1, "method": "status", "params": {}}  ->  {"id": 1, "progress": {...}}*  then  {"id": 1, "result": ...}
                                               or {"id": 1, "error": {"message": "...", "kind": "InputError"}}
@@ -21,20 +21,20 @@ from scrubjay.pipe.session import CALL_SECONDS
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import Hello, line_of
 
-# What is to be answered within CALL_SECONDS; anything else may take minutes while the engine lives.
+# Calls that must be answered within CALL_SECONDS; others may take minutes while the engine is alive.
 PROMPT = frozenset(
     {
         *("show", "list", "search", "search_documents", "documents", "scopes", "profile"),
         *("add", "forget", "restore", "open", "reload", "finish"),
     }
 )
-_LOOK_SECONDS = 1.0  # between two looks at an engine that is silent
+_LOOK_SECONDS = 1.0  # between two checks of a silent engine
 
 OnProgress = Callable[[dict[str, Any]], None]
 
 
 class EngineClient:
-    """A conversation with the engine, one call at a time; close it, or use it as a context manager.
+    """A connection to the engine for one call at a time; close it, or use it as a context manager.
 
     `since` is when the first call began to wait, by the monotonic clock.
     """
@@ -42,10 +42,10 @@ class EngineClient:
     def __init__(self, link: Link, since: float | None = None) -> None:
         self.engine = link.answer  # the engine's hello
         self._link = link
-        self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._stays)
+        self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._should_listen)
         self._ids = itertools.count(1)
         self._since = since
-        self._due: float | None = None  # when the call in hand is late
+        self._due: float | None = None  # the deadline of the current call
         self._end = "The engine stopped."
 
     def __enter__(self) -> EngineClient:
@@ -55,11 +55,11 @@ class EngineClient:
         self.close()
 
     def call(self, method: str, params: Mapping[str, Any], on_progress: OnProgress | None = None) -> Any:
-        """Return the result of one call; `on_progress` takes each report of its progress.
+        """Return the result of one call; `on_progress` receives each progress report.
 
         Raises:
-            ScrubjayError: what the engine reports, of the class that it names.
-            EngineError: the engine stopped before it answered, gives no sign of life, or is late.
+            ScrubjayError: the error that the engine reports, with its class.
+            EngineError: the engine stopped before it answered, shows no sign of life, or is late.
         """
         number = next(self._ids)
         since, self._since = self._since or time.monotonic(), None
@@ -68,7 +68,7 @@ class EngineClient:
         try:
             self._link.send(line_of({"id": number, "method": method, "params": dict(params)}))
         except OSError as error:
-            raise EngineError(f"The engine stopped before it took {method}. Call it again.") from error
+            raise EngineError(f"The engine stopped before it received {method}. Try again.") from error
         for line in self._lines:
             answer = json.loads(line)
             if answer.get("id") != number:
@@ -80,31 +80,31 @@ class EngineClient:
                 raise _error(answer["error"])
             else:
                 return answer.get("result")
-        raise EngineError(f"{self._end} Whether {method} was done is not known; repeating it is safe.")
+        raise EngineError(f"{self._end} {method} may or may not have been done; repeating it is safe.")
 
-    def _stays(self) -> bool:
-        """Tell after a silence whether to go on listening."""
+    def _should_listen(self) -> bool:
+        """Return True if it is worth listening on after a silence."""
         if self._due is not None and time.monotonic() >= self._due:
             self._end = f"The engine is starting or busy: no answer within {CALL_SECONDS:g} seconds."
-        elif self._link.stalls(STALL_SECONDS):
-            silent = f"The engine (pid {self.engine.get('pid')}) gives no sign of life"
-            self._end = f"{silent}: it was stopped, or the machine is overloaded."
+        elif self._link.has_stalled(STALL_SECONDS):
+            silent = f"The engine (pid {self.engine.get('pid')}) shows no sign of life"
+            self._end = f"{silent}: it is stopped, or the machine is overloaded."
         else:
             return True
         return False
 
     def close(self) -> None:
-        """End the conversation."""
+        """Close the connection."""
         self._link.close()
 
 
 def open_client(
     home: Home, hello: Hello, env: Mapping[str, str], *, start: bool = True, command: list[str] | None = None
 ) -> EngineClient:
-    """Open a client of the engine of `home`; `start` an engine if there is none, or in place of an older one.
+    """Open a client of the engine of `home`; `start` an engine if none or only an older one is running.
 
     Raises:
-        EngineError: there is none and none may or can be started, or it cannot be reached.
+        EngineError: no engine is running and none may or can be started, or it cannot be reached.
     """
     since = time.monotonic()
     wanted = (command or engine_command()) if start else None

@@ -1,4 +1,4 @@
-"""One connection to an engine that already runs: the socket and the exchange of hellos. It starts nothing."""
+"""One connection to a running engine: the socket and the exchange of hellos. It starts nothing."""
 
 from __future__ import annotations
 
@@ -27,50 +27,48 @@ _CHUNK = 64 * 1024  # bytes per read
 
 
 class Link:
-    """An open connection after both hellos; `answer` is the engine's, `sent` counts our lines since then."""
+    """An open connection after both hellos; `answer` is the engine's hello, `sent` counts our lines since."""
 
     def __init__(self, sock: socket.socket, answer: dict[str, Any], rest: bytes) -> None:
         self.answer = answer
         self.sent = 0
-        self.heard = time.monotonic()  # when the engine said something last
-        self.asked: float | None = (
-            None  # when the engine, silent over a request, was asked for a sign of life
-        )
+        self.heard = time.monotonic()  # when the engine last sent something
+        self.asked: float | None = None  # when the silent engine was asked for a sign of life
         self._socket = sock
         self._rest = rest
 
     @property
     def refusal(self) -> str | None:
-        """The engine's sentence if it does not want this client."""
+        """The engine's message if it refuses this client."""
         return self.answer.get("error")
 
     def set_timeout(self, seconds: float | None) -> None:
-        """Set how long a read or a write may take before it is an OSError."""
+        """Set how long a read or a write may take before it raises OSError."""
         self._socket.settimeout(seconds)
 
     def send(self, line: bytes) -> int:
         """Send one line and return its number on this link, from 1.
 
         Raises:
-            OSError: the engine never had the whole line.
+            OSError: the engine did not receive the whole line.
         """
         self._socket.sendall(line)
         self.sent += 1
         return self.sent
 
     def beat(self) -> None:
-        """Ask the engine for a sign of life, which it gives at once; wait for nothing.
+        """Ask the engine for a sign of life without waiting for it.
 
         Raises:
             OSError: the engine is gone.
         """
-        with contextlib.suppress(BlockingIOError):  # it has not even read what it was sent before
+        with contextlib.suppress(BlockingIOError):  # it has not read earlier lines yet
             self._socket.send(BEAT, getattr(socket, "MSG_DONTWAIT", 0))
 
-    def stalls(self, seconds: float, *, ask: bool = True) -> bool:
-        """Tell after a silence whether the engine, asked so long ago, gives no sign of life.
+    def has_stalled(self, seconds: float, *, ask: bool = True) -> bool:
+        """Return True if the engine has shown no sign of life since it was asked `seconds` ago.
 
-        If it spoke since it was asked, it is asked anew; unless `ask`, because it does not even read.
+        If it has spoken since, it is asked again; without `ask` it is not, because it is not reading.
 
         Raises:
             OSError: the engine is gone.
@@ -86,9 +84,9 @@ class Link:
     def lines(
         self, seconds: float | None = None, stays: Callable[[], bool] = lambda: True
     ) -> Iterator[bytes]:
-        """Yield the engine's lines, each with its newline, until it closes or is gone; call it once.
+        """Yield the engine's lines, each with its newline, until it closes or is gone; call this once.
 
-        Each time it was silent for `seconds`, `stays` decides whether to go on listening.
+        After each silence of `seconds`, `stays` decides whether to continue.
         """
         cutter = LineCutter()
         data = self._rest
@@ -105,32 +103,32 @@ class Link:
                     if not data:
                         return
         except (OSError, ValueError):
-            return  # killed, closed or out of time: for the reader all are the end
+            return  # killed, closed or out of time: the end for the reader
 
     def half_close(self) -> None:
-        """Tell the engine that no more lines will come; its own may still."""
+        """Tell the engine that no more lines will come; it may still send some."""
         self._shut(socket.SHUT_WR)
 
     def end(self) -> None:
         """End the conversation, which frees a thread that is blocked in `send` or `lines`.
 
-        The socket stays open for the thread that reads: of a closed one `select` never says anything, so that
-        a thread which is not in it at this moment would wait for ever.
+        The socket stays open for the reading thread: `select` never reports a closed one, so a thread that
+        enters it just now would wait for ever.
         """
         self._shut(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """End the conversation and close the socket; for the thread that reads, or when none does."""
+        """End the conversation and close the socket; called by the reading thread, if there is one."""
         self._shut(socket.SHUT_RDWR)
         self._socket.close()
 
     def _shut(self, how: int) -> None:
-        with contextlib.suppress(OSError):  # the other side was faster
+        with contextlib.suppress(OSError):  # the other side closed first
             self._socket.shutdown(how)
 
 
 def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
-    """Connect to the engine of `home`, which may refuse; None if nobody answers there within `seconds`."""
+    """Connect to the engine of `home`, which may refuse; None if no engine answers within `seconds`."""
     facts = engine_facts(home)
     sock = None
     try:
@@ -145,10 +143,10 @@ def knock(home: Home, hello: Hello, seconds: float) -> Link | None:
         line, rest = _first_line(sock)
         answer = fields_of(line)
         if answer.get("home") != identity(home.engine_lock):
-            # engine.json of a copied folder
+            # engine.json was copied with its folder
             raise EngineError("The engine at this address serves another home.")
     except (OSError, EngineError, KeyError, TypeError, ValueError):
-        # A leftover address, a dying engine or a stranger on its port: in every case no engine is there.
+        # A stale address, a dying engine or another program on its port: no engine is running here.
         if sock is not None:
             sock.close()
         return None

@@ -1,7 +1,7 @@
-"""Answers a client's first questions at once, without an engine: they are the same for all of one version.
+"""Answers a client's first requests without an engine, because the answers only depend on the version.
 
-`offer.json` holds what the engine's MCP server says; `python tests/offering.py` writes it. A request of an
-unusual form gets no answer here: an engine judges it.
+`offer.json` holds the answers of the engine's MCP server; `python tests/offering.py` writes it. A request in
+an unusual form is left to an engine.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OFFER_FILE = os.path.join(os.path.dirname(__file__), "offer.json")
 
-# Answered to a client that asks for the one version that demands batches of JSON-RPC; see DECISIONS.
+# The answer to a client that asks for the one version that requires batches of JSON-RPC; see DECISIONS.
 INSTEAD = {"2025-03-26": "2024-11-05"}
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
@@ -29,20 +29,20 @@ _CLIENT = "io.modelcontextprotocol/clientInfo"
 
 
 class Offer:
-    """The answers to one client, who speaks in one of two ways.
+    """The answers for one client, which uses one of two protocol styles.
 
     `handshake`: the client sends `initialize` first; `modern`: each request carries its protocol version. An
-    engine keeps to the way of the first request that it gets, and refuses the other.
+    engine keeps to the style of its first request, and refuses the other.
     """
 
     def __init__(self, answers: dict[str, Any]) -> None:
         """Take {way: {"versions": [oldest, ...], "answers": {method: {"result" or "error": ...}}}}."""
         self._offered = answers
-        self._way: str | None = None  # of the first request for an engine
+        self._way: str | None = None  # the style of the first request for an engine
         self._initialized = False
 
     def answer(self, message: Message) -> bytes | None:
-        """Return the line that answers a request; None if only an engine can."""
+        """Return the line that answers a request, or None if it takes an engine."""
         if not message.is_request:
             return None
         method, way = message.seen.method, _way(message)
@@ -60,7 +60,7 @@ class Offer:
         return line_of({"jsonrpc": "2.0", "id": message.seen.id, **answer})
 
     def usual(self, message: Message) -> Usual | None:
-        """Read a request that has the form that clients give it, and its place in the conversation."""
+        """Parse a request in the usual form that fits this point of the conversation."""
         way = _way(message)
         if self._way not in (None, way):
             return None
@@ -86,10 +86,10 @@ class Offer:
 
 
 class Usual(NamedTuple):
-    """A request of the usual form."""
+    """A request in the usual form."""
 
     params: dict[str, Any]  # without `_meta`
-    token: int | str | None  # for reports of progress
+    token: int | str | None  # for progress reports
     modern: bool
 
 
@@ -98,7 +98,7 @@ def _way(message: Message) -> str:
 
 
 def _is_client(capabilities: object, about: object) -> bool:
-    """Tell whether a client describes itself as the protocol asks."""
+    """Return True if a client describes itself as the protocol requires."""
     return (
         isinstance(capabilities, dict)
         and all(isinstance(each, dict) for each in capabilities.values())
@@ -108,6 +108,6 @@ def _is_client(capabilities: object, about: object) -> bool:
 
 
 def read_offer(path: str = OFFER_FILE) -> Offer:
-    """Read the answers of this version."""
+    """Read this version's answers."""
     with open(path, encoding="utf-8") as file:
         return Offer(json.load(file))

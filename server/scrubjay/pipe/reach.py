@@ -1,4 +1,4 @@
-"""Reaches the engine of a home: waits for it, starts it, asks an old one to make room, or gives up.
+"""Reaches the engine of a home: waits for it, starts it, replaces an old one, or gives up.
 
 Any number of clients may do this at once. They share the starting lock, and only its holder may start an
 engine.
@@ -14,7 +14,7 @@ from scrubjay.errors import EngineError
 from scrubjay.pipe.link import Link, knock
 from scrubjay.pipe.spawn import Spawned, engine_log, spawn
 from scrubjay.wire.address import engine_facts
-from scrubjay.wire.hello import newer
+from scrubjay.wire.hello import is_newer
 from scrubjay.wire.lock import FileLock, check_filesystem, is_held
 
 if TYPE_CHECKING:
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 START_SECONDS = 10.0  # for an engine to come up
 UNREACHABLE_SECONDS = 5.0  # for an engine that holds the lock to answer
-TAKEOVER_SECONDS = 40.0  # for an engine to finish: its grace, and a margin
+TAKEOVER_SECONDS = 40.0  # for an engine to finish: its grace period and a margin
 MAX_FAILED_STARTS = 3
-FAILURE_WINDOW = 60.0  # seconds in which they count
+FAILURE_WINDOW = 60.0  # seconds in which failed starts count
 _KNOCK_SECONDS = 2.0  # for an engine to answer a hello
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.01, 0.1  # seconds between two tries
 
 
 class _Step(enum.Enum):
-    USE = "the engine serves us"
-    WAIT = "nobody answers, or not yet"
-    REPLACE = "an older engine makes room when asked"
+    USE = "the engine accepts us"
+    WAIT = "no engine answers yet"
+    REPLACE = "an older engine can be asked to make room"
 
 
 def reach(
@@ -49,14 +49,14 @@ def reach(
     most_seconds: float = float("inf"),
     since: float | None = None,
 ) -> Link:
-    """Return a link to the engine of `home`. If none runs, start it with `command`; None starts none.
+    """Return a link to the engine of `home`. If none is running, start one with `command`, if given.
 
-    However long an engine may take to come up or to make room, the search ends after `most_seconds`. `since`
-    is when a call began to wait for the engine, by the monotonic clock; the engine is told.
+    The search ends after `most_seconds`, however long an engine takes to start or to make room. `since` is
+    when a call began to wait for the engine, by the monotonic clock; the engine is told.
 
     Raises:
-        EngineError: the engine refuses this client, cannot be started, or cannot be reached; the sentence
-            says what to do.
+        EngineError: the engine refuses this client, cannot be started, or cannot be reached; the message says
+            what to do.
         HomeError: the home's locks cannot be used.
     """
     begin = time.monotonic()
@@ -77,14 +77,14 @@ def reach(
                 link.close()
             now = time.monotonic()
             if command is not None and starting.acquire():
-                # While we hold this lock no other client starts an engine, so none can slip in before ours.
+                # While we hold this lock, no other client can start an engine before ours.
                 if step is _Step.REPLACE:
                     _ask_to_finish(home, hello)
-                elif child is not None and child.alive():
+                elif child is not None and child.is_alive():
                     held_since = None
                 elif not is_held(home.engine_lock):
                     child, held_since = _start(home, command, env, Attempts(starting), child), None
-                    end = max(end, now + start_seconds / 2)  # a second start needs time of its own
+                    end = max(end, now + start_seconds / 2)  # a second start needs more time
                 else:
                     child, held_since = None, held_since or now
             elif is_held(home.engine_lock):
@@ -95,7 +95,7 @@ def reach(
                 )
                 raise EngineError(sentence)
             if held_since and engine_facts(home).get("finishing"):
-                # It makes room once the calls of its other clients have ended.
+                # It makes room when the calls of its other clients have ended.
                 held_since, end = now, begin + TAKEOVER_SECONDS
             elif held_since and now - held_since >= unreachable_seconds:
                 raise EngineError(_out_of_reach(home))
@@ -117,7 +117,7 @@ def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) ->
     end = time.monotonic() + seconds
     lock = FileLock(home.engine_lock)
     with FileLock(home.starting_lock) as starting:
-        starting.acquire(START_SECONDS)  # else a pipe would start the next engine before we have the lock
+        starting.acquire(START_SECONDS)  # so that no pipe starts an engine before we have the lock
         while not lock.acquire():
             _ask_to_finish(home, hello)
             if time.monotonic() >= end:
@@ -127,13 +127,13 @@ def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) ->
 
 
 class Attempts:
-    """The failed starts of the last minute, which the holder of the starting lock reads and writes."""
+    """The failed starts of the last minute, read and written by the holder of the starting lock."""
 
     def __init__(self, lock: FileLock) -> None:
         self._lock = lock
 
     def exhausted(self, now: float) -> str | None:
-        """If no start is allowed at `now` (seconds since 1970), return why the last one failed."""
+        """Return why the last start failed, if no start is allowed at `now` (seconds since 1970)."""
         times, reason = self._read(now)
         return reason if len(times) >= MAX_FAILED_STARTS else None
 
@@ -155,10 +155,14 @@ class Attempts:
 
 
 def _judge(link: Link | None, hello: Hello, *, may_replace: bool) -> _Step:
-    """Decide what to do after a knock; raise a refusal that waiting cannot change."""
+    """Decide how to continue after a knock; raise a refusal that waiting cannot change."""
     if link is None:
         return _Step.WAIT
-    if may_replace and link.answer.get("auto") and newer(hello.version, str(link.answer.get("version", ""))):
+    if (
+        may_replace
+        and link.answer.get("auto")
+        and is_newer(hello.version, str(link.answer.get("version", "")))
+    ):
         return _Step.REPLACE
     if link.refusal is None:
         return _Step.USE
@@ -179,15 +183,15 @@ def _ask_to_finish(home: Home, hello: Hello) -> None:
 def _start(
     home: Home, command: list[str], env: Mapping[str, str], attempts: Attempts, dead: Spawned | None
 ) -> Spawned:
-    """Start an engine, unless too many have failed; `dead` is the one that this attempt started before."""
+    """Start an engine, unless too many have failed; `dead` is the one started before by this attempt."""
     now = time.time()
     if dead is not None:
-        attempts.failed(now, dead.last_words() or "it ended without a word")
+        attempts.failed(now, dead.last_words() or "it ended without a message")
     reason = attempts.exhausted(now)
     if reason is not None:
         raise EngineError(
             f"The engine failed to start {MAX_FAILED_STARTS} times within {FAILURE_WINDOW:g} seconds. "
-            f'Its last words were "{reason}", its log is {engine_log(home)}.'
+            f'Its last message was "{reason}", its log is {engine_log(home)}.'
         )
     return spawn(home, command, env)
 
@@ -198,21 +202,21 @@ def _out_of_reach(home: Home) -> str:
     who = "it left no address"
     if "pid" in facts:
         who = f"pid {facts['pid']}, version {facts.get('version')}, started {facts.get('started_at')}"
-    if _runs_here(facts.get("pid")):
+    if _is_engine_here(facts.get("pid")):
         return (
             f"The engine ({who}) does not answer: it is stopped, or hangs. `kill -9 {facts['pid']}` ends it, "
-            "and the next client starts another. What was acknowledged is kept, and turns wait in the spool."
+            "and the next client starts another. Acknowledged writes are kept, and turns wait in the spool."
         )
     where = facts.get("socket") or ":".join(str(part) for part in facts["address"])
     return (
         f"An engine ({who}) holds {home.engine_lock}, but does not answer at {where}. It may run in another "
-        "container or sandbox: stop it there, or give this client a home of its own with SCRUBJAY_HOME. "
-        "Turns that hooks record meanwhile wait in the spool."
+        "container or sandbox: stop it there, or give this client its own home with SCRUBJAY_HOME. "
+        "Turns recorded meanwhile wait in the spool."
     )
 
 
-def _runs_here(pid: object) -> bool:
-    """Tell whether a process of this machine, as we see it, is an engine; known on Linux alone."""
+def _is_engine_here(pid: object) -> bool:
+    """Return True if a process visible on this machine is an engine; known on Linux only."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return b"scrubjay" in file.read(4_096)

@@ -1,10 +1,9 @@
-"""Carries lines between a client and whatever engine there is; answers by itself what needs no engine.
+"""Carries lines between a client and the current engine; answers by itself what needs no engine.
 
-One thread reads the client, another finds the engine and reads it. Windows cannot wait for standard input
-and a socket at once, so this shape serves everywhere. A third keeps the time: however many waits a call meets
-(an engine that starts, loads, is killed, works), it is answered within `CALL_SECONDS`. A thread that sends to
-the engine holds `_sending`; one that looks at the state holds `_changed`, and never longer than that: waiting
-for one side must not keep the other from moving.
+One thread reads the client, another finds the engine and reads it. Windows cannot wait for standard input and
+a socket at once, so all systems use this design. A third keeps time: however long the engine takes to start,
+load, restart or work, a call is answered within `CALL_SECONDS`. A thread that sends to the engine holds
+`_sending`; one that uses the state holds `_changed`, briefly: waiting for one side must not stop the other.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ if TYPE_CHECKING:
     from scrubjay.pipe.terminal import Terminal
 
 UNCERTAIN = (
-    "The engine stopped during this call, so what it was to write may or may not have been kept. "
+    "The engine stopped during this call, so its writes may or may not have been stored. "
     "Repeating the call is safe: the same content is stored once."
 )
 FATAL = (
     "The engine stopped twice during this request, so it was not tried again. "
-    "`scrubjay doctor` says what happened."
+    "`scrubjay doctor` shows what happened."
 )
 
 STALLED = (
-    "The engine (pid {pid}) gives no sign of life, so this call was given up: the engine was stopped, or the "
+    "The engine (pid {pid}) shows no sign of life, so this call was given up: the engine is stopped, or the "
     "machine is overloaded. Call again later; `scrubjay doctor` may say more."
 )
 STALLED_WRITE = (
-    "The engine (pid {pid}) gives no sign of life, so this call was given up, and what it was to write may "
-    "or may not have been kept. Repeating the call is safe: the same content is stored once."
+    "The engine (pid {pid}) shows no sign of life, so this call was given up, and its writes may "
+    "or may not have been stored. Repeating the call is safe: the same content is stored once."
 )
-NO_JSON = "This line is no JSON. Send one JSON object a line, in UTF-8."
+NO_JSON = "This line is not JSON. Send one JSON object per line, in UTF-8."
 
-_SILENCE_SECONDS = 2.0  # after which an engine that has a request is asked for a sign of life
+_SILENCE_SECONDS = 2.0  # of silence over a request, before the engine is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
-_REPLAY_SECONDS = 10.0  # for a new engine to answer what the old one has answered before
-_ALIVE_SECONDS = 2.0  # between two looks whether the client still exists
-_TIME_SECONDS = 1.0  # between two looks whether a call is late
-_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines and bytes of one that are read before an engine is there
+_REPLAY_SECONDS = 10.0  # for a new engine to answer replayed requests
+_ALIVE_SECONDS = 2.0  # between two checks that the client still exists
+_TIME_SECONDS = 1.0  # between two checks for late calls
+_LINES_AHEAD, _LONGEST_AHEAD = 64, 64 * 1024  # lines and bytes of a line read before an engine is found
 _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
 _INVALID_REQUEST = -32600
@@ -61,7 +60,7 @@ _PARSE_ERROR = -32700
 class Relay:
     """Serves one client until it closes its standard input, with one engine after another.
 
-    `reach` finds an engine, and is told since when a call waits for it, by the monotonic clock.
+    `reach` finds an engine; its argument is when a call began to wait for it, by the monotonic clock.
     """
 
     def __init__(self, reach: Callable[[float], Link], terminal: Terminal, offer: Offer) -> None:
@@ -69,12 +68,12 @@ class Relay:
         self._terminal = terminal
         self._offer = offer
         self._session = Session()
-        self._outbox: list[Message] = []  # lines that no engine has yet, oldest first
+        self._outbox: list[Message] = []  # unsent lines, oldest first
         self._link: Link | None = None
-        # an engine is needed; the first at once, so that it is there when the client speaks
+        # an engine is needed; one is looked for at once, so that it is ready when the client speaks
         self._needed = True
         self._leaves = False  # the client has closed its input
-        self._over = False  # and has its last answers
+        self._over = False  # and has received its last answers
         self._stalled = False  # the engine gave no sign of life
         self._changed = threading.Condition()
         self._sending = threading.Lock()
@@ -106,17 +105,21 @@ class Relay:
             self._forward(rest + b"\n")
 
     def _serve_last_calls(self) -> None:
-        """Wait for the answers to what the client asked last, for as long as a call may take."""
+        """Wait for the answers to the client's last requests, for as long as a call may take."""
         end = time.monotonic() + CALL_SECONDS + _TIME_SECONDS
         with self._changed:
             self._leaves = True
-            while self._session.owes and not self._terminal.closed and (left := end - time.monotonic()) > 0:
+            while (
+                self._session.has_pending_answer
+                and not self._terminal.closed
+                and (left := end - time.monotonic()) > 0
+            ):
                 self._changed.wait(min(left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
-        """Take one line of the client: a message, as a rule."""
+        """Process one line of the client, usually a message."""
         if isinstance(line, TooLong):
-            sentence = f"A line may have {CALL_LIMIT} bytes, and this one has more. Send it in parts."
+            sentence = f"This line is longer than {CALL_LIMIT} bytes. Send it in parts."
             self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
             return
         for each in messages(line):
@@ -135,7 +138,7 @@ class Relay:
         message.answered = answer is not None
         if answer is not None:
             self._terminal.write(answer)
-            if not message.opens:
+            if not message.is_setup:
                 return
         with self._changed:
             self._session.note_message(message)
@@ -147,13 +150,13 @@ class Relay:
         self._wait(lambda: message in self._outbox and (too_long or len(self._outbox) > _LINES_AHEAD))
 
     def _wait(self, full: Callable[[], bool]) -> None:
-        """Read no more of the client while the outbox is full and an engine is on its way."""
+        """Stop reading the client while the outbox is full and an engine is on its way."""
         with self._changed:
             while self._needed and full() and not self._terminal.closed:
                 self._changed.wait(_ALIVE_SECONDS)
 
     def _flush(self) -> None:
-        """Send the waiting lines, in order, as long as there is an engine."""
+        """Send the waiting lines in order, as long as there is an engine."""
         with self._sending:
             while True:
                 with self._changed:
@@ -166,11 +169,11 @@ class Relay:
                     number = link.send(message.line)
                 except OSError:
                     message.sending = False
-                    link.end()  # the other thread sees the end, finds an engine, and sends this line again
+                    link.end()  # the other thread notices, finds an engine, and sends this line again
                     return
                 with self._changed:
                     message.number = number
-                    if self._outbox and self._outbox[0] is message:  # else it came too late meanwhile
+                    if self._outbox and self._outbox[0] is message:  # else it was given up as late meanwhile
                         self._outbox.pop(0)
 
     # The engine's side.
@@ -184,21 +187,21 @@ class Relay:
             except ScrubjayError as error:
                 self._refuse(str(error))
                 continue
-            except Exception as error:  # the edge of the thread: without it every client waits for ever
+            except Exception as error:  # the edge of the thread: without it the client would wait for ever
                 self._refuse(unforeseen("The search for an engine", error))
                 continue
             try:
                 lines_read = self._converse(link)
             except Exception as error:  # as above
                 self._recover(link, None)
-                self._refuse(unforeseen("The talk with the engine", error))
+                self._refuse(unforeseen("The connection to the engine", error))
                 continue
             self._recover(link, lines_read)
             if self._stalled:
                 self._refuse(STALLED.format(pid=link.answer.get("pid")))
 
     def _engine_needed(self) -> bool:
-        """Wait until a line needs an engine; False if the client is gone."""
+        """Wait until a line needs an engine; return False if the client is gone."""
         with self._changed:
             while not self._needed and not self._over:
                 self._changed.wait()
@@ -210,7 +213,9 @@ class Relay:
         Returns how many of our lines the engine read, if it said goodbye.
         """
         self._stalled = False
-        lines = link.lines(_SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._stays(link))
+        lines = link.lines(
+            _SILENCE_SECONDS if link.answer.get("beats") else None, lambda: self._should_listen(link)
+        )
         try:
             link.set_timeout(_REPLAY_SECONDS)
             for message in self._session.replay():
@@ -235,16 +240,16 @@ class Relay:
                 self._terminal.write(line)
         return None
 
-    def _stays(self, link: Link) -> bool:
-        """Tell after a silence whether to go on listening: not to an engine that gives no sign of life."""
+    def _should_listen(self, link: Link) -> bool:
+        """Return True if it is worth listening on after a silence: if the engine shows signs of life."""
         with self._changed:
-            waits = self._link is None or self._session.waits
+            waits = self._link is None or self._session.has_unanswered
         if not waits:
             link.asked = None
             return True
-        may_send = self._sending.acquire(blocking=False)  # else the engine does not even read
+        may_send = self._sending.acquire(blocking=False)  # else the engine is not reading
         try:
-            self._stalled = link.stalls(STALL_SECONDS, ask=may_send)
+            self._stalled = link.has_stalled(STALL_SECONDS, ask=may_send)
         finally:
             if may_send:
                 self._sending.release()
@@ -260,8 +265,8 @@ class Relay:
         return False
 
     def _recover(self, link: Link, lines_read: int | None) -> None:
-        """After a link has ended, queue what the next engine must hear; answer what cannot be repeated."""
-        link.close()  # before the lock: a thread that is stuck sending on this link holds it
+        """After a link has ended, queue lines for the next engine; answer those that cannot be repeated."""
+        link.close()  # before taking the lock, which a thread stuck sending on this link holds
         with self._sending, self._changed:
             self._link = None
             loss = self._session.sort_loss(lines_read)
@@ -276,26 +281,26 @@ class Relay:
             self._terminal.write(refusal(message, FATAL))
 
     def _refuse(self, sentence: str) -> None:
-        """Answer everything that waits with the reason why there is no engine."""
+        """Answer all waiting requests with the reason why there is no engine."""
         with self._sending, self._changed:
             requests = self._session.give_up()
-            self._outbox = [message for message in self._outbox if message.opens]
+            self._outbox = [message for message in self._outbox if message.is_setup]
             self._needed = False
         for message in requests:
             self._terminal.write(refusal(message, sentence))
         with self._changed:
             self._changed.notify_all()
 
-    # The time.
+    # Deadlines.
 
     def _keep_time(self) -> None:
-        """Answer each call that is late with a sentence, until the client is gone."""
+        """Answer each late call with an error, until the client is gone."""
         while (late := self._next_late()) is not None:
             of_write = UNCONFIRMED if late.sending else UNWRITTEN
-            self._terminal.write(refusal(late, of_write if late.writes else LATE))
+            self._terminal.write(refusal(late, of_write if late.may_write else LATE))
 
     def _next_late(self) -> Message | None:
-        """Wait for a call that is late, and take it back from wherever it is; None if the client is gone."""
+        """Wait for a late call and remove it from all queues; return None if the client is gone."""
         with self._changed:
             while not self._over:
                 now, message = time.monotonic(), self._session.first_due
@@ -304,18 +309,18 @@ class Relay:
                     self._outbox = [each for each in self._outbox if each is not message]
                     self._changed.notify_all()
                     return message
-                self._changed.wait(_TIME_SECONDS if self._session.expects else None)
+                self._changed.wait(_TIME_SECONDS if self._session.has_pending else None)
             return None
 
 
 def unforeseen(what: str, error: Exception) -> str:
-    """Return the sentence for a failure that nobody thought of; it quotes nothing that anybody said."""
+    """Return the message for an unexpected failure; it quotes nothing that a user said."""
     why = getattr(error, "strerror", None) or type(error).__name__
     return f"{what} failed inside Scrubjay: {why}. Call again; `scrubjay doctor` may say more."
 
 
 def refusal(message: Message, sentence: str) -> bytes:
-    """Return the answer to a request that no engine will see."""
+    """Return the answer to a request that reaches no engine."""
     if message.is_call:
         result = {"content": [{"type": "text", "text": sentence}], "isError": True, "resultType": "complete"}
         return _line({"jsonrpc": "2.0", "id": message.seen.id, "result": result})

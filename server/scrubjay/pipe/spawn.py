@@ -1,8 +1,8 @@
-"""Starts the engine in a process of its own.
+"""Starts the engine in its own process.
 
-The engine must outlive the client that happened to start it and must inherit nothing of it: neither
-descriptors (which would keep the client's pipes open), nor its terminal or process group (whose signals would
-end it), nor its settings.
+The engine must outlive the client that happened to start it and must inherit nothing from it: no descriptors
+(which would keep the client's pipes open), no terminal or process group (whose signals would end it), and no
+settings.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.errors import EngineError
-from scrubjay.home.files import open_log, open_regular, runs
+from scrubjay.home.files import is_running, open_log, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from scrubjay.home.paths import Home
 
-# The variables that an engine inherits; those of AWS are for a store in a bucket. No TMPDIR: a client's
-# temporary folder may go with the client, and the engine has one of its own.
+# The variables that an engine inherits; those of AWS are for a store in a bucket. TMPDIR is not among them: a
+# client's temporary folder may vanish with the client, and the engine has its own.
 _INHERITED = """
 HOME USER LOGNAME PATH LANG LC_ALL LC_CTYPE TZ XDG_RUNTIME_DIR XDG_CACHE_HOME HF_HOME AWS_ACCESS_KEY_ID
 AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION AWS_DEFAULT_REGION AWS_ENDPOINT
@@ -35,13 +35,13 @@ class Spawned(NamedTuple):
 
     pid: int
     log: str
-    log_start: int  # bytes in the log before it
+    log_start: int  # bytes in the log before its start
 
-    def alive(self) -> bool:
-        """Tell whether the process still runs; a zombie does not."""
-        if sys.platform == "win32":  # pragma: no cover - there, signal 0 would end the process
+    def is_alive(self) -> bool:
+        """Return True if the process is still running; a zombie is not."""
+        if sys.platform == "win32":  # pragma: no cover - signal 0 would end the process there
             return _runs_on_windows(self.pid)
-        return runs(self.pid)
+        return is_running(self.pid)
 
     def last_words(self) -> str:
         """Return the last line that it wrote to the log, or an empty string."""
@@ -55,12 +55,12 @@ class Spawned(NamedTuple):
 
 
 def engine_command() -> list[str]:
-    """Return what starts this installation's engine; -P keeps files of the home from shadowing modules."""
+    """Return the command of this installation's engine; -P keeps files of the home from shadowing modules."""
     return [sys.executable, "-P", "-m", "scrubjay", "serve", "--auto"]
 
 
 def engine_log(home: Home) -> str:
-    """Return the path of the file that takes an engine's standard error."""
+    """Return the path of the file with an engine's standard error."""
     return os.path.join(home.log, "engine.log")
 
 
@@ -76,8 +76,8 @@ def spawn(home: Home, command: list[str], env: Mapping[str, str]) -> Spawned:
     except OSError as error:
         sentence = f"The engine cannot be started: {log}: {error.strerror}."
         if error.filename is None:  # no file, but a process or its pipe was refused
-            sentence = f"The engine cannot be started: the system refuses a process: {error.strerror}."
-        raise EngineError(f"{sentence} Make room there, and call again.") from error
+            sentence = f"The engine cannot be started: the system refused a process: {error.strerror}."
+        raise EngineError(f"{sentence} Free disk space or processes, then try again.") from error
 
 
 def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> Spawned:
@@ -95,8 +95,8 @@ def _spawn(home: Home, command: list[str], env: Mapping[str, str], log: str) -> 
 
 
 def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
-    """Fork twice, so that the engine is nobody's child and can have no terminal; return its pid."""
-    # The first child reports the pid, the second what stops it; a successful exec closes the pipe.
+    """Fork twice, so that the engine is not our child and can have no terminal; return its pid."""
+    # The first child reports the pid, the second any error; a successful exec closes the pipe.
     read_fd, report_fd = os.pipe()
     first = os.fork()
     if first == 0:
@@ -112,7 +112,7 @@ def _on_posix(home: Home, command: list[str], env: dict[str, str], log_fd: int) 
 
 
 def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, report_fd: int) -> None:
-    """Turn this fork into the engine. Never return or raise into the code of the parent."""
+    """Turn this fork into the engine. Never return or raise into the parent's code."""
     try:
         os.setsid()
         second = os.fork()
@@ -126,7 +126,7 @@ def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, re
             os.dup2(source, target)
         for name in os.listdir("/dev/fd"):
             if int(name) > 2:
-                with contextlib.suppress(OSError):  # the descriptor that read this list
+                with contextlib.suppress(OSError):  # the descriptor used to read this list
                     os.set_inheritable(int(name), False)
         os.execve(command[0], command, env)
     except OSError as error:
@@ -138,7 +138,7 @@ def _become(home: Home, command: list[str], env: dict[str, str], log_fd: int, re
 if sys.platform == "win32":  # pragma: no cover
 
     def _on_windows(home: Home, command: list[str], env: dict[str, str], log_fd: int) -> int:
-        """Start in a process group without a console, outside the client's job where the job lets it go."""
+        """Start in a process group without a console, outside the client's job if that is allowed."""
         import subprocess
 
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP

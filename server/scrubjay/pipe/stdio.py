@@ -1,4 +1,4 @@
-"""What `scrubjay` and `scrubjay stdio` run: the pipe of the client on standard input and output."""
+"""The pipe of a client on standard input and output; `scrubjay` and `scrubjay stdio` run it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from scrubjay.wire.hello import Hello
 
-MUST_SERVE = -1  # what `main(in_process=True)` returns if no engine runs, so that this process has to be it
+# Returned by `main(in_process=True)` if no engine is running, so that this process has to be one.
+MUST_SERVE = -1
 
 
 def main(
@@ -34,15 +35,15 @@ def main(
     start_seconds: float = START_SECONDS,
     unreachable_seconds: float = UNREACHABLE_SECONDS,
 ) -> int:
-    """Be the pipe of the client on standard input and output until it leaves; return the exit code.
+    """Run the pipe of the client on standard input and output until it leaves; return the exit code.
 
     Args:
-        root: the home folder; made if it is not there.
-        hello: who the client is and where it works.
-        env: the environment, of which a new engine gets a few variables.
+        root: the home folder; created if missing.
+        hello: the client's identity and folder.
+        env: the environment; a new engine gets a few of its variables.
         in_process: start no process. If no engine runs, return MUST_SERVE before reading anything: the caller
-            then serves, and carries the client with `attach`.
-        command: what starts an engine, instead of this installation's.
+            then serves the client itself, with `attach`.
+        command: the command that starts an engine, instead of this installation's.
         offer: the answers that need no engine, instead of this version's.
         start_seconds: for an engine to come up.
         unreachable_seconds: for an engine that holds the lock to answer.
@@ -69,7 +70,7 @@ def main(
     try:
         Relay(connect, Terminal(), offer or read_offer()).run()
     except KeyboardInterrupt:
-        return 130  # what a shell expects of a program its user stopped
+        return 130  # the usual exit code after Ctrl-C
     return 0
 
 

@@ -1,4 +1,4 @@
-"""The client's two streams as bytes, and how to notice that the client is gone."""
+"""The client's two streams as bytes, and the detection of its end."""
 
 import os
 import select
@@ -11,8 +11,8 @@ _CHUNK = 64 * 1024  # bytes per read
 class Terminal:
     """Standard input and output of a client, or any other two descriptors.
 
-    `closed` turns true when the client no longer hears us: its end of the output is gone, or our parent has
-    changed.
+    `closed` becomes True when the client no longer listens: its end of the output is closed, or our parent
+    has changed.
     """
 
     def __init__(self, read_fd: int = 0, write_fd: int = 1) -> None:
@@ -21,16 +21,16 @@ class Terminal:
         self._write_fd = write_fd
         self._parent = os.getppid()
         self._writing = threading.Lock()
-        if sys.platform == "win32":  # pragma: no cover - text mode would turn every newline into two bytes
+        if sys.platform == "win32":  # pragma: no cover - text mode would make two bytes of every newline
             import msvcrt
 
             for fd in (read_fd, write_fd):
                 msvcrt.setmode(fd, os.O_BINARY)
 
     def read(self, look_seconds: float) -> bytes:
-        """Return the client's next bytes; empty at its end. Look every `look_seconds` whether it is gone."""
+        """Return the client's next bytes; empty at its end. Check every `look_seconds` that it exists."""
         while not self.closed:
-            # Windows selects sockets only.
+            # Windows can only select sockets.
             if sys.platform == "win32" or select.select([self._read_fd], [], [], look_seconds)[0]:
                 try:
                     return os.read(self._read_fd, _CHUNK)
@@ -40,13 +40,13 @@ class Terminal:
         return b""
 
     def write(self, data: bytes) -> None:
-        """Write all of `data`, not mixed with another thread's."""
+        """Write all of `data` without mixing it with another thread's."""
         rest = memoryview(data)
         with self._writing:
             while rest and not self.closed:
                 try:
                     rest = rest[os.write(self._write_fd, rest) :]
-                except BlockingIOError:  # the client gave us a descriptor that does not wait
+                except BlockingIOError:  # the client gave us a non-blocking descriptor
                     select.select([], [self._write_fd], [])
                 except OSError:
                     self.closed = True

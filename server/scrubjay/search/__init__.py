@@ -1,1 +1,1 @@
-"""A question in, hits out."""
+"""Search: from a question to hits."""

@@ -1,4 +1,4 @@
-"""The buckets of a profile: sorts facts under the descriptions that somebody gave."""
+"""The buckets of a profile: sorts facts under the descriptions that a user gave."""
 
 import asyncio
 from collections.abc import Mapping
@@ -11,16 +11,16 @@ from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.asked import coverage
-from scrubjay.search.retrieval.pools import search_legs
+from scrubjay.search.retrieval.pools import search_pools
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 
 # Least evidence that a fact belongs to a description: of 15 hand-written facts and 7 buckets, 11 found theirs
-# and none another's.
+# and no fact a wrong one.
 LEAST = 0.15
-MOST = 20  # facts of one bucket
+MOST = 20  # facts per bucket
 
 
 async def contents(
@@ -32,7 +32,7 @@ async def contents(
     embed: Embed,
     filters: Filter | None = None,
 ) -> dict[str, list[Hit]]:
-    """Sort facts into buckets (name -> description), best first: each into the one it fits best, or none.
+    """Sort facts into buckets (name -> description), best first: each into the best fitting one, or none.
 
     No model judges, so the same facts and descriptions always give the same buckets. `filters` are on
     metadata. The caller has committed everything.
@@ -56,9 +56,9 @@ async def contents(
 
 
 async def _evidence(store: Store, question: Question, embed: Embed) -> dict[str, float]:
-    """Estimate how well each record found answers the question: record id -> evidence in [0, 1]."""
+    """Estimate how well each record answers the question: record id -> evidence in [0, 1]."""
     embedding = asyncio.ensure_future(embed(question.text))
-    pools = await search_legs(store, question, embedding)
+    pools = await search_pools(store, question, embedding)
     cosine = np.array([pools.cosine.get(record_id, np.nan) for record_id in pools.best], dtype=float)
     values = evidence(cosine, coverage(question.text, (row.text for row in pools.best.values())))
     return dict(zip(pools.best, values.tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""Selects hits in score order: to top_k, to a budget of tokens, or to where the evidence ends; adds windows.
+"""Selects hits in score order: up to top_k, a token budget, or the end of the evidence; adds windows.
 
-A budget is of what is shown: the face says by `measure` how many characters a hit takes there.
+A budget is for what is shown: the interface's `measure` returns how many characters a hit takes there.
 """
 
 import asyncio
@@ -26,47 +26,48 @@ from scrubjay.text.likeness import verdict
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.summary import shorten
 
-DEFAULT_BUDGET = 1_500  # tokens, when nobody names a budget or a number of hits; few answers need it all
-WEAK_BUDGET, WEAK_HITS = 250, 3  # of an answer that is headed as doubtful
-# Characters of the user's words and of the rest in a hit, where nobody says how much is wanted. 98 of 100
-# turns that answer a question of the projects still hold the answer; with 60 and 240 it would be 78.
+DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits; few answers need it all
+WEAK_BUDGET, WEAK_HITS = 250, 3  # for a doubtful answer
+# Characters of the user's words and of the rest in a hit, if the request has no size. 98 of 100 turns that
+# answer a question of the projects still contain the answer; with 60 and 240 it would be 78.
 ASKED, ANSWERED = 200, 600
-# The same in an answer that is headed as doubtful, so that all of its hits have room.
+# The same in a doubtful answer, so that all of its hits fit.
 ASKED_WEAK, ANSWERED_WEAK = 70, 180
 DEFAULT_TOP_K = 10
-FRAME = 40  # tokens of the fence and of what is said above it
-LEAST_ROOM = 40  # tokens: with less left, no tied records are looked for
-MOST_LEFT_OUT = 10  # hits without room, after which no further ones are tried
-# Where nobody says how many, a hit comes if its chance to be right is so much a token: the visible tokens and
-# the answered questions of `tests/bench/visible.py` over this number are in server/BENCHMARKS.md.
+FRAME = 40  # tokens of the fence and of the lines above it
+LEAST_ROOM = 40  # tokens: with less left, no related records are searched for
+MOST_LEFT_OUT = 10  # hits that did not fit, after which no further ones are tried
+# Without a requested size, a hit is shown if its chance to be right is this much per token.
+# server/BENCHMARKS.md has the visible tokens and answered questions of `tests/bench/visible.py` for other
+# values.
 PAYS = 0.00007
-MOST_UNPAID = 3  # hits that do not pay, after which no further ones are tried
+MOST_UNPAID = 3  # hits not worth their tokens, after which no further ones are tried
 
-Measure = Callable[[Hit], int]  # characters of a hit as it is shown
+Measure = Callable[[Hit], int]  # returns the characters of a hit as it is shown
 
 
 def text_length(hit: Hit) -> int:
-    """Count the characters of a hit's text alone, for callers that show nothing else."""
+    """Count the characters of a hit's text, for callers that show nothing else."""
     return len(hit.memory or hit.chunk or "")
 
 
 class ScoredCandidate(NamedTuple):
-    """A candidate with its score and the parts of it, each in [0, 1]."""
+    """A candidate with its score and the parts of the score, each in [0, 1]."""
 
     row: Candidate
-    relevance: float  # of the record by itself
-    ranked: float  # by its place in the ranking: what the score weighs
+    relevance: float  # of the record alone
+    ranked: float  # by its rank: the part of the score
     importance: float
     recency: float
     score: float
-    right: float  # its chance to be right; 0 behind the first candidates
-    replaced: tuple[str, datetime] | None  # the fact that replaces what it states, and since when
-    amended: tuple[str, datetime] | None  # a later record that seems to amend it, and when it was said
+    right: float  # its chance to be right; 0 after the first candidates
+    replaced: tuple[str, datetime] | None  # the fact that replaces its value, and since when
+    amended: tuple[str, datetime] | None  # a later record that seems to amend it, and its time
 
 
 @dataclass(frozen=True)
 class ScoredCandidates:
-    """Candidates best first: their positions among `candidates`, their scores and the parts of these."""
+    """Candidates best first: their positions among `candidates`, their scores and the parts of the scores."""
 
     candidates: Candidates
     positions: Ints
@@ -81,7 +82,7 @@ class ScoredCandidates:
         return len(self.positions)
 
     def some(self, start: int, count: int) -> list[ScoredCandidate]:
-        """Return so many of them, as objects."""
+        """Return `count` of them from `start`, as objects."""
         end = start + count
         rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
         columns = (self.relevance, self.ranked, self.importance, self.recency, self.score, self.right)
@@ -95,26 +96,26 @@ class ScoredCandidates:
 
 @dataclass
 class Selector:
-    """Selects the hits of one search; `tied` and `apart` as in `recall`, `measure` as in this module."""
+    """Selects the hits of one search; `with_related` and `programmatic` as in `recall`."""
 
     store: Store
     request: SearchMemories
     question: Question
-    tied: bool
-    apart: bool
+    with_related: bool
+    programmatic: bool
     confidence: Confidence
     measure: Measure
     hits: list[Hit] = field(default_factory=list)
     related: dict[str, Hit] = field(default_factory=dict)
-    records: dict[str, AnyRecord] = field(default_factory=dict)  # of the hits, in their order
+    records: dict[str, AnyRecord] = field(default_factory=dict)  # of the hits, in order
     spent: int = 0  # characters
     left_out: int = 0
-    unpaid: int = 0  # hits that say too little for what they cost
+    unpaid: int = 0  # hits not worth their tokens
 
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
-        # A second look costs as much as 30 turns read in vain, unless each may bring neighbours.
-        batch = min(20, self.most_hits + 2) if self.windowed or self.by_evidence else 30
+        # A second read costs as much as 30 turns read in vain, unless each may bring neighbours.
+        batch = min(20, self.most_hits + 2) if self.has_windows or self.is_by_evidence else 30
         for start in range(0, len(candidates), batch):
             if not await self._take(candidates.some(start, batch)):
                 break
@@ -135,47 +136,47 @@ class Selector:
         )
 
     @property
-    def windowed(self) -> bool:
-        """Whether turns around each hit are asked for."""
+    def has_windows(self) -> bool:
+        """Return True if turns around each hit are requested."""
         return self.request.prev_turns + self.request.next_turns > 0
 
     @property
-    def by_evidence(self) -> bool:
-        """Whether the answer ends where the evidence does, because nobody says how much is wanted."""
+    def is_by_evidence(self) -> bool:
+        """Return True if the answer ends where the evidence does, because no size is requested."""
         return self.request.top_k is None and self.request.max_tokens is None
 
     @property
-    def doubtful(self) -> bool:
-        """Whether hits come as possibly related alone, a few of them."""
-        return self.by_evidence and self.confidence == "weak"
+    def is_doubtful(self) -> bool:
+        """Return True if only a few hits are shown, as possibly related."""
+        return self.is_by_evidence and self.confidence == "weak"
 
     @property
     def budget(self) -> int | None:
-        """Tokens of the whole answer; None for as many as an answer may have."""
-        if self.by_evidence:
-            return WEAK_BUDGET if self.doubtful else DEFAULT_BUDGET
+        """The tokens of the whole answer; None for the maximum of any answer."""
+        if self.is_by_evidence:
+            return WEAK_BUDGET if self.is_doubtful else DEFAULT_BUDGET
         return self.request.max_tokens
 
     @property
     def most_hits(self) -> int:
-        """How many hits at the most, whatever they cost."""
+        """The greatest number of hits, whatever their length."""
         if self.request.top_k is not None:
             return self.request.top_k
-        if self.doubtful:
+        if self.is_doubtful:
             return WEAK_HITS
-        return DEFAULT_TOP_K if self.windowed else 100
+        return DEFAULT_TOP_K if self.has_windows else 100
 
     async def _take(self, candidates: Sequence[ScoredCandidate]) -> bool:
-        """Take hits of one batch; False when there is no room for more."""
+        """Add the hits of one batch; return False when the budget is used up."""
         records, near = await self._read(candidates)
         for each in candidates:
             if len(self.hits) >= self.most_hits:
                 return False
             record = records.get(each.row.id)
             if record is None or not self.question.admits(record):
-                continue  # forgotten since the index saw it
-            if record.id in self.related and not self.apart:
-                continue  # the window of an earlier hit has it already
+                continue  # forgotten since it was indexed
+            if record.id in self.related and not self.programmatic:
+                continue  # already in the window of an earlier hit
             scores: dict[str, object] = {
                 "score": each.score,
                 "relevance_score": each.relevance,
@@ -188,12 +189,12 @@ class Selector:
             elif each.amended is not None:
                 scores |= dict(zip(("amended_by", "amended_at"), each.amended, strict=True))
             hit = as_hit(record, each.row.match).model_copy(update=scores)
-            if self.by_evidence:
-                asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.doubtful else (ASKED, ANSWERED)
+            if self.is_by_evidence:
+                asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.is_doubtful else (ASKED, ANSWERED)
                 hit = condensed(hit, self.question.text, question=asked, answer=answered)
             if (
-                self.by_evidence
-                and not self.doubtful
+                self.is_by_evidence
+                and not self.is_doubtful
                 and self.hits
                 and each.right < PAYS * self.measure(hit) / 4
             ):
@@ -220,10 +221,10 @@ class Selector:
         facts, documents, turns = await asyncio.gather(
             get(Memory, ids["memory"]),
             get(Document, ids["chunk"]),
-            get(Turn, () if self.windowed else ids["turn"]),
+            get(Turn, () if self.has_windows else ids["turn"]),
         )
         near = Windows()
-        if self.windowed:
+        if self.has_windows:
             rows = [each.row for each in candidates]
             before, after = self.request.prev_turns, self.request.next_turns
             near = await windows(self.store, self.question, rows, facts.values(), before=before, after=after)
@@ -231,7 +232,7 @@ class Selector:
         return {**documents, **facts, **turns}, near
 
     def _afford(self, hit: Hit, neighbours: Iterable[AnyRecord]) -> bool:
-        """Take a hit and as many neighbours as fit; False if there is no room for the hit."""
+        """Add a hit and as many neighbours as fit; return False if the hit does not fit."""
         room = self._room()
         if self.measure(hit) > room:
             if self.hits or room <= 0:
@@ -243,7 +244,7 @@ class Selector:
         for record in neighbours:
             if record.id in self.related or any(record.id == hit.id for hit in self.hits):
                 continue
-            if self.apart and record.partition_id != hit.partition_id:
+            if self.programmatic and record.partition_id != hit.partition_id:
                 continue
             neighbour = as_hit(record).model_copy(update={"reason": "window"})
             if self.measure(neighbour) > self._room():
@@ -254,7 +255,7 @@ class Selector:
         return True
 
     async def _name_amendments(self) -> None:
-        """Name the later record that amends a hit, and of two facts that cannot hold together the other."""
+        """Name the later record that amends a hit, and for each of two contradicting facts the other."""
         later = [hit.amended_by for hit in self.hits if hit.amended_by and hit.src == "turn"]
         turns = await self.store.get(Turn, later) if later else {}
         places = {hit.id: at for at, hit in enumerate(self.hits)}
@@ -290,12 +291,12 @@ class Selector:
             self.hits[at] = hit.model_copy(update=links)
 
     async def _tied_records(self) -> list[Hit]:
-        """Find records tied to the first hits, where more is asked for than the evidence.
+        """Find records related to the first hits, if more is requested than the evidence.
 
-        Those without room do not count as left out.
+        Those that do not fit are not counted as left out.
         """
         taken: list[Hit] = []
-        if self.tied and not self.by_evidence and self._room() >= LEAST_ROOM * 4:
+        if self.with_related and not self.is_by_evidence and self._room() >= LEAST_ROOM * 4:
             seen = {hit.id for hit in self.hits} | self.related.keys()
             first = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
             for hit in await related(self.store, self.question, first, besides=seen):
@@ -305,8 +306,8 @@ class Selector:
         return taken
 
     def _room(self) -> int:
-        """Count the characters that are left."""
-        if self.apart:
+        """Return the number of characters that are left."""
+        if self.programmatic:
             return sys.maxsize
         return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
 
@@ -322,6 +323,6 @@ def _cut(hit: Hit, length: int) -> Hit:
 
 
 def _session_order(hit: Hit) -> tuple[object, ...]:
-    """Sort by session, then turns by time and facts that stand for turns by their turn's number."""
+    """Return a sort key: session, then turns by time, and facts without a recorded turn by its number."""
     date = hit.date if hit.src == "turn" else datetime.min
     return (hit.session_id or "", hit.src, date, hit.turn or 0, hit.date)

@@ -1,4 +1,4 @@
-"""One record in full, with the records it is linked to and how far it is searchable."""
+"""One record in full, with the records it is linked to and its index state."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ from scrubjay.store.store import Store
 
 
 class Detail(Result):
-    """One record in full; `relations` are those of its children to it, `newest` names a later version."""
+    """One record in full; `relations` are those of its children to it, `newest` is a later version."""
 
     kind: str  # turn, memory or document
     record: dict[str, Any]
@@ -27,7 +27,7 @@ class Detail(Result):
 
 
 async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], AnyRecord]) -> Detail:
-    """Describe a record, whatever became of it; `counted` adds its accesses that are not stored yet.
+    """Describe a record in any state; `counted` adds its accesses that are not stored yet.
 
     The caller has committed everything.
 

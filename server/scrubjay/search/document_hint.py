@@ -1,4 +1,4 @@
-"""Names the one passage of a document that may answer a question at least as well as what is remembered."""
+"""Finds the one passage of a document that may answer a question at least as well as the memories do."""
 
 from dataclasses import replace
 
@@ -15,23 +15,23 @@ from scrubjay.store.store import Store
 from scrubjay.text.answers import may_answer
 from scrubjay.text.summary import shorten
 
-# Least score of a passage that is named, and how far it may be behind the best memory. Of 30 questions that
-# documents answer, 28 have the right one named; of those that memories answer 2 in 100 get a line, of those
-# without an answer 5. With 0 behind it would be 18 of the 30, with a least score of 0.6 21.
+# Least score of a passage, and how far it may be behind the best memory. Of 30 questions that documents
+# answer, 28 get the right one; of those that memories answer 2 in 100 get a line, of those without an answer
+# 5. With 0 behind it would be 18 of the 30, with a least score of 0.6 21.
 LEAST, BEHIND = 0.5, 0.15
-LEAST_BUDGET = 200  # tokens of an answer that has room for the line
+LEAST_BUDGET = 200  # tokens of an answer with room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
 _COLUMNS = ("id", "title", "path", "filepath", "scope", "forgotten_at", "expires_at", "updated_at")
 
 
 def may_name_one(request: SearchMemories) -> bool:
-    """Whether a search in memories, which nothing narrows, has room for a line about a document."""
+    """Return True if a search in memories without filters has room for a line about a document."""
     plain = request.search_mode == "memories" and not isinstance(request, SearchRecords)
     return plain and (request.max_tokens is None or request.max_tokens >= LEAST_BUDGET)
 
 
 def embed_once(embed: Embed) -> Embed:
-    """Encode the first text alone, and return the same for every other: they are one question."""
+    """Encode only the first text and return the same result for all others: they are the same question."""
     made: list[EncodedQuery | None] = []
 
     async def first(text: str) -> EncodedQuery | None:
@@ -45,7 +45,7 @@ def embed_once(embed: Embed) -> Embed:
 async def document_hint(
     store: Store, question: Question, ranking: Ranking, embed: Embed
 ) -> DocumentPlace | None:
-    """Find the passage of a document that answers nearly as well as the best memory, or better; or None."""
+    """Find the passage of a document that answers about as well as the best memory, or better; else None."""
     needed = max(LEAST, _proof(ranking) - BEHIND)
     asked = replace(question, srcs=("chunk",), forgotten=False)
     ranked = await rank_chunks(store, asked, embed, documents=1)
@@ -68,7 +68,7 @@ async def document_hint(
 
 
 def length(place: DocumentPlace | None) -> int:
-    """Count the characters that the line about a document takes at the most, with its line break."""
+    """Return the greatest length of the line about a document, in characters with its line break."""
     if place is None:
         return 0
     name = (place.path or place.title or place.id)[-PATH_SHOWN:]
@@ -76,7 +76,7 @@ def length(place: DocumentPlace | None) -> int:
 
 
 def _proof(ranking: Ranking) -> float:
-    """Compute how well the best memory answers by itself, on the scale of the chunks' scores."""
+    """Return how well the best memory answers by itself, on the scale of the chunks' scores."""
     proof = ranking.grounds.verdict.get("proof", 0.0)
     if ranking.grounds.signals.quoted.any():
         return QUOTATION + (1.0 - QUOTATION) * proof

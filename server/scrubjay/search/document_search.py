@@ -1,4 +1,4 @@
-"""Searches documents: ranked chunks, gathered by document with the chunks around them, or one by one."""
+"""Searches documents: ranked chunks, grouped by document with the chunks around them, or one by one."""
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,31 +20,32 @@ from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.summary import shorten
-from scrubjay.text.terms import asks_nothing
+from scrubjay.text.terms import is_small_talk
 
-CHUNKS_SHOWN = 3  # of a document, without those beside them
+CHUNKS_SHOWN = 3  # chunks of a document, without their neighbours
 MOST_CHUNKS = 20  # by evidence; more never fit
-# Scores of the best chunk below which an answer is doubtful, or none. Of 270 questions of
-# `tests/bench/ingest.py answers`, 12 % are doubtful and one gets none; of those put to a folder that cannot
+# Scores of the best chunk below which an answer is doubtful, or empty. Of 270 questions of
+# `tests/bench/ingest.py answers`, 12 % are doubtful and one is empty; of those put to a folder that cannot
 # answer, 82 % are one or the other; AUC .94.
 STRONG, WEAK = 0.6, 0.4
 WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = 250, 3, 200  # tokens; chunks, and characters of each
-# Where nobody says how much is wanted: tokens, and how far behind the best chunk another may score. 80 % of
-# these questions have the right chunk in 640 tokens; the ten best chunks, 1,370 tokens, have it for 88 %.
+# Without a requested size: tokens, and how far behind the best chunk another may score. 80 % of these
+# questions have the right chunk in 640 tokens; the ten best chunks, 1,370 tokens, have it for 88 %.
 DEFAULT_BUDGET, DROP = 1_000, 0.15
-TOKENS, FULL_TOKENS = 4_000, 7_000  # where a number of documents, or their whole texts, are asked for
-FRAME = 60  # tokens of the fence and of what is said around it
-# All but the text.
+TOKENS, FULL_TOKENS = 4_000, 7_000  # if a number of documents, or their whole texts, are requested
+FRAME = 60  # tokens of the fence and of the lines around it
+# All columns but the text.
 COLUMNS = [name for name in Document.model_fields if name not in ("content", "content_hash")]
 
-Place = tuple[str, int]  # of a chunk: its document's id, its position
+Place = tuple[str, int]  # a chunk's place: its document's id, its position
 
 
-Measure = Callable[[DocumentHit], int]  # characters of a document and its chunks as they are shown
+# Returns the characters of a document and its chunks as they are shown.
+Measure = Callable[[DocumentHit], int]
 
 
 def text_length(hit: DocumentHit) -> int:
-    """Count the characters of a document's texts alone, for callers that show nothing else."""
+    """Count the characters of a document's texts, for callers that show nothing else."""
     return sum(len(chunk.content) for chunk in hit.chunks) + len(hit.summary or "") + len(hit.content or "")
 
 
@@ -60,12 +61,12 @@ async def search_documents(
 ) -> DocumentHits:
     """Search documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on.
 
-    If `only_matching_chunks` is false, the chunks just before and after a matching one come along, with
-    `is_relevant` false. The answer fits into `max_tokens`, by `measure`. Where neither a number of documents
-    nor a budget nor whole texts are asked for, it ends where the evidence ends.
+    If `only_matching_chunks` is false, the chunks just before and after a matching one are included, with
+    `is_relevant` false. The answer fits into `max_tokens`, by `measure`. Without a requested number, budget
+    or whole texts, it ends where the evidence ends.
 
-    `room` is for programs: all texts have so many characters together, they come however doubtful they are,
-    and the chunks of a document stand in its order.
+    `room` is for programs: a number of characters for all texts together. Doubtful chunks are then included,
+    and the chunks of a document are in document order.
     """
     scopes = search_scopes(request.scope, scope)
     question = Question(
@@ -93,25 +94,25 @@ async def search_documents(
 
 
 class _Size(NamedTuple):
-    """How much an answer is to hold: `budget` in tokens; `by_evidence` if nobody says how much is wanted."""
+    """The size of an answer: `budget` in tokens; `by_evidence` if no size is requested."""
 
     confidence: Confidence
     budget: int
     by_evidence: bool
 
     @property
-    def doubtful(self) -> bool:
-        """Whether a few chunks come as possibly related alone."""
+    def is_doubtful(self) -> bool:
+        """Return True if only a few chunks are shown, as possibly related."""
         return self.by_evidence and self.confidence == "weak"
 
     @property
     def room(self) -> int:
-        """Characters of the documents in the answer."""
+        """The characters of the documents in the answer."""
         return (self.budget - FRAME) * 4
 
 
 def _size(request: SearchDocuments, confidence: Confidence | None) -> _Size:
-    """Say how much an answer is to hold; None for the confidence is a program's, which wants everything."""
+    """Return the size of an answer; a confidence of None is a program's, which wants everything."""
     if request.max_tokens is not None:
         return _Size(confidence or "strong", request.max_tokens, False)
     if request.include_full_docs or "limit" in request.model_fields_set or confidence is None:
@@ -121,13 +122,13 @@ def _size(request: SearchDocuments, confidence: Confidence | None) -> _Size:
 
 
 async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: SearchDocuments) -> Confidence:
-    """Say how far these chunks are to be relied on; a document or filter that is named is never nothing."""
-    if not ranked or asks_nothing(request.query):
+    """Return how reliable these chunks are; with a named document or filter it is never "none"."""
+    if not ranked or is_small_talk(request.query):
         return "none"
     first = ranked[0]
     if first.score >= STRONG or defines(first.text, identifiers(request.query)):
         return "strong"
-    # Headings, path and metadata are searched with a chunk, and may say what a question names.
+    # Headings, path and metadata are searched with a chunk, and may contain what a question names.
     ids = [chunk.id for chunk in ranked[:DEPTH]]
     rows = await store.passages(conditions.one_of("id", ids), columns=["search_text"])
     named = coverage(request.query, [row.search_text for row in rows]).max(initial=0.0)
@@ -138,7 +139,7 @@ async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: Sear
 
 @dataclass(frozen=True)
 class FoundChunk:
-    """A chunk as a hit under its own id, its position in its document, and that document without its text."""
+    """A chunk as a hit under its own id, its position in its document, and the document without its text."""
 
     hit: Hit
     position: int
@@ -168,7 +169,7 @@ async def search_chunks(
 
 
 async def _documents(store: Store, ids: Collection[str], columns: Sequence[str]) -> dict[str, Document]:
-    """Read those of these documents that are not forgotten, by id."""
+    """Read these documents without forgotten ones, by id."""
     rows = await store.select(Document, conditions.one_of("id", ids), columns=columns) if ids else []
     return {row.id: row for row in rows if row.forgotten_at is None}
 
@@ -187,22 +188,22 @@ async def _check_path(store: Store, path: str, scopes: tuple[str, ...] | None) -
 
 
 async def _document_id(store: Store, name: str, scopes: tuple[str, ...] | None) -> str:
-    """Find the id of the document that has this id or custom_id.
+    """Return the id of the document with this id or custom_id.
 
     Raises:
-        NotFound: these scopes hold none.
+        NotFound: these scopes have none.
     """
     named = conditions.either(conditions.equal("id", name), conditions.equal("custom_id", name))
     where = conditions.both(named, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
     rows = await store.select(Document, where, limit=1, columns=["id"])
     if not rows:
-        problem = f"No document here has the id or custom_id {name[:80]!r}."
-        raise NotFound(f"{problem} Take the document_id of a search result.")
+        problem = f"There is no document with the id or custom_id {name[:80]!r}."
+        raise NotFound(f"{problem} Use the document_id of a search result.")
     return rows[0].id
 
 
 def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dict[str, list[RankedChunk]]:
-    """Group chunks by document id, both best first: as many documents as are asked for and good enough."""
+    """Group chunks by document id, both best first: as many documents as requested and good enough."""
     best: dict[str, list[RankedChunk]] = {}
     for chunk in ranked:
         best.setdefault(chunk.document_id, []).append(chunk)
@@ -214,16 +215,16 @@ def _by_document(ranked: Sequence[RankedChunk], request: SearchDocuments) -> dic
 def _chosen(
     best: Mapping[str, Sequence[RankedChunk]], request: SearchDocuments, size: _Size
 ) -> list[RankedChunk]:
-    """Choose chunks, in the order in which they get room.
+    """Choose chunks, in the order in which they are added.
 
-    Where nobody says how much is wanted that is by score, up to a clear drop; else the best chunk of each
-    document comes first, then the others by score.
+    Without a requested size, that is by score, up to a clear drop; else the best chunk of each document comes
+    first, then the others by score.
     """
     least = request.chunk_threshold if request.only_matching_chunks else 0.0
     if size.by_evidence and best:
         every = sorted((chunk for chunks in best.values() for chunk in chunks), key=lambda each: -each.score)
         least = max(least, every[0].score - DROP)
-        most = WEAK_CHUNKS if size.doubtful else MOST_CHUNKS
+        most = WEAK_CHUNKS if size.is_doubtful else MOST_CHUNKS
         return [chunk for chunk in every[:most] if chunk.score >= least]
     shown = [[chunk for chunk in chunks[:CHUNKS_SHOWN] if chunk.score >= least] for chunks in best.values()]
     others = sorted((chunk for chunks in shown for chunk in chunks[1:]), key=lambda each: -each.score)
@@ -231,7 +232,7 @@ def _chosen(
 
 
 def _places(chunk: RankedChunk, request: SearchDocuments) -> list[Place]:
-    """Give the place of a chunk and, if they are asked for, those beside it."""
+    """Return the place of a chunk and, if requested, those next to it."""
     steps = (0, -1, 1) if request.only_matching_chunks is False else (0,)
     return [(chunk.document_id, chunk.position + step) for step in steps]
 
@@ -250,7 +251,7 @@ async def _read_chunks(store: Store, places: Sequence[Place]) -> dict[Place, Pas
 
 @dataclass
 class _Answer:
-    """Fills one answer; what has no room, in characters, is passed over and counted."""
+    """Fills one answer; chunks that do not fit, in characters, are skipped and counted."""
 
     request: SearchDocuments
     size: _Size
@@ -263,13 +264,13 @@ class _Answer:
     spent: int = 0
 
     def fill(self, chosen: Sequence[RankedChunk], *, in_order: bool) -> DocumentHits:
-        """Take chunks in this order; `in_order`, those of a document stand in its order at last."""
+        """Add chunks in this order; with `in_order`, those of a document end up in its order."""
         firsts = [] if self.size.by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
         wanted = [*firsts, *(place for chunk in chosen for place in _places(chunk, self.request))]
         places = [place for place in dict.fromkeys(wanted) if place in self.chunks]
         passed_over: list[Place] = []
         for place in places:
-            # Where a size is named, what comes later is never worth the room that an earlier one lacks.
+            # With a requested size, a later chunk is not worth the room that an earlier one lacked.
             is_full = bool(passed_over) and not self.size.by_evidence
             if is_full or not self._take(place):
                 passed_over.append(place)
@@ -293,7 +294,7 @@ class _Answer:
         )
 
     def _take(self, place: Place) -> bool:
-        """Take the chunk at a place; False if there is no room. The best one is never left out, only cut."""
+        """Add the chunk at a place; False if it does not fit. The best one is never left out, only cut."""
         document_id, _ = place
         hit = self.hits.get(document_id)
         before = 0 if hit is None else self.measure(hit)
@@ -310,7 +311,7 @@ class _Answer:
         return True
 
     def _cut(self, hit: DocumentHit) -> DocumentHit:
-        """Cut the one chunk of a document until there is room for both, or nothing is left."""
+        """Cut a document's only chunk until both fit, or nothing is left."""
         (chunk,) = hit.chunks
         while (over := self.measure(hit) - self.room) > 0 and chunk.content:
             text = shorten(chunk.content, max(0, len(chunk.content) - over))
@@ -319,7 +320,7 @@ class _Answer:
         return hit
 
     def _whole(self, hit: DocumentHit, document: Document) -> DocumentHit:
-        """Add as much of a document's text as there is room for."""
+        """Add as much of a document's text as fits."""
         before, content = self.measure(hit), document.content[: max(self.room - self.spent, 0)]
         while True:
             truncated = True if len(content) < len(document.content) else None
@@ -347,7 +348,7 @@ class _Answer:
         row = self.chunks[place]
         scores = {chunk.position: chunk.score for chunk in self.best[document_id]}
         score, text = scores.get(position, 0.0), row.text
-        if self.size.doubtful:
+        if self.size.is_doubtful:
             text = " ".join(excerpt(text, self.request.query, WEAK_LENGTH).split())
         return Chunk(
             content=text,

@@ -1,4 +1,4 @@
-"""Shows a record as a hit: a short one whole, a long one by its best passage or its summary."""
+"""Converts a record into a hit: a short one whole, a long one by its best passage or its summary."""
 
 import re
 
@@ -13,18 +13,19 @@ from scrubjay.text.summary import shorten
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one
-MOST_SENTENCES = 100  # of a text that is cut; more would be compared for nothing
-# Worth of the beginning of a text, of a sentence with a number and of one with the kind of answer that is
-# wanted, where all words of the query are 1.
+MOST_SENTENCES = 100  # sentences of a text that are compared when it is cut
+# Bonus of the beginning of a text, of a sentence with a number and of one with the wanted kind of answer,
+# where all words of the query are worth 1.
 _FIRST, _NUMBER, _FITS = 0.1, 0.05, 0.2
 _EQUAL = 1e-6
 _SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n+")
-_ASKED, _ANSWER = "user: ", "\n\nassistant: "  # of an exchange, as `turn_text` writes it
-_AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")  # in a hit as in any record
+_ASKED, _ANSWER = "user: ", "\n\nassistant: "  # the parts of an exchange, as `turn_text` writes it
+# Fields that a hit copies from its record.
+_AS_IS = ("id", "scope", "partition_id", "tags", "source", "metadata")
 
 
 def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
-    """Turn a record into a hit without scores; `match` holds the passage that was found."""
+    """Convert a record into a hit without scores; `match` holds the passage that was found."""
     if isinstance(record, Memory):
         return _fact(record)
     if isinstance(record, Document):
@@ -33,7 +34,7 @@ def as_hit(record: AnyRecord, match: Match | None = None) -> Hit:
 
 
 def no_hits(period: str | None) -> MemoryHits:
-    """Answer that nothing is remembered; `period` is the time that was searched, if not all."""
+    """Return an answer without hits; `period` is the time that was searched, if limited."""
     tokens = Tokens(spent=0)
     return MemoryHits(
         confidence="none", results=[], total=0, timing=0.0, tokens=tokens, records={}, period=period
@@ -41,13 +42,13 @@ def no_hits(period: str | None) -> MemoryHits:
 
 
 def chunk_as_hit(document: Document, text: str, *, hit_id: str) -> Hit:
-    """Turn a passage of a document into a hit without scores."""
+    """Convert a passage of a document into a hit without scores."""
     same = fields_of(document, *_AS_IS, "title") | {"id": hit_id}
     return Hit(**same, src="chunk", chunk=text, date=document.updated_at)
 
 
 def turn_text(turn: Turn) -> str:
-    """Give everything said in a turn; each speaker is named if there are several."""
+    """Return all text of a turn; each speaker is named if there are several."""
     said = speeches(turn)
     if len(said) == 1:
         return said[0][1]
@@ -57,7 +58,7 @@ def turn_text(turn: Turn) -> str:
 def condensed(hit: Hit, query: str, *, question: int, answer: int) -> Hit:
     """Cut a hit to what bears on the query: `question` characters of the user's words, `answer` of the rest.
 
-    Of a fact or of one speaker, `answer` characters; a hit that is no longer stays as it is.
+    A fact or a single speaker's text gets `answer` characters; a shorter hit is not changed.
     """
     text = hit.memory or hit.chunk or ""
     if len(text) <= question + answer:
@@ -74,9 +75,10 @@ def condensed(hit: Hit, query: str, *, question: int, answer: int) -> Hit:
 def excerpt(text: str, query: str, room: int) -> str:
     """Choose the run of sentences, at most `room` characters, that answers the query best.
 
-    It holds most of the query's words by their rarity, and the kind of answer that is wanted. Of equal runs
-    it is the one that begins with what counts, so that this is read first. Numbers count a little, and so
-    does the beginning, which decides where no word of the query stands.
+    It has most of the query's words by their rarity, and the wanted kind of answer. Of equal runs, the one
+    that begins with the relevant sentence wins. Numbers count a little, and so does the beginning, which
+    decides if no word of the query occurs.
+
 
     >>> excerpt("It is late. The port is 8421. Good night.", "which port?", 20)
     'The port is 8421. …'
@@ -125,7 +127,7 @@ def _turn(turn: Turn, match: Match | None) -> Hit:
     elif len(text) > WHOLE:
         truncated = True
         if match is not None and match.role == "user" and (match.answer or turn.summary):
-            # A question is found by questions like it; alone it does not say what the answer was.
+            # A question is found by similar questions; alone it does not contain the answer.
             asked = match.text if len(match.text) <= QUESTION else shorten(match.text, QUESTION + 2)
             text, role = f"{_ASKED}{asked}{_ANSWER}{match.answer or turn.summary}", None
         elif match is not None:

@@ -1,4 +1,4 @@
-"""Injection: a few remembered lines put beside a prompt, and the fence around whatever is put anywhere."""
+"""Injection: a few remembered lines added to a prompt, and the fence around any injected text."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -9,40 +9,40 @@ from scrubjay.text.foreign import one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.terms import content_words, expand
 
-# Least relevance. On LoCoMo's dev half it is silent on 91 % of what the store does not hold, and right in 77
-# % of what it says (at 0.7: 95 and 73).
+# Least relevance. On LoCoMo's dev half, injection is silent on 91 % of what the store does not contain, and
+# right in 77 % of what it says (at 0.7: 95 and 73).
 FLOOR = 0.6
 HITS = 5
-MOST_BYTES = 2048  # of a block, unless the hook names a size
-LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" recall nothing
+MOST_BYTES = 2048  # of a block, unless the hook gives a size
+LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" trigger no search
 OPEN, CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outdated."
 
 
 def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
-    """Make the search for a prompt (`prompt` of a hook's event); None if the prompt says too little."""
+    """Return the search for a prompt (`prompt` of a hook's event); None if it has too little content."""
     prompt = event.get("prompt")
-    if not isinstance(prompt, str) or not says_enough(prompt):
+    if not isinstance(prompt, str) or not has_enough_words(prompt):
         return None
     return SearchMemories(query=prompt[:2_000], top_k=20, threshold=FLOOR)
 
 
 def room(event: Mapping[str, Any]) -> int:
-    """Read how many bytes of UTF-8 a hook has room for (`max_bytes` of its event)."""
+    """Return how many bytes of UTF-8 a hook has room for (`max_bytes` of its event)."""
     most = event.get("max_bytes", MOST_BYTES)
     return most if isinstance(most, int) else 0
 
 
-def says_enough(prompt: str) -> bool:
-    """Whether a prompt has enough content words to search with."""
+def has_enough_words(prompt: str) -> bool:
+    """Return True if a prompt has enough content words to search with."""
     return len(set(content_words(expand(prompt)))) >= LEAST_WORDS
 
 
 def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor: float = FLOOR) -> str:
-    """Write the block for a prompt, at most `max_bytes` of UTF-8; "" for a doubtful answer or none.
+    """Return the block for a prompt, at most `max_bytes` of UTF-8; "" for a doubtful answer or none.
 
-    A hit of a strong answer needs the floor too, because nobody asked. Turns of the prompt's
-    own session are left out: the model sees them anyway.
+    Hits of a strong answer need the floor too, because injection was not requested. Turns of the prompt's own
+    session are left out: the model sees them anyway.
     """
     if hits.confidence != "strong":
         return ""
@@ -57,9 +57,9 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
 def block(
     head: str, lines: Iterable[str], max_bytes: int, max_chars: int | None = None
 ) -> tuple[str, list[str]]:
-    """Put the lines that there is room for, in order, between the tags; return the block and these lines.
+    """Put the lines that fit, in order, between the tags; return the block and these lines.
 
-    `max_bytes` of UTF-8 and `max_chars` are of all of it; "" if not one line has room.
+    `max_bytes` of UTF-8 and `max_chars` limit the whole block; "" if not one line fits.
     """
     text, taken = f"{OPEN}\n{head}\n", []
     for line in lines:

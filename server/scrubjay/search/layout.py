@@ -1,4 +1,4 @@
-"""Lays vectors out in a plane, so that what means the same lies together."""
+"""Lays vectors out in a plane, so that similar meanings are close together."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,20 +14,21 @@ from scrubjay.store.store import Store
 Matrix = NDArray[np.float32]
 Place = tuple[float, float]
 
-LANDMARKS = 400  # points that are laid out by all of their distances; the others follow the nearest of them
+# Points that are laid out by all of their distances; the others follow their nearest landmarks.
+LANDMARKS = 400
 NEIGHBOURS = 4  # landmarks that a point follows
-PERPLEXITY = 15.0  # neighbours that count for a landmark, about; van der Maaten and Hinton take 5 to 50
-STEPS = 250  # of descent; 400 landmarks move no more after that
-_EXAGGERATED, _EXAGGERATION = 60, 6.0  # steps at the beginning that pull neighbours together, and how hard
-_AWAY = 0.04  # how far a point lies from its landmarks, in widths of the plane
+PERPLEXITY = 15.0  # effective neighbours of a landmark; van der Maaten and Hinton use 5 to 50
+STEPS = 250  # of descent, after which 400 landmarks no longer move
+_EXAGGERATED, _EXAGGERATION = 60, 6.0  # first steps that pull neighbours together, and how strongly
+_AWAY = 0.04  # distance of a point from its landmarks, in widths of the plane
 
 
 async def places(store: Store, where: Where, ids: Sequence[str]) -> dict[str, Place]:
-    """Place these passages, all of which match and have vectors, in a plane: x and y from 0 to 1 by id.
+    """Place these passages, which must match and have vectors, in a plane: x and y from 0 to 1 by id.
 
-    Landmarks are laid out by t-SNE, and every other point lies between its nearest ones. Vectors are read a
-    batch at a time and let go again, so that 10,000 need no more memory than the landmarks do. The same
-    vectors give the same plane.
+    Landmarks are laid out by t-SNE, and every other point is placed between its nearest ones. Vectors are
+    read in batches and released, so that 10,000 need no more memory than the landmarks do. The same vectors
+    give the same plane.
     """
     if not ids:
         return {}
@@ -37,7 +38,7 @@ async def places(store: Store, where: Where, ids: Sequence[str]) -> dict[str, Pl
         async for batch in store.vectors(conditions.one_of("id", chosen))
         for each in zip(*batch, strict=True)
     ]
-    if not read:  # deleted for good a moment ago
+    if not read:  # purged a moment ago
         return {}
     read.sort(key=lambda pair: pair[0])
     plane = await asyncio.to_thread(lay_out, np.array([vector for _, vector in read]))
@@ -54,16 +55,16 @@ async def places(store: Store, where: Where, ids: Sequence[str]) -> dict[str, Pl
 
 @dataclass(frozen=True)
 class Plane:
-    """Landmarks, vectors of length 1 (n, dim), and their places (n, 2)."""
+    """Landmarks, as unit vectors (n, dim), and their places (n, 2)."""
 
     landmarks: Matrix
     places: Matrix
 
     def place(self, vectors: Matrix) -> Matrix:
-        """Place each of these vectors among its nearest landmarks, the nearer the more.
+        """Place each of these vectors among its nearest landmarks, weighted by nearness.
 
-        What is as near to them as its twin would hide it, so each lies away from them by what it has and the
-        nearest landmark has not, seen in two directions.
+        Vectors with the same neighbours would hide each other, so each is moved by its difference from the
+        nearest landmark, along two directions.
         """
         cosine = vectors @ self.landmarks.T
         count = min(NEIGHBOURS, len(self.landmarks))
@@ -81,20 +82,20 @@ class Plane:
 
 
 def lay_out(vectors: Matrix) -> Plane:
-    """Lay out landmarks, vectors of length 1 (n, dim), by all of their distances."""
+    """Lay out landmarks, unit vectors (n, dim), by all of their distances."""
     if len(vectors) < 3:
         return Plane(vectors, np.linspace(0.25, 0.75, 2 * len(vectors), dtype=np.float32).reshape(-1, 2))
     return Plane(vectors, _spread(vectors))
 
 
 def _spread(vectors: Matrix) -> Matrix:
-    """Lay out a few vectors by t-SNE, from their two main directions on."""
+    """Lay out a few vectors by t-SNE, starting from their two main directions."""
     distance = np.maximum(0.0, 2.0 - 2.0 * (vectors @ vectors.T))
     near = _affinities(distance, min(PERPLEXITY, (len(vectors) - 1) / 3))
     centred = vectors - vectors.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     plane = centred @ axes[:2].T
-    if plane.shape[1] < 2:  # all in one direction
+    if plane.shape[1] < 2:  # all vectors have one direction
         plane = np.column_stack([plane, np.arange(len(plane)) * 1e-3]).astype(np.float32)
     plane *= 1e-2 / max(float(plane[:, 0].std()), 1e-9)
     speed, gains = np.zeros_like(plane), np.ones_like(plane)
@@ -117,7 +118,7 @@ def _spread(vectors: Matrix) -> Matrix:
 
 
 def _affinities(distance: Matrix, perplexity: float) -> Matrix:
-    """Turn squared distances into shares that sum to 1; each row's width is found by bisection."""
+    """Convert squared distances into shares that sum to 1; each row's width is found by bisection."""
     count = len(distance)
     low, high, beta = np.zeros(count), np.full(count, np.inf), np.ones(count)
     others = distance.astype(np.float32)

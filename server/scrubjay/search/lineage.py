@@ -1,4 +1,4 @@
-"""Lineage: the records that a fact comes from, those that come from it, and the documents it cites."""
+"""Lineage: the ancestors and descendants of a fact, and the documents it cites."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,13 +12,13 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.text.summary import shorten
 
-DEEPEST = 20  # links followed in each direction; a caller who needs more asks for the oldest of these
+DEEPEST = 20  # links followed in each direction
 SHOWN = 300  # characters of a linked record
-ENTRY = 30  # tokens of an entry's id, relation and time beside its text
+ENTRY = 30  # tokens of an entry's id, relation and time
 
 
 async def contexts(store: Store, question: Question, facts: Sequence[Memory]) -> dict[str, Context]:
-    """Find each fact's context, by its id, within the question's time and scopes; replaced versions count."""
+    """Return each fact's context, by id, within the question's time and scopes; replaced versions count."""
     known: dict[str, AnyRecord] = {row.id: row for row in facts}
     below: dict[str, list[Memory]] = {}  # the children of each record
     await _add_ancestors(store, known, facts)
@@ -36,7 +36,7 @@ async def contexts(store: Store, question: Question, facts: Sequence[Memory]) ->
 
 
 async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Source]]:
-    """Find the documents that each fact cites, by its id, without those that are forgotten."""
+    """Return the documents that each fact cites, by the fact's id, without forgotten ones."""
     cited = {fact.id: fact.document_ids for fact in facts}
     documents = await store.get(Document, chain.from_iterable(cited.values()))
     current = {
@@ -48,7 +48,7 @@ async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Sourc
 
 
 def fit(context: Context, room: int) -> tuple[Context, int]:
-    """Cut a context to so many tokens, nearest links first; also gives the tokens of its texts."""
+    """Cut a context to `room` tokens, nearest links first; also return the tokens of its texts."""
     spent = 0
     lists: Mapping[str, list[Linked]] = {"parents": [], "children": [], "related": []}
     links = [(name, link) for name in lists for link in getattr(context, name)]
@@ -69,7 +69,7 @@ async def _add_ancestors(store: Store, known: dict[str, AnyRecord], facts: Seque
         if not missing:
             return
         found: dict[str, AnyRecord] = {**await store.get(Memory, missing)}
-        if missing - found.keys():  # of facts derived from turns or documents
+        if missing - found.keys():  # parents of facts derived from turns or documents
             found |= await store.get(Turn, missing)
             found |= await store.get(Document, missing)
         known |= found

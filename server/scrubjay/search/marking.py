@@ -1,4 +1,4 @@
-"""Marks in a text what matched a question: its words, and tokens that mean nearly the same."""
+"""Marks in a text what matched a question: its words, and tokens with nearly the same meaning."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -7,21 +7,23 @@ from typing import Literal
 from scrubjay.search.retrieval.words import stem
 from scrubjay.text.terms import compared_words
 
-# Cosine of two tokens in their sentences from which one stands for the other. By eye: of the tokens of 27
-# answers, 0.6 to 4.7 % were as near to one of a question, among them MB to "memory" and "runs" to "deploy".
+# Cosine from which two tokens in their sentences count as equal in meaning. Chosen by eye: of the tokens of
+# 27 answers, 0.6 to 4.7 % were as near to one of a question, among them MB to "memory" and "runs" to
+# "deploy".
 NEAR = 0.5
-# A word as a person sees it: a name of several parts, or a number with its commas, is one.
+# A word as a reader sees it: a name of several parts, or a number with its commas, is one word.
 _WORD = re.compile(r"\d+(?:[.,]\d+)+|(?:(?<!_)_++)?[^\W_]+(?:['\u2019._-][^\W_]+)*_*")
 
-Place = tuple[int, int]  # from the first character to past the last
-Piece = tuple[str, Literal["", "word", "token"]]  # a part of a text, and by what it matched
+Place = tuple[int, int]  # from the first character to after the last
+Piece = tuple[str, Literal["", "word", "token"]]  # a part of a text, and how it matched
 
 
 def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ()) -> list[Piece]:
-    """Split a text at the words that match a query, as `retrieval.relevance.coverage` counts words.
+    """Split a text at the words that match a query, by the rules of `retrieval.relevance.coverage`.
 
-    `tokens` are places in the text, each with its cosine to the nearest token of the query. A word of which a
-    token is `NEAR` is marked whole.
+    `tokens` are places in the text, each with its cosine to the nearest token of the query. A word with a
+    token from `NEAR` on is marked whole.
+
 
     >>> marked("which port?", "The ports are 80.")
     [('The ', ''), ('ports', 'word'), (' are 80.', '')]
@@ -33,10 +35,10 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
     for word in _WORD.finditer(text):
         by: Literal["", "word", "token"] = ""
         own = set(map(stem, compared_words(word[0])))
-        # of 5,000 and 1,000 each holds the other's last figures
+        # 5,000 and 1,000 both contain the other's last digits
         if own & wanted and (own <= wanted or not word[0][0].isdigit()):
             by = "word"
-        elif _touches(word.span(), near):
+        elif _overlaps(word.span(), near):
             by = "token"
         if by:
             pieces += [(text[done : word.start()], ""), (word[0], by)]
@@ -44,5 +46,5 @@ def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ())
     return [piece for piece in [*pieces, (text[done:], "")] if piece[0]]
 
 
-def _touches(word: Place, places: Sequence[Place]) -> bool:
+def _overlaps(word: Place, places: Sequence[Place]) -> bool:
     return any(start < word[1] and word[0] < end for start, end in places)

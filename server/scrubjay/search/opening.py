@@ -1,6 +1,6 @@
 """The opening of a session: what a colleague would say in ten seconds, in at most 300 tokens.
 
-When the last session was and what it was about, what it left open, the sessions before it, and the current
+It says when the last session was, its subject and what it left open, the sessions before it, and the current
 facts that matter most in this project.
 """
 
@@ -14,20 +14,20 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
 from scrubjay.records.session_summaries import digest
 from scrubjay.search.injection import block
-from scrubjay.search.profile import PREFERENCES, lasts
+from scrubjay.search.profile import PREFERENCES, is_lasting
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.short_ids import short_session
 from scrubjay.text.summary import shorten
 
-MOST_CHARACTERS = 1_200  # of the whole block: 300 tokens
-SESSIONS = 3  # that are named
-TURNS = 40  # of a session that are read, its last ones
-FACTS = 200  # the newest ones and as many lasting ones, among which some are chosen
-# Characters of a part; facts get what the lines before them leave.
+MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
+SESSIONS = 3  # sessions that are named
+TURNS = 40  # last turns of a session that are read
+FACTS = 200  # the newest facts, and as many lasting ones, to choose from
+# Characters of each part; facts get what the lines before them leave.
 OUTCOME, LEFT_OPEN, FACT = 240, 200, 180
-HALF_LIFE = timedelta(days=30)  # of a fact's being new
+HALF_LIFE = timedelta(days=30)  # of a fact's novelty
 _HEAD = (
     "Quoted from this user's earlier sessions of this project, for reference; it may be outdated. "
     "More: search_memories."
@@ -36,7 +36,7 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Opening:
-    """The text for the model, "" for none, and when the first fact in it expires."""
+    """The text for the model, possibly "", and when the first fact in it expires."""
 
     text: str = ""
     until: datetime | None = None
@@ -51,18 +51,18 @@ async def opening(
     source: str | None = None,
     max_bytes: int = 4 * MOST_CHARACTERS,
 ) -> Opening:
-    """Write the opening of a session in a project; nothing where the project has no turn and no fact.
+    """Return the opening of a session in a project; empty if the project has no turn and no fact.
 
     The caller has committed everything.
 
     Args:
-        store: where the project's records are.
-        scope: of the project.
-        now: the moment.
-        session_id: of the session that starts; it is told nothing of itself.
-        source: why it starts. One that is resumed is told what is newer than its own last turn; a fork has
-            had its opening.
-        max_bytes: of UTF-8.
+        store: the store of the project's records.
+        scope: the project's scope.
+        now: the current time.
+        session_id: the session that starts; its own turns are left out.
+        source: why it starts. A resumed session gets what is newer than its own last turn; a fork has had
+            its opening already.
+        max_bytes: limit in bytes of UTF-8.
     """
     if source == "fork":
         return Opening()
@@ -77,20 +77,20 @@ async def opening(
     facts = sorted(facts, key=lambda fact: -_worth(fact, now))
     by_line = {f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact for fact in facts}
     _, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
-    # What has no room is decided by what helps most; then sessions stand before facts.
+    # What is most helpful gets its room first; in the text, sessions come before facts.
     text, taken = block(_HEAD, sorted(taken, key=by_line.__contains__), max_bytes, MOST_CHARACTERS)
     expiries = (by_line[line].expires_at for line in taken if line in by_line)
     return Opening(text, min((at for at in expiries if at), default=None))
 
 
 def _turns(scope: str, now: datetime, *parts: Where) -> Where:
-    """The current turns of a project's sessions; what people said to each other is no session."""
+    """Return the condition for the current turns of a project's sessions, without chats between people."""
     here = conditions.equal("scope", scope)
     return conditions.both(here, conditions.current(Turn, now), conditions.missing("role"), *parts)
 
 
 async def _sessions(store: Store, scope: str, own: str | None, now: datetime) -> list[list[Turn]]:
-    """Return the newest sessions, the newest first, each by its last turns, oldest first."""
+    """Return the newest sessions, the newest first, each as its last turns, oldest first."""
     sessions: list[list[Turn]] = []
     known = [own] if own else []
     while len(sessions) < SESSIONS:
@@ -110,7 +110,7 @@ async def _last_turn(store: Store, scope: str, session_id: str | None, now: date
 
 
 async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
-    """Return the current facts of a project and its user among which some are chosen."""
+    """Return the current facts of a project and its user to choose from."""
     scopes = conditions.one_of("scope", {scope, USER_SCOPE})
     here = conditions.both(scopes, conditions.current(Memory, now), conditions.NOT_A_SUMMARY)
     lasting = conditions.either(
@@ -124,23 +124,23 @@ async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
 
 
 def _worth(fact: Memory, now: datetime) -> float:
-    """Weigh a fact: what is important comes first, then what lasts or is new.
+    """Return the weight of a fact: importance first, then whether it lasts or is new.
 
-    What the last sessions were about does not help: of the made-up projects' first prompts as many are
-    answered without it.
+    Preferring the subjects of the last sessions does not help: it answers no more of the made-up projects'
+    first prompts.
     """
     new = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
-    return fact.importance_score / 10 + 0.3 * lasts(fact) + 0.3 * new
+    return fact.importance_score / 10 + 0.3 * is_lasting(fact) + 0.3 * new
 
 
 def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
-    """Write the lines about the sessions: what is said before any fact, and what is said if there is room.
+    """Return the lines about the sessions: those that precede the facts, and those added if there is room.
 
-    Of the made-up projects' first prompts more are answered by a fact than by what a session decided.
+    A fact answers more of the made-up projects' first prompts than a session's decision.
     """
     first, then = [], []
     for at, told in enumerate(map(digest, sessions)):
-        day = told.ended_at.astimezone()  # as a user of this machine says it
+        day = told.ended_at.astimezone()  # in this machine's time zone
         if at == 0:
             count = (
                 f"{len(sessions[0])}{'+' * (len(sessions[0]) == TURNS)} turn{'s' * (len(sessions[0]) > 1)}"
@@ -155,7 +155,7 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
 
 
 def _most(sentences: Sequence[str], room: int) -> str:
-    """Join the first sentences, as many as there is room for; the first one is cut if it is too long."""
+    """Join as many of the first sentences as fit; the first one is cut if it is too long."""
     said = shorten(sentences[0], room) if sentences else ""
     for sentence in sentences[1:]:
         if len(said) + len(sentence) + 1 > room:

@@ -14,10 +14,10 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.summary import shorten
 
-TOKENS = 400  # of all facts together, by default
+TOKENS = 400  # for all facts together, by default
 LASTING = 0.6  # share of the tokens for lasting facts at most; the newest facts get the rest
 LONGEST = 300  # characters of one fact
-PREFERENCES = "mem_preference"  # partition of preferences, which last even if nobody called them static
+PREFERENCES = "mem_preference"  # the partition of preferences, which count as lasting
 
 
 async def profile(
@@ -28,9 +28,9 @@ async def profile(
     max_tokens: int = TOKENS,
     filters: Filter | None = None,
 ) -> Profile:
-    """Choose facts of a project's scope and of the user, or of just these scopes.
+    """Choose facts of a project's scope and of the user, or of only these scopes.
 
-    `static` comes by importance, `recent` by date. `filters` are on metadata. The caller has committed
+    `static` is ordered by importance, `recent` by date. `filters` are on metadata. The caller has committed
     everything.
     """
     seen = search_scopes(None, scope) or ()
@@ -40,8 +40,8 @@ async def profile(
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
     if filters is not None:
         rows = [row for row in rows if matches(filters, row.metadata)]
-    lasting = [row for row in rows if lasts(row)]
-    others = [row for row in rows if not lasts(row)]
+    lasting = [row for row in rows if is_lasting(row)]
+    others = [row for row in rows if not is_lasting(row)]
     static = _fit(sorted(lasting, key=lambda row: -row.importance_score), math.floor(LASTING * max_tokens))
     spent = sum(map(cost, static))
     recent = _fit(others, max_tokens - spent)
@@ -49,13 +49,13 @@ async def profile(
     return Profile(scope=seen[0], static=static, recent=recent, total=len(rows), spent=spent)
 
 
-def lasts(fact: Memory) -> bool:
-    """Whether a fact is one for good: somebody said so, or it is a preference."""
+def is_lasting(fact: Memory) -> bool:
+    """Return True if a fact is marked as static, or is a preference."""
     return fact.is_static or fact.partition_id == PREFERENCES
 
 
 def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:
-    """Take facts, shortened to `LONGEST`, until the next one has no room (in tokens)."""
+    """Return facts, shortened to `LONGEST`, until the next one does not fit (in tokens)."""
     taken = []
     for row in rows:
         hit = as_hit(row)

@@ -1,4 +1,4 @@
-"""Recall: what `search_memories` does. Retrieves candidates, scores them, selects hits in a budget."""
+"""Recall, for `search_memories`: retrieves candidates, scores them, selects hits within a budget."""
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -22,11 +22,11 @@ from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_in_time, span_asked, timeline
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
-from scrubjay.text.terms import asks_nothing
+from scrubjay.text.terms import is_small_talk
 
-MOST_CANDIDATES = 400  # that get a score; the pools hold at most 400 records
+MOST_CANDIDATES = 400  # candidates that get a score; the pools hold at most 400 records
 
-Weights = tuple[float, float, float]  # of relevance, importance and recency
+Weights = tuple[float, float, float]  # relevance, importance and recency
 _DAY = 86_400_000_000  # microseconds
 _SRCS: dict[str, tuple[PassageSrc, ...]] = {
     "memories": ("memory", "turn"),
@@ -42,8 +42,8 @@ async def search_memories(
     scope: str | tuple[str, ...],
     now: datetime,
     embed: Embed,
-    tied: bool = True,
-    apart: bool = False,
+    with_related: bool = True,
+    programmatic: bool = False,
     timed: bool = True,
     least_score: float = 0.0,
     measure: Measure = text_length,
@@ -51,41 +51,41 @@ async def search_memories(
     """Recall facts and turns, best first.
 
     score = weighted mean of relevance, importance / 10 and recency, each in [0, 1]. `related` holds the turns
-    of windows in time order, then, if `tied`, records tied to the first hits. The face fills in `timing` and
-    `tokens.rendered`. Where nothing narrows the search and records may be tied, `document` names a passage of
-    a document that answers about as well.
+    of windows in time order, then, if `with_related`, records related to the first hits. The interface fills
+    in `timing` and `tokens.rendered`. If no filter applies and related records are wanted, `document` is a
+    passage of a document that answers about as well.
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
-    and `now`. `apart` is for programs: select hits as if no window were asked for, keep each window within
-    the partition of its hit, count no tokens and show what comes, however doubtful. Unless it is `apart`, a
-    question about a time is answered from that time if `timed`; days are those of the time zone of `now`. No
-    hit scores below `least_score`. `measure` counts the characters of a hit as the face shows it.
+    and `now`. `programmatic` is for programs: select hits as if no window were requested, keep each window
+    within the partition of its hit, count no tokens and include doubtful hits. Unless it is set, a question
+    about a time is answered from that time if `timed`; days are those of the time zone of `now`. No hit
+    scores below `least_score`. `measure` counts the characters of a hit as the interface shows it.
     """
     at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
     question = _question(request, scope, at)
-    span = await span_asked(store, question) if timed and not apart else None
+    span = await span_asked(store, question) if timed and not programmatic else None
     if span is not None and not span.words:
         return await timeline(store, request, span, measure)
-    is_narrow = question.filtered or question.session_id is not None
-    if not (apart or is_narrow) and asks_nothing(question.text):
+    is_narrow = question.is_filtered or question.session_id is not None
+    if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
-    documents = not apart and await _has_others(store, question)
-    asks_documents = documents and tied and not is_narrow and span is None and may_name_one(request)
+    documents = not programmatic and await _has_others(store, question)
+    asks_documents = documents and with_related and not is_narrow and span is None and may_name_one(request)
     embed = embed_once(embed) if asks_documents else embed
     if span is None:
-        ranking = await retrieve(store, question, embed, thorough=apart)
+        ranking = await retrieve(store, question, embed, thorough=programmatic)
     else:
         question, ranking = await retrieve_in_time(store, question, span, embed)
     period = span.period if span is not None and question is span.question else period_searched(question)
-    confidence = "strong" if apart else _confidence(ranking, request, is_narrow=is_narrow)
+    confidence = "strong" if programmatic else _confidence(ranking, request, is_narrow=is_narrow)
     document = await document_hint(store, question, ranking, embed) if asks_documents else None
     others = {"document": document, "has_documents": (documents and document is None) or None}
     if confidence == "none":
         return no_hits(period).model_copy(update=others)
     weights = _weights(request, ranking)
-    scored = await _score(store, ranking, weights, request, least_score, at, apart=apart)
+    scored = await _score(store, ranking, weights, request, least_score, at, programmatic=programmatic)
     room = length(document)
-    selector = Selector(store, request, question, tied, apart, confidence, measure, spent=room)
+    selector = Selector(store, request, question, with_related, programmatic, confidence, measure, spent=room)
     hits = await selector.select(scored)
     tokens = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
     hits = hits.model_copy(update={"period": period, "document": document, "tokens": tokens})
@@ -97,12 +97,12 @@ async def search_memories(
 
 
 async def _has_others(store: Store, question: Question) -> bool:
-    """Whether there are documents, in the scopes of a question that is not put to them."""
+    """Return True if there are documents in the scopes of a question that does not search them."""
     return "chunk" not in question.srcs and await store.has_documents(question.scopes)
 
 
 async def facts_about(store: Store, request: ForgetMatching, now: datetime, embed: Embed) -> list[Hit]:
-    """Find the facts that a query to forget is about, best first; no token budget applies."""
+    """Return the facts that match a query to forget, best first; no token budget applies."""
     question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
     ranking = await retrieve(store, question, embed, thorough=True)
     ids = [ranking.candidates.ids[at] for at in ranking.grounds.positions.tolist()]
@@ -118,7 +118,7 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
 
 
 def _confidence(ranking: Ranking, request: SearchMemories, *, is_narrow: bool) -> Confidence:
-    """Say how far the hits are to be relied on; among the few records of a filter they are never nothing."""
+    """Return how reliable the hits are; among the few records of a filter it is never "none"."""
     named = request.top_k is not None or request.max_tokens is not None
     confidence: Confidence = ranking.confidence(weak=WEAK / 2 if named else WEAK)
     return "weak" if is_narrow and confidence == "none" and ranking.rows else confidence
@@ -150,11 +150,11 @@ def _srcs(request: SearchMemories) -> tuple[PassageSrc, ...]:
     srcs = _SRCS[request.search_mode]
     if request.include_turns:
         return srcs
-    return tuple("summary" if src == "turn" else src for src in srcs)  # summaries stand for turns
+    return tuple("summary" if src == "turn" else src for src in srcs)  # summaries replace turns
 
 
 def _weights(request: SearchMemories, ranking: Ranking) -> Weights:
-    """Give the weights to use: no weight of recency, unless asked for, if the question names its time."""
+    """Return the weights to use: by default none for recency if the question names its time."""
     relevance, importance, _ = request.weights
     timed = "weight_recency" not in request.model_fields_set and bool(ranking.grounds.signals.date.any())
     return (relevance, importance, 0.0) if timed and relevance + importance > 0 else request.weights
@@ -168,22 +168,24 @@ async def _score(
     least_score: float,
     now: datetime,
     *,
-    apart: bool,
+    programmatic: bool,
 ) -> ScoredCandidates:
     """Score candidates whose relevance reaches the threshold, best first, without repetitions.
 
-    Relevance is of each record by itself. The score weighs the place in the ranking instead, unless it is
-    `apart`, for programs that compare scores of different answers.
+    Relevance is of each record alone. The score uses the rank instead, unless `programmatic` is set, for
+    programs that compare scores of different answers.
     """
     candidates = ranking.candidates
     first = ranking.grounds.positions[:MOST_CANDIDATES]
     relevance: Floats = ranking.grounds.similarity[:MOST_CANDIDATES]
-    ranked: Floats = relevance if apart else ranking.relevance[:MOST_CANDIDATES]
+    ranked: Floats = relevance if programmatic else ranking.relevance[:MOST_CANDIDATES]
     srcs = [candidates.src(at) for at in first.tolist()]
     facts = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
     dates = candidates.dated_at[first].astype(float)
     used = dates
-    if apart and weights[2] > 0 and facts:  # seed 002's decay; elsewhere a fact is as old as what it says
+    if (
+        programmatic and weights[2] > 0 and facts
+    ):  # seed 002's decay; elsewhere a fact's age is that of its content
         recalled = await store.last_accessed(facts)
         known = (
             recalled.get(candidates.ids[at], date) for at, date in zip(first.tolist(), dates, strict=True)
@@ -207,10 +209,10 @@ async def _score(
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
-    """Find the candidates that only repeat a document's words: of a chunk and its facts, the later ones.
+    """Return the candidates that only repeat a document's words: of a chunk and its facts, the later ones.
 
-    `rows` come best first. A chunk that holds nothing but a fact goes even if it comes first. `documents` are
-    those of each fact, by its id.
+    `rows` come best first. A chunk that holds nothing but a fact is returned even if it comes first.
+    `documents` are those of each fact, by its id.
     """
     facts: dict[str, list[tuple[int, Candidate]]] = {}
     for place, row in enumerate(rows):
@@ -233,7 +235,7 @@ def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]
 
 
 def _match_text(row: Candidate, *, headed: bool = False) -> str:
-    """Put a candidate's best passage on one line; if `headed`, without its first line, made of headings."""
+    """Return a candidate's best passage on one line; if `headed`, without its first line of headings."""
     text = row.match.text if row.match else ""
     return " ".join((text.partition("\n")[2] if headed else text).split())
 
@@ -254,8 +256,8 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
             "recency": hit.recency_score,
         }
         return Explanation(
-            dense=_leg(signals.cosine, at),
-            lexical=_leg(signals.bm25, at),
+            dense=_rank_and_value(signals.cosine, at),
+            lexical=_rank_and_value(signals.bm25, at),
             parts={name: float(part[at]) for name, part in grounds.parts.items()},
             ranking_sum=float(grounds.total[at]),
             verdict=grounds.verdict,
@@ -272,8 +274,8 @@ def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hi
     return [hit.model_copy(update={"explain": explanation(hit)}) for hit in hits]
 
 
-def _leg(values: Floats, at: int) -> Leg | None:
-    """Give the rank and value of one candidate in a leg; None if the leg did not find it."""
+def _rank_and_value(values: Floats, at: int) -> Leg | None:
+    """Return the rank and value of one candidate in a search; None if the search did not find it."""
     if np.isnan(values[at]):
         return None
     return Leg(rank=1 + int((values > values[at]).sum()), value=float(values[at]))

@@ -1,4 +1,4 @@
-"""Finds records tied to the first hits: by relation, by a tag, or by an entity that few records name."""
+"""Finds records related to the first hits: by relation, by a tag, or by an entity that few records name."""
 
 import asyncio
 from collections import Counter
@@ -16,16 +16,16 @@ from scrubjay.store.cache import PassageRow
 from scrubjay.store.store import Store
 from scrubjay.text.entities import Tie, ties
 
-FOLLOWED = 5  # hits whose ties are followed: the ties of the tenth are far from the question
+FOLLOWED = 5  # hits whose ties are followed; those of the tenth are far from the question
 MOST_RECORDS = 5
-RARE = 8  # records in the scopes that may share a tie of full weight; one that more of them share says little
-MOST_TIES = 60  # in one look-up
-MOST_PASSAGES = 200  # that a look-up returns
+RARE = 8  # records that may share a tie of full weight; a more common tie means little
+MOST_TIES = 60  # per look-up
+MOST_PASSAGES = 200  # per look-up
 
 
 @dataclass(frozen=True)
 class _HitTies:
-    """The ties of some hits by word, how many of the hits have each, and the records they build on."""
+    """The ties of some hits by word, how many of the hits have each, and the hits' parents."""
 
     ties: Mapping[str, Tie]
     carriers: Mapping[str, int]
@@ -41,12 +41,12 @@ class _TiedRecord(NamedTuple):
 async def related(
     store: Store, question: Question, hits: Sequence[tuple[Hit, AnyRecord]], *, besides: Collection[str]
 ) -> list[Hit]:
-    """Find at most `MOST_RECORDS` facts and turns tied to these hits, closest first, each with its reason.
+    """Find at most `MOST_RECORDS` facts and turns related to these hits, closest first, each with its reason.
 
-    They pass the question's filters. `hits` come with their records, best first; `besides` are the ids that
-    the answer has already.
+    They match the question's filters. `hits` come with their records, best first; `besides` are the ids that
+    are already in the answer.
     """
-    # A passage of a document says little by itself; the summary of a session names so much that it is tied to
+    # A passage of a document means little alone; the summary of a session names so much that it is related to
     # everything.
     srcs = tuple(src for src in question.srcs if src in ("memory", "turn"))
     own = _ties_of(hits[:FOLLOWED])
@@ -80,7 +80,7 @@ async def _passages_of(store: Store, question: Question, record_ids: Iterable[st
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
-    """Collect the ties in what these hits show: a long turn names much that is not why it was found."""
+    """Collect the ties in the shown text of these hits: a long turn names much that is not relevant."""
     found: dict[str, Tie] = {}
     parents: dict[str, Tie] = {}
     carriers: Counter[str] = Counter()
@@ -100,7 +100,7 @@ def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
 def _closest(passages: Sequence[PassageRow], own: _HitTies, besides: Collection[str]) -> list[_TiedRecord]:
     shared: dict[str, dict[str, Tie]] = {}
     dated: dict[str, float] = {}
-    for row in passages:  # all passages of a turn that a hit builds on come, and one of them holds its ties
+    for row in passages:  # all passages of a parent turn are read, and one of them has its ties
         held = {word: own.ties[word] for word in (row.tied or "").split() if word in own.ties}
         shared.setdefault(row.record_id, {}).update(held)
         dated[row.record_id] = row.dated_at

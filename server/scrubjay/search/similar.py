@@ -1,7 +1,6 @@
 """Finds facts that a new fact repeats, contradicts, updates or resembles, and turns that a turn repeats.
 
-What two texts are to each other is decided in `scrubjay.text.likeness`. Nothing is merged: the choice is the
-caller's.
+`scrubjay.text.likeness` compares two texts. Nothing is merged: the caller decides.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,43 +18,43 @@ from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.text.developer_words import gloss
-from scrubjay.text.likeness import Verdict, same_facts, similarity, verdict
+from scrubjay.text.likeness import Verdict, has_same_facts, similarity, verdict
 from scrubjay.text.terms import content_words
 
-PASSAGES = 10  # a leg
+PASSAGES = 10  # per search
 SHOWN = 3  # similar facts in an answer
-COMPARED = 500  # characters; a longer text is compared by its beginning
-# Least similarity of the wording of two turns. Not fitted: above the 0.8 of facts, because a wrong link shows
-# and a missing one hardly does.
+COMPARED = 500  # characters; only the beginning of a longer text is compared
+# Least similarity of the wording of two turns. Not fitted: above the 0.8 of facts, because a wrong link is
+# noticed and a missing one hardly.
 SAME_TURN = 0.9
-LEAST_WORDS = 4  # content words of a turn; shorter ones such as "yes, go on" repeat all the time
+LEAST_WORDS = 4  # content words of a turn; shorter ones such as "yes, go on" recur all the time
 _ORDER: Mapping[Verdict, int] = {"known": 0, "contradict": 1, "update": 2, "similar": 3}
 
 EmbedText = Callable[[str], Awaitable[Vectors | None]]
 
 
 class NearFact(NamedTuple):
-    """A fact's text, and its cosine to the new fact if it is known."""
+    """A fact's text, and its cosine to the new fact if known."""
 
     text: str
     cosine: float | None
 
 
 async def nearest_facts(store: Store, envelope: Envelope, embed: EmbedText) -> dict[str, NearFact]:
-    """Find the facts nearest to a new one in words and in meaning, by id, and all that wait for their commit.
+    """Find the facts nearest to a new one in words and in meaning, by id, and all uncommitted ones.
 
-    It may run beside the write itself, so that words are searched while the vector is made.
+    It may run concurrently with the write, so that words are searched while the vector is computed.
     """
-    staged = _staged(store, envelope)  # first, because they may be committed while this searches
+    staged = _staged(store, envelope)  # first, because they may be committed during the search
     return {**staged, **await _nearest(store, _question(envelope), envelope.args["content"], embed)}
 
 
 async def with_similar(
     store: Store, added: MemoryAdded, envelope: Envelope, near: Mapping[str, NearFact]
 ) -> MemoryAdded:
-    """Add similar facts to an answer, at most `SHOWN`, and a note if one says the same or may no longer hold.
+    """Add at most `SHOWN` similar facts to a result, and a note if one is equal or may be outdated.
 
-    `near` are those that `nearest_facts` found; facts written since are compared by their wording.
+    `near` comes from `nearest_facts`; facts written since are compared by their wording.
     """
     question = _question(envelope)
     found: list[tuple[int, float, str, Verdict]] = []
@@ -76,17 +75,16 @@ async def with_similar(
 async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText) -> list[Hit]:
     """Find current facts of its scope that a fact repeats, contradicts, updates or resembles, in this order.
 
-    `reason` says which: known, contradict, update or similar. At most `SHOWN`, without those that it is
-    linked to.
+    `reason` says which: known, contradict, update or similar. At most `SHOWN`, without linked facts.
     """
     text = fact.content[:COMPARED]
     question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=now)
     near = await _nearest(store, question, fact.content, embed)
-    apart = {fact.id, *fact.parent_ids}
+    linked = {fact.id, *fact.parent_ids}
     judged = [
         (_ORDER[judgement], -max(similarity(text, words[:COMPARED]), cosine or 0.0), other, judgement)
         for other, (words, cosine) in near.items()
-        if other not in apart and (judgement := verdict(text, words[:COMPARED], cosine)) is not None
+        if other not in linked and (judgement := verdict(text, words[:COMPARED], cosine)) is not None
     ]
     rows = await store.get(Memory, [other for *_, other, _ in judged]) if judged else {}
     return [
@@ -97,7 +95,7 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 
 
 async def facts_repeated_by(store: Store, fact: Memory, embed: EmbedText) -> tuple[str, ...]:
-    """Find the ids of older facts of its scope that a fact repeats in other words, except linked ones."""
+    """Return the ids of older facts of its scope that a fact repeats in other words, except linked ones."""
     text = fact.content[:COMPARED]
     question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=fact.updated_at)
     near = await _nearest(store, question, fact.content, embed)
@@ -112,10 +110,10 @@ async def facts_repeated_by(store: Store, fact: Memory, embed: EmbedText) -> tup
 
 
 async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
-    """Find the ids of older turns of other sessions that a turn repeats, but for a few words.
+    """Return the ids of older turns of other sessions that a turn repeats almost word for word.
 
-    By wording alone: who asks again uses the same words, and a model for every turn would cost minutes of a
-    bulk load.
+    Only the wording is compared: a repeated question has the same words, and a vector for every turn would
+    cost minutes in a bulk load.
     """
     text = _compared_text(turn)
     question = Question(text=text[:COMPARED], scopes=(turn.scope,), srcs=("turn",), now=turn.updated_at)
@@ -129,7 +127,7 @@ async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
         if row.session_id != turn.session_id
         and row.started_at < turn.started_at
         and similarity(text, other := _compared_text(row)) >= SAME_TURN
-        and same_facts(text, other)
+        and has_same_facts(text, other)
     ]
     return tuple(sorted(same))
 
@@ -143,8 +141,8 @@ async def _nearest(store: Store, question: Question, content: str, embed: EmbedT
         vector = await embed(with_gloss(content, gloss(content)))  # as stored facts are embedded
         return None if vector is None else EncodedQuery(vector)
 
-    legs = by_words(store, question.text, PASSAGES), by_vector(store, encoded(), PASSAGES)
-    lexical, dense = await search(store, question, *legs)
+    searches = by_words(store, question.text, PASSAGES), by_vector(store, encoded(), PASSAGES)
+    lexical, dense = await search(store, question, *searches)
     return {
         **{row.record_id: NearFact(row.text, None) for row, _ in lexical},
         **{row.record_id: NearFact(row.text, cosine) for row, cosine in dense},
@@ -152,7 +150,7 @@ async def _nearest(store: Store, question: Question, content: str, embed: EmbedT
 
 
 def _staged(store: Store, envelope: Envelope) -> dict[str, NearFact]:
-    """Give the facts of the scope that wait for their commit: no leg finds them."""
+    """Return the uncommitted facts of the scope, which searches do not find."""
     return {
         row.id: NearFact(row.content, None) for row in store.staged(Memory) if row.scope == envelope.scope
     }
@@ -169,10 +167,10 @@ def _note(hits: list[Hit]) -> str | None:
         return None
     if first.reason == "known":
         return (
-            f"This is already known as {first.id} in other words; both are kept. "
+            f"This is already stored as {first.id} in other words; both are kept. "
             "Forget one of them if it adds nothing."
         )
     return (
-        f"This may {first.reason} {first.id}; both are kept. If it takes its place, call add_memory again "
-        f'with the same content and updates ["{first.id}"]: the older one then leaves every search.'
+        f"This may {first.reason} {first.id}; both are kept. If it replaces it, call add_memory again "
+        f'with the same content and updates ["{first.id}"]: searches then no longer return the older one.'
     )

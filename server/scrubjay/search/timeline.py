@@ -1,7 +1,7 @@
-"""Timelines: what was said in the time that a question asks about, in the order of time.
+"""Timelines: what was said in the period that a question asks about, in the order of time.
 
-A question such as "what did we do yesterday?" says a time and nothing to search for. One such as "what did we
-decide about retries last week?" also says the latter, and is searched for within that time first.
+A question such as "what did we do yesterday?" names a period and nothing to search for. One such as "what did
+we decide about retries last week?" names both, and is first searched within that period.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,27 +28,27 @@ from scrubjay.store.store import Store
 from scrubjay.text.dates import DAY, Period
 from scrubjay.text.time_asked import EPOCH, Event, PastSessions, said_as_days, time_asked
 
-MOST = 12  # hits, unless the request says how many
-ROOM = 800  # tokens of the answer, unless the request says how many
-QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the one that asks
-NEAREST = 3  # sessions that a question about the time before something is answered from
-RECENT = 30 * DAY  # in which past sessions are looked for first
-READ = 20_000  # passages of one period
-NAMING = 100  # passages that name an event
-WHOLE = 1.0 - 1e-9  # coverage by all words; their weights do not add up to the last digit
-LIKELY = 0.5  # relevance from which a hit of the time asked about needs no comparison
-NEARLY = 0.7  # share of the best proof anywhere that the best of that time must have else
+MOST = 12  # hits, unless the request gives a number
+ROOM = 800  # tokens of the answer, unless the request gives a number
+QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the asking one
+NEAREST = 3  # sessions that answer a question about the time before something
+RECENT = 30 * DAY  # the period in which past sessions are first searched for
+READ = 20_000  # passages read of one period
+NAMING = 100  # passages read that name an event
+WHOLE = 1.0 - 1e-9  # full coverage, allowing for rounding of the weights
+LIKELY = 0.5  # relevance from which a hit of the period needs no comparison
+NEARLY = 0.7  # otherwise, the least share of the best proof anywhere
 
-Key = tuple[str, str]  # a scope and a session, or a day's facts without one
+Key = tuple[str, str]  # a scope and a session, or the day of facts without one
 
 
 @dataclass(frozen=True)
 class Span:
-    """The time that a question asks about, as a narrower question. `period` says it in words.
+    """The period that a question asks about, as a narrower question. `period` is its name in words.
 
     Attributes:
-        words: the content words that the question has besides; then its text is these alone.
-        backwards: it has no beginning, so that what is nearest to its end comes first.
+        words: the other content words of the question; if there are any, its text is these words.
+        backwards: it has no beginning, so the records nearest to its end come first.
     """
 
     question: Question
@@ -58,21 +58,21 @@ class Span:
 
 
 async def span_asked(store: Store, question: Question) -> Span | None:
-    """Find the time that a question asks about; None if it asks about none, or if only words can answer.
+    """Return the period that a question asks about; None without one, or if only words can answer.
 
-    The last session is the newest whose last turn is older than `QUIET`, because a younger one may be that of
-    the caller; it is the newest of all if there is no other. An event is dated by the session that says most
-    about it, the newest of those that say half as much.
+    The last session is the newest whose last turn is older than `QUIET`, because a younger one may be the
+    caller's; without another it is the newest of all. An event is dated by the session that mentions it most,
+    or the newest that mentions it half as much.
     """
     asked = time_asked(question.text, question.now)
     srcs = tuple(src for src in question.srcs if src != "chunk")
-    if asked is None or not srcs or (isinstance(asked.when, Period) and asked.words and not asked.firm):
+    if asked is None or not srcs or (isinstance(asked.when, Period) and asked.words and not asked.certain):
         return None
     inside = replace(question, text=asked.rest) if asked.words else replace(question, srcs=srcs)
     if isinstance(asked.when, PastSessions):
         return None if question.session_id else await _sessions(store, inside, asked.when, asked.words)
     if isinstance(asked.when, Event):
-        # "What did she feel after the race?" is answered by whoever tells of the race, at any time.
+        # "What did she feel after the race?" is answered by any mention of the race, at any time.
         sure = not (asked.words and asked.when.after)
         return await _around_event(store, inside, asked.when, asked.words) if sure else None
     start, end = asked.when.start, asked.when.end
@@ -81,10 +81,10 @@ async def span_asked(store: Store, question: Question) -> Span | None:
 
 
 async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
-    """Answer with the turns and facts of a span in the order of time, all of the same score, 1.
+    """Answer with the turns and facts of a period in the order of time, all with the score 1.
 
-    If there is no room for all of them, they are spread over its sessions, and summaries of sessions come
-    first. `left_out` counts the others. `measure` as in `choosing`.
+    If they do not all fit, they are spread over its sessions, summaries first. `left_out` counts the others.
+    `measure` as in `choosing`.
     """
     entries = await _entries(store, span.question)
     own = [entry for entry in entries if entry.src in span.question.srcs]
@@ -110,10 +110,10 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 async def retrieve_in_time(
     store: Store, question: Question, span: Span, embed: Embed
 ) -> tuple[Question, Ranking]:
-    """Rank what may answer from within a span, or from anywhere if that is much more likely.
+    """Rank records from within a period, or from anywhere if those are much more likely.
 
-    What was before something is often told of later, so there the span must be as likely at least. Anything
-    else that is likely within its span needs no comparison.
+    The time before something is often told later, so there the period must be at least as likely. Anything
+    else that is likely within its period needs no comparison.
     """
     inside = await retrieve(store, span.question, embed)
     best, proof = float(inside.relevance.max(initial=0.0)), inside.grounds.verdict.get("proof", 0.0)
@@ -126,7 +126,7 @@ async def retrieve_in_time(
 
 
 def period_searched(question: Question) -> str | None:
-    """Say in words which period a question is restricted to; None if it is not."""
+    """Return the name of the period that a question is limited to, or None."""
     if question.since is None and question.until is None:
         return None
     zone = question.now.tzinfo
@@ -159,7 +159,7 @@ async def _sessions(store: Store, question: Question, past: PastSessions, words:
     last = moment(max(session[-1].dated_at for session in chosen)).astimezone(question.now.tzinfo)
     inside = _within(question, first, last + timedelta(microseconds=1))
     if len(chosen) == 1:
-        # What was concluded of a session is younger than its turns.
+        # Facts derived from a session are younger than its turns.
         inside = replace(question, session_id=chosen[0][0].session_id)
     return Span(inside, f"{name}, {said_as_days(first, last)}", words)
 
@@ -187,9 +187,9 @@ async def _around_event(
 
 
 async def _entries(store: Store, question: Question) -> list[PassageRow]:
-    """Read one passage of each record that fits the question's conditions, in the order of time.
+    """Read one passage of each record that matches the question's conditions, in the order of time.
 
-    Where turns are asked for, the summaries of their sessions come too.
+    For turns, the summaries of their sessions are included.
     """
     srcs = question.srcs + (("summary",) if "turn" in question.srcs else ())
     where = conditions.both(replace(question, srcs=srcs).where(), conditions.equal("part", 0))
@@ -221,7 +221,7 @@ def _alternating(groups: Sequence[Sequence[PassageRow]]) -> list[PassageRow]:
 
 
 def _spread(count: int) -> Iterator[int]:
-    """Give the positions of a row so that each is far from those before: the ends, then middles.
+    """Yield the positions of a row so that each is far from those before: the ends, then middles.
 
     >>> list(_spread(5))
     [0, 4, 2, 1, 3]
@@ -244,7 +244,7 @@ def _spread(count: int) -> Iterator[int]:
 async def _afforded(
     store: Store, entries: Sequence[PassageRow], most: int, room: int, measure: Measure
 ) -> list[PassageRow]:
-    """Take entries in their order, at most so many, while there is room for them in characters."""
+    """Take at most `most` entries in order, while they fit, in characters."""
     records = await _records(store, entries)
     taken: list[PassageRow] = []
     for entry in entries:
@@ -265,12 +265,12 @@ async def _records(store: Store, entries: Sequence[PassageRow]) -> Mapping[str, 
 
 
 async def _same_score(store: Store, question: Question, entries: Sequence[PassageRow]) -> ScoredCandidates:
-    """Lay entries out as candidates in their order; a turn has no best passage, so it is shown as a whole."""
+    """Lay entries out as candidates in their order; a turn without a best passage is shown whole."""
     turns = ((entry.scope, entry.session_id or "") for entry in entries if entry.src == "turn")
     sessions = await store.sessions.of(turns)
     laid = lay_out(
         Pools({entry.record_id: entry for entry in entries}, {}, {}, {}, {}, []),
-        {key: question.in_sight(session) for key, session in sessions.items()},
+        {key: question.visible_turns(session) for key, session in sessions.items()},
         query="",
         periods=(),
         speaker=None,

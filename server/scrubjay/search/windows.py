@@ -1,4 +1,4 @@
-"""Windows: the turns before and after a record in its session, or the facts that stand for such turns."""
+"""Windows: the turns before and after a record in its session, or facts in place of such turns."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,12 +11,13 @@ from scrubjay.store import conditions
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
 
-_COLUMNS = ["id", "scope", "session_id", "turn", "partition_id"]  # of a fact, for its place in a session
+# The columns that give a fact's place in a session.
+_COLUMNS = ["id", "scope", "session_id", "turn", "partition_id"]
 
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows of records by id, nearest first: ids of turns, and facts where no turn was recorded."""
+    """The windows of records by id, nearest first: ids of turns, or of facts if no turn was recorded."""
 
     turns: Mapping[str, Sequence[str]] = field(default_factory=dict)
     facts: Mapping[str, Sequence[Memory]] = field(default_factory=dict)
@@ -31,11 +32,11 @@ async def windows(
     before: int,
     after: int,
 ) -> Windows:
-    """Find the windows of the turns in `rows`, and of the facts that name the turn they are from.
+    """Find the windows of the turns in `rows`, and of the facts that name their turn.
 
-    A window holds `before` and `after` turns of the same scope and session. If nobody recorded the turn of a
-    fact, the facts of its session and partition stand for turns, ordered by the turn that each names; those
-    of its own turn come along.
+    A window holds `before` and `after` turns of the same scope and session. If the turn of a fact was not
+    recorded, the facts of its session and partition replace turns, ordered by the turns they name; those of
+    its own turn are included.
     """
     turns = [row for row in rows if row.src == "turn" and row.session_id is not None]
     learned = [fact for fact in facts if fact.session_id is not None and fact.turn is not None]
@@ -44,7 +45,7 @@ async def windows(
         *((fact.id, _key(fact), fact.turn) for fact in learned),
     ]
     sessions = await store.sessions.of(key for _, key, _ in centres)
-    visible = {key: question.in_sight(session) for key, session in sessions.items()}
+    visible = {key: question.visible_turns(session) for key, session in sessions.items()}
     at = {record_id: _position(visible[key], record_id, turn) for record_id, key, turn in centres}
     near = {
         record_id: _near(visible[key], position, before, after)
@@ -56,7 +57,7 @@ async def windows(
 
 
 def _position(session: Session, record_id: str, turn: int | None) -> int | None:
-    """Give the position of the turn with this id or, for a fact, of the turn with this number."""
+    """Return the position of the turn with this id or, for a fact, with this number."""
     if turn is None:
         return session.positions.get(record_id)
     return next((at for at, place in enumerate(session.places) if place.turn == turn), None)
@@ -91,9 +92,9 @@ async def _facts_around(
 
 
 async def _facts_of_sessions(store: Store, question: Question, facts: Iterable[Memory]) -> list[Memory]:
-    """Read the newest versions that name a turn in one of the sessions of these facts, with `_COLUMNS` alone.
+    """Read the newest versions that name a turn in one of the sessions of these facts, only `_COLUMNS`.
 
-    The caller of a search has committed everything, so that the table has them all.
+    A search's caller has committed everything, so the table has them all.
     """
     there = conditions.both(conditions.NOT_FORGOTTEN, conditions.unexpired(question.as_of or question.now))
     where = conditions.both(

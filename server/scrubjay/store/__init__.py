@@ -1,4 +1,4 @@
-"""LanceDB and Arrow: the only room that knows how records and passages lie on disk."""
+"""LanceDB and Arrow: the only room that knows how records and passages are stored on disk."""
 
 import importlib.util
 import re
@@ -14,7 +14,7 @@ def _unexecuted(name: str) -> Any:
 
 
 def _model(name: str) -> type:
-    """Return a class in place of a model of the REST client; to make one imports the model."""
+    """Return a stand-in for a model of the REST client; the model is imported when one is made."""
     if name.startswith("__"):
         raise AttributeError(name)
 
@@ -26,7 +26,7 @@ def _model(name: str) -> type:
 
 
 def file_of(model: str) -> str:
-    """Return the name of the REST client's module with a model.
+    """Return the name of the REST client's module that defines a model.
 
     >>> file_of("ListTablesResponse")
     'list_tables_response'
@@ -34,7 +34,7 @@ def file_of(model: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", model).lower()
 
 
-# LanceDB imports a REST client that is of use for its cloud alone: a third of the time, and 27 MB. Packages
-# that are not executed give it the few modules it names, and a stand-in for each of 150 models.
+# LanceDB imports a REST client that only its cloud needs: a third of the import time, and 27 MB. Packages
+# that are not executed provide the few modules it names, and a stand-in for each of 150 models.
 if _CLIENT not in sys.modules and _unexecuted(_CLIENT) is not None:
     _unexecuted(f"{_CLIENT}.models").__getattr__ = _model

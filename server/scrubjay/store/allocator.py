@@ -1,4 +1,4 @@
-"""Gives memory that Arrow and the C library hold in reserve back to the system."""
+"""Returns memory that Arrow and the C library hold in reserve to the system."""
 
 import asyncio
 import ctypes
@@ -10,17 +10,17 @@ import pyarrow as pa
 def give_memory_back() -> None:
     """Return unused memory: 20-50 MB of 300 after a compaction, a hundred searches or a thousand vectors.
 
-    It takes 1 to 7 ms. Where the C library cannot, only Arrow's is returned.
+    It takes 1 to 7 ms. If the C library cannot do it, only Arrow's memory is returned.
     """
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl has not
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # in glibc, not in musl
         if trim is not None:
             trim(0)
 
 
 class PeriodicRelease:
-    """Gives memory back after every `every` ticks, in a thread. Belongs to one event loop."""
+    """Gives memory back in a thread after every `every` ticks. Belongs to one event loop."""
 
     def __init__(self, every: int) -> None:
         self._every, self._ticks = every, 0

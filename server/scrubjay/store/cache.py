@@ -1,8 +1,8 @@
-"""What is remembered of the tables of one connection, and goes with it. The tables are the truth.
+"""Caches over the tables of one connection, dropped with it. The tables are the truth.
 
-LanceDB names a row by its fragment and its place there. It writes a changed row into a new fragment and never
-gives a fragment's number again, so what a row id once meant it means for ever. Which rows there are now is
-what every search looks up anew.
+LanceDB's row id is a fragment's number and a position in it. A changed row goes into a new fragment, and a
+fragment's number is never reused, so a row id always means the same row content. Every search looks up again
+which rows currently exist.
 """
 
 import asyncio
@@ -19,27 +19,27 @@ from scrubjay.models.records import PassageSrc, Row
 from scrubjay.store.conditions import EVER, Dates
 from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
 
-# New rows that are read one by one; from there on, all of 10,000 are read in the same time (7 ms).
+# New rows up to this number are read one by one; beyond it, reading all 10,000 takes as long (7 ms).
 _MANY = 64
 _MOST_BYTES = 64 << 20
-FIRST = 3  # uses of a table before it is read whole; of most tables a search makes one
-_MOST_ROWS = 10_000  # passages at hand as objects
-_FEW = 3  # records that are read one by one after a write: the planner of a write asks for its own alone
-_TRIES = 3  # to see all rows that match at one moment
-_CHUNKS = 8  # of a table in memory; then they are made one, which copies all of it: 10 ms for 30 MB
-_CONDITIONS = 8  # of which the matching rows are remembered
-# Row ids that are read at once. An engine reads rows by 512, because they are long: so 30,000 ids took 7 to
-# 15 ms, and now 1, five times in the first search after a write.
+FIRST = 3  # uses of a table before it is read whole; a search uses most tables once
+_MOST_ROWS = 10_000  # passages cached as objects
+_FEW = 3  # records read one by one after a write, because planning a write needs only its own
+_TRIES = 3  # to see a consistent set of matching rows
+_CHUNKS = 8  # of a table in memory, before they are combined; that copies all of it: 10 ms for 30 MB
+_CONDITIONS = 8  # whose matching rows are cached
+# Row ids in one batch. An engine reads rows in batches of 512, because they are long; with that, 30,000 ids
+# took 7 to 15 ms, five times in the first search after a write. Now they take 1 ms.
 _ROW_IDS = 65_536
-_AT_ONCE = 1_024  # vectors that are multiplied at once: their numbers fit into a processor's cache
-_MOST_RECORDS = 4_000  # records of a kind at hand as objects
+_AT_ONCE = 1_024  # vectors multiplied at once, so that they fit into a processor's cache
+_MOST_RECORDS = 4_000  # records of a kind cached as objects
 _MOST_KEYS = 100_000  # rows; a key takes some 70 bytes
 
 R = TypeVar("R", bound=Row)
 
 
 class PassageRow(NamedTuple):
-    """What a search uses of a passage, as it is stored."""
+    """The fields of a stored passage that a search uses."""
 
     id: str
     src: PassageSrc
@@ -55,14 +55,14 @@ class PassageRow(NamedTuple):
     importance_score: float
     expires_at: int | None
     tied: str | None
-    space_id: str | None  # None: it waits for its vector
+    space_id: str | None  # None: it has no vector yet
 
 
 class TableCache:
-    """A whole table in memory, or some of its columns, unless it has more than `most` rows or 64 MB.
+    """A whole table in memory, or some of its columns, unless it exceeds `most` rows or 64 MB.
 
-    Rows are found by their values in the column `key`. The `first` uses do not read the table: the first
-    search after a start must not wait for it.
+    Rows are found by their values in the column `key`. The `first` uses do not read the table, because the
+    first search after a start must not wait for it.
     """
 
     def __init__(
@@ -70,26 +70,26 @@ class TableCache:
     ) -> None:
         self._most, self._columns, self._key, self._first = most, columns, key, first
         self._lock = asyncio.Lock()
-        self._asked, self._version = 0, -1
-        self._used = False  # since it was warmed last
+        self._uses, self._version = 0, -1
+        self._used = False  # since the last warming
         self._fits = True
         self._rows: pa.Table = None
-        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of these rows, in order
-        self._placed: NDArray[np.uint64] = np.empty(0, np.uint64)  # row ids whose places are known
-        self._keys: list[str] = []  # of the rows whose places are known
+        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of the rows in memory, in order
+        self._placed: NDArray[np.uint64] = np.empty(0, np.uint64)  # row ids whose places are computed
+        self._keys: list[str] = []  # of the rows whose places are computed
         self._places: dict[str, list[int]] = {}  # of these rows, ascending, by key
 
     async def current(self, table: AsyncTable, *, read: bool = True) -> pa.Table | None:
-        """Return the table as it is now; None if it is too long, or was not asked for often enough.
+        """Return the current table; None if it is too long, or too rarely used.
 
-        Unless it is to be `read`, also None if the table has changed since it was read.
+        With `read` False, also None if the table has changed since it was read.
         """
-        self._asked += 1
+        self._uses += 1
         self._used = True
-        if self._asked <= self._first:
+        if self._uses <= self._first:
             return None
         async with self._lock:
-            # Before the reading, so that what is committed meanwhile is read again next time.
+            # Before reading, so that anything committed meanwhile is read next time.
             if self._fits and (version := await table.version()) != self._version:
                 if not read:
                     return None
@@ -98,11 +98,11 @@ class TableCache:
             return self._rows if self._fits else None
 
     async def warm(self, table: AsyncTable, before: "TableCache") -> None:
-        """Read the table again if `before` was used since the last time: this or one of an older handle."""
-        self._asked, used, before._used = before._asked, before._used, False
+        """Read the table again if it, or `before` of an older handle, was used since the last time."""
+        self._uses, used, before._used = before._uses, before._used, False
         if before is not self:
             before._rows = None  # not both at once
-        if used and self._asked > self._first:  # else this would count as a use, which it is not
+        if used and self._uses > self._first:  # the `current` below must not count as a first use
             await self.current(table)
             self._used = False
 
@@ -113,7 +113,7 @@ class TableCache:
 
     @property
     def places(self) -> Mapping[str, Sequence[int]]:
-        """Where the rows with each key are in what `current` returned last."""
+        """Map each key to the places of its rows in what `current` returned last."""
         if self._placed is not self._row_ids:
             same = _beginning(self._placed, self._row_ids)
             for key in self._keys[same:]:
@@ -128,7 +128,7 @@ class TableCache:
         return self._places
 
     def met(self, row_ids: Iterable[int]) -> pa.Table | None:
-        """Return those rows with these ids that were there when the table was read."""
+        """Return the rows with these ids that existed when the table was read."""
         if self._rows is None or not len(self._row_ids):
             return None
         wanted = np.fromiter(row_ids, dtype=np.uint64)
@@ -136,17 +136,17 @@ class TableCache:
         return _rows_at(self._rows, np.searchsorted(self._row_ids, wanted))
 
     async def _read(self, table: AsyncTable) -> bool:
-        """Read what is new, and drop what is gone; False if it is too much."""
+        """Read new rows and drop removed ones; False if the table is too large."""
         query = table.query() if self._columns is None else table.query().select(self._columns)
         for _ in range(_TRIES):
             there = await _row_ids(table.query())
             new = there[~_among(there, self._row_ids)]
             if self._rows is None or len(new) > _MANY:
                 break
-            added = await self._taken(table, new) if len(new) else None
-            if added is None or len(added) == len(new):  # else a compaction moved one between the two looks
+            added = await self._take_rows(table, new) if len(new) else None
+            if added is None or len(added) == len(new):  # else a compaction moved one between the two reads
                 rows = _filtered(self._rows, _among(self._row_ids, there))
-                if added is not None:  # in new fragments, so that they come after all others
+                if added is not None:  # they are in new fragments, so they come last
                     rows = pa.concat_tables([rows, added.select(rows.column_names).combine_chunks()])
                 return self._keep(rows.combine_chunks() if rows["_rowid"].num_chunks > _CHUNKS else rows)
         self._rows = None  # not both at once
@@ -155,7 +155,7 @@ class TableCache:
             rows = rows.sort_by("_rowid").combine_chunks()
         return self._keep(rows)
 
-    async def _taken(self, table: AsyncTable, row_ids: NDArray[np.uint64]) -> pa.Table:
+    async def _take_rows(self, table: AsyncTable, row_ids: NDArray[np.uint64]) -> pa.Table:
         rows = table.take_row_ids(row_ids.tolist())
         rows = rows if self._columns is None else rows.select(self._columns)
         return (await read_table(rows.with_row_id())).sort_by("_rowid")
@@ -168,14 +168,14 @@ class TableCache:
 
 
 class PassageCache:
-    """Passages by row id: those of a table in memory, and the last that were read beside it."""
+    """Passages by row id: those of a table in memory, and the last ones read from the table."""
 
     def __init__(self, whole: TableCache) -> None:
         self._whole = whole
         self._rows: dict[int, PassageRow] = {}
 
     async def of(self, table: AsyncTable, row_ids: Iterable[int]) -> dict[int, PassageRow]:
-        """Return the passages with these row ids, without those that are gone from the table."""
+        """Return the passages with these row ids, without those that the table no longer has."""
         wanted = dict.fromkeys(row_ids)
         rows = {each: row for each in wanted if (row := self._rows.get(each))}
         if len(rows) < len(wanted):
@@ -193,7 +193,7 @@ class PassageCache:
 
 
 class RecordCache(Generic[R]):
-    """Records of one kind by id: those of a table in memory, the last that were read of it as objects."""
+    """Records of one kind by id, from a table in memory; the last ones used are kept as objects."""
 
     def __init__(self, kind: type[R], most: int) -> None:
         self.whole = TableCache(most)
@@ -223,10 +223,10 @@ class RecordCache(Generic[R]):
 
 
 class VectorCache:
-    """The vectors of a table that searches ask for, one byte a number, compared one by one.
+    """The vectors of a table that searches ask for, one byte per number, compared one by one.
 
-    That takes 4 ms of processor for 30,000 vectors of 384 numbers, and LanceDB's index 12 to 17; a cosine is
-    off by less than .002. A table with more than `most` rows is not for it.
+    That takes 4 ms of processor time for 30,000 vectors of 384 numbers; LanceDB's index takes 12 to 17. A
+    cosine is off by less than .002. Tables with more than `most` rows are not cached.
     """
 
     def __init__(self, most: int) -> None:
@@ -235,28 +235,28 @@ class VectorCache:
         self._version, self._fits = -1, True
         self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending
         self._codes: NDArray[np.int8] = np.empty((0, 0), np.int8)
-        self._steps: NDArray[np.float32] = np.empty(0, np.float32)  # a code's unit; 0: there is no vector
-        self._dates: NDArray[np.int64] = np.empty(0, np.int64)  # of the passages, in microseconds since 1970
-        self._matching: dict[str, NDArray[np.int64]] = {}  # places of the rows that match, as of the version
-        self._used: dict[str, None] = {}  # conditions of searches since it was warmed last
+        self._steps: NDArray[np.float32] = np.empty(0, np.float32)  # value of a code's unit; 0: no vector
+        self._dates: NDArray[np.int64] = np.empty(0, np.int64)  # microseconds since 1970, one per passage
+        self._matching: dict[str, NDArray[np.int64]] = {}  # places of the matching rows, by condition
+        self._used: dict[str, None] = {}  # conditions used since the last warming
 
     async def nearest(
         self, table: AsyncTable, vector: NDArray[np.float32], where: str, limit: int, dates: Dates = EVER
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
-        """Return the row ids and cosines of the vectors nearest to one of length 1 among rows that match.
+        """Return the row ids and cosines of the vectors nearest to a unit vector, among matching rows.
 
-        None if the table has too many.
+        None if the table has too many rows.
         """
         async with self._lock:
-            if (places := await self._asked_places(table, where, dates)) is None:
+            if (places := await self._matching_places(table, where, dates)) is None:
                 return None
             row_ids, codes, steps = self._row_ids, self._codes, self._steps
-        # In a thread, because it takes milliseconds, in which the loop serves other clients.
+        # In a thread, because it takes milliseconds in which the loop can serve other clients.
         best, cosines = await asyncio.to_thread(_nearest, codes, steps, places, vector, limit)
         return row_ids[best], cosines
 
     def known(self, row_ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
-        """Return the vectors of those of these rows that are in memory, of a length of about 1."""
+        """Return the cached vectors of these rows, each of length about 1."""
         wanted = np.fromiter(row_ids, dtype=np.uint64)
         wanted = wanted[_among(wanted, self._row_ids)]
         places = np.searchsorted(self._row_ids, wanted)
@@ -264,20 +264,20 @@ class VectorCache:
         return dict(zip(wanted.tolist(), vectors, strict=True))
 
     async def matching(self, table: AsyncTable, where: str, dates: Dates = EVER) -> NDArray[np.uint64] | None:
-        """Return the row ids of all rows that match, ascending; None if the table has too many."""
+        """Return the row ids of all matching rows, ascending; None if the table has too many rows."""
         async with self._lock:
-            places = await self._asked_places(table, where, dates)
+            places = await self._matching_places(table, where, dates)
             return None if places is None else self._row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
-        """Read again what searches used of `before` since the last time: this or one of an older handle."""
+        """Read again what searches used of this cache, or of an older handle's `before`, since last time."""
         used, before._used = before._used, {}
         async with self._lock:
             for where in used:
                 await self._places(table, where)
 
-    async def _asked_places(self, table: AsyncTable, where: str, dates: Dates) -> NDArray[np.int64] | None:
-        """Return the places of rows that match and are of a period; LanceDB takes 20 ms for 100,000 rows."""
+    async def _matching_places(self, table: AsyncTable, where: str, dates: Dates) -> NDArray[np.int64] | None:
+        """Return the places of matching rows in a period; LanceDB would take 20 ms for 100,000 rows."""
         if len(self._used) < _CONDITIONS:
             self._used[where] = None
         places = await self._places(table, where)
@@ -288,9 +288,9 @@ class VectorCache:
         return places
 
     async def _places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
-        """Return the places of rows that match; read those vectors of them that are not here yet."""
+        """Return the places of matching rows, reading their vectors where they are not cached yet."""
         for _ in range(_TRIES):
-            # Before the reading, so that what is committed meanwhile is read again next time.
+            # Before reading, so that anything committed meanwhile is read next time.
             if (version := await table.version()) != self._version:
                 self._fits = await table.count_rows() <= self._most
                 self._matching, self._version = {}, version
@@ -306,7 +306,7 @@ class VectorCache:
             elif len(new):
                 await self._add(table.take_row_ids(new.tolist()), new)
             there = _among(wanted, self._row_ids)
-            if there.all():  # else a row moved between the two looks
+            if there.all():  # else a row moved between the two reads
                 break
         if len(self._matching) >= _CONDITIONS:
             self._matching.pop(next(iter(self._matching)))
@@ -314,13 +314,13 @@ class VectorCache:
         return places
 
     def _keep(self, there: NDArray[np.uint64], most: int) -> None:
-        """Drop rows that are gone, and the oldest that are too many."""
+        """Drop removed rows, and the oldest rows beyond the limit."""
         kept = np.flatnonzero(_among(self._row_ids, there))
         kept = kept[max(0, len(kept) - most) :]
         self._put(self._row_ids[kept], self._codes[kept], self._steps[kept], self._dates[kept])
 
     async def _add(self, rows: Any, new: NDArray[np.uint64]) -> None:
-        """Read these rows' vectors in pieces: all at once they take four times the memory."""
+        """Read these rows' vectors in pieces, because all at once they take four times the memory."""
         there = (self._row_ids, self._codes, self._steps, self._dates)
         pieces = [there] if len(self._row_ids) else []
         async for batch in read_batches(rows.select([VECTOR, "dated_at"]).with_row_id()):
@@ -346,14 +346,14 @@ class VectorCache:
 
 
 class TieCache:
-    """The ties of the passages of a table in memory: which rows have a word in the column `tied`.
+    """An index of the column `tied` of a table in memory: which rows have which of its words (`ties`).
 
-    Looking there takes less than a millisecond, LanceDB's index of that column 5 to 8 of each core.
+    A look-up takes less than a millisecond; LanceDB's index of that column takes 5 to 8 ms on each core.
     """
 
     def __init__(self, whole: TableCache) -> None:
         self._whole = whole
-        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # whose ties are known
+        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # whose ties are indexed
         self._words: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending, one for each tie of a row
         self._places: NDArray[np.uint32] = np.empty(0, np.uint32)  # of the rows that have these words
         self._counts: NDArray[np.uint16] = np.empty(0, np.uint16)  # ties of each row
@@ -362,10 +362,10 @@ class TieCache:
     async def best(
         self, table: AsyncTable, words: Iterable[str], matching: NDArray[np.uint64], limit: int
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
-        """Return rows among the `matching` that have one of the words, and their scores, the best first.
+        """Return rows among the `matching` that have one of the words, with their scores, best first.
 
-        Scores are BM25's (k1 1.2, b 0.75), as of LanceDB's index: rows come first that share the most and the
-        rarest words, and have few others. None if the table is not in memory.
+        Scores are BM25 (k1 1.2, b 0.75), as in LanceDB's index: rows that share more and rarer words, and
+        have few others, come first. None if the table is not in memory.
         """
         if (rows := await self._whole.current(table)) is None:
             return None
@@ -400,7 +400,7 @@ class TieCache:
         words = _tie_numbers(" ".join(added))
         order = np.argsort(words, kind="stable")
         places = np.repeat(np.arange(known, len(row_ids), dtype=np.uint32), counts)[order]
-        at = np.searchsorted(self._words, words[order], "right")  # behind the same words of earlier rows
+        at = np.searchsorted(self._words, words[order], "right")  # after the same words of earlier rows
         self._words, self._places = (
             np.insert(self._words, at, words[order]),
             np.insert(self._places, at, places),
@@ -411,30 +411,30 @@ class TieCache:
 
 
 class KnownKeys:
-    """Every key that rows of a table may have, so that a new one need not be looked for on the disk (3 ms).
+    """All keys that rows of a table may have, so that a new key needs no look-up on disk (3 ms).
 
-    It holds Python's hashes of them. A key of a row that is gone stays, so that it outlives a connection;
-    such a row is looked for in vain. A table with more than `most` rows is not for it.
+    It holds Python's hashes of them. The key of a removed row stays, so that this can outlive a connection;
+    looking such a row up finds nothing. Tables with more than `most` rows are not cached.
     """
 
     def __init__(self, column: str, most: int = _MOST_KEYS) -> None:
         self._column, self._most = column, most
         self._lock = asyncio.Lock()
-        self._asked = 0
-        self._hashes: set[int] | None = None  # None: nobody has begun to read them
+        self._uses = 0
+        self._hashes: set[int] | None = None  # None: not read yet
         self._complete, self._fits = False, True
 
     def add(self, keys: Iterable[str]) -> None:
-        """Take the keys of rows that were written this moment."""
+        """Add the keys of rows just written."""
         if self._hashes is not None:
             self._hashes.update(map(hash, keys))
             if len(self._hashes) > 2 * self._most:
                 self._hashes, self._complete, self._fits = None, False, False
 
     async def among(self, table: AsyncTable, keys: Iterable[str]) -> set[str]:
-        """Return those of these keys that a row may have: all, while it is not known."""
-        self._asked += 1
-        if self._asked > FIRST and self._fits:
+        """Return the keys, of those given, that a row may have; all of them until the table is read."""
+        self._uses += 1
+        if self._uses > FIRST and self._fits:
             async with self._lock:
                 if not self._complete:
                     await self._read(table)
@@ -444,7 +444,7 @@ class KnownKeys:
     async def _read(self, table: AsyncTable) -> None:
         self._fits = await table.count_rows() <= self._most
         if self._fits:
-            self._hashes = set()  # before the reading, so that what is written meanwhile is in it too
+            self._hashes = set()  # before reading, so that `add` works meanwhile
             rows = await read_table(table.query().select([self._column]))
             self.add(rows[self._column].to_pylist())
             self._complete = self._hashes is not None
@@ -458,7 +458,7 @@ async def _row_ids(query: AsyncQuery) -> NDArray[np.uint64]:
 
 
 def _among(row_ids: NDArray[np.uint64], ascending: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Tell which row ids are among others that ascend; numpy's `isin` takes 50 ms for 30,000."""
+    """Return which row ids are in an ascending array; numpy's `isin` takes 50 ms for 30,000."""
     if not len(ascending):
         return np.zeros(len(row_ids), dtype=bool)
     at = np.searchsorted(ascending, row_ids).clip(max=len(ascending) - 1)
@@ -467,12 +467,12 @@ def _among(row_ids: NDArray[np.uint64], ascending: NDArray[np.uint64]) -> NDArra
 
 
 def _tie_numbers(words: str) -> NDArray[np.uint64]:
-    """Return the words of ties, 16 hexadecimal digits each, as numbers."""
+    """Return ties, words of 16 hexadecimal digits each, as numbers."""
     return np.frombuffer(bytes.fromhex(words), ">u8").astype(np.uint64)
 
 
 def _coded(batch: pa.RecordBatch) -> tuple[Any, ...]:
-    """Return row ids, vectors as codes from -127 to 127, what a unit of each is, and dates of a batch."""
+    """Return a batch's row ids, vectors as codes from -127 to 127, the unit of each code, and dates."""
     column = batch.column(VECTOR)
     vectors = np.zeros((len(column), column.type.list_size), np.float32)
     vectors[column.is_valid().to_numpy(zero_copy_only=False)] = (
@@ -490,7 +490,7 @@ def _nearest(
     vector: NDArray[np.float32],
     limit: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return which places have the nearest vectors, the earliest first of equals, and their cosines."""
+    """Return the places of the nearest vectors and their cosines; of equals, the earliest first."""
     units = steps[places]
     cosines = _products(codes, places, vector) * units
     cosines[units == 0] = -np.inf
@@ -503,7 +503,7 @@ def _nearest(
 def _products(
     codes: NDArray[np.int8], places: NDArray[np.int64], vector: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Multiply the vectors at these places with one; the numbers of some at a time, to stay in the cache."""
+    """Multiply the vectors at these places with one, some at a time, to stay in the processor's cache."""
     values = np.empty(len(places), np.float32)
     in_row = len(places) > 0 and places[-1] - places[0] + 1 == len(places)
     for start in range(0, len(places), _AT_ONCE):
@@ -521,7 +521,7 @@ def _beginning(before: NDArray[np.uint64], now: NDArray[np.uint64]) -> int:
 
 
 def _filtered(rows: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
-    """Drop rows of a table; chunks that lose none are not copied."""
+    """Drop rows of a table without copying chunks that lose none."""
     if kept.all():
         return rows
     parts, start = [rows.slice(0, 0)], 0
@@ -533,7 +533,7 @@ def _filtered(rows: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
 
 
 def _rows_at(rows: pa.Table, places: NDArray[np.int64]) -> pa.Table:
-    """Take the rows at these places, in this order; pyarrow itself would make one chunk of all first."""
+    """Take the rows at these places, in this order; pyarrow itself would combine all chunks first."""
     lengths = np.array([len(chunk) for chunk in rows.column(0).chunks])
     if len(lengths) < 2:
         return rows.take(places)

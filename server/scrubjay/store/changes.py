@@ -1,4 +1,4 @@
-"""What one write does to the tables, as it is planned, and the writes that wait for the next group commit."""
+"""What one planned write changes in the tables, and the writes that wait for the next group commit."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -14,20 +14,20 @@ TABLE_OF: dict[type, str] = {Turn: "turns", Memory: "memories", Document: "docum
 
 @dataclass(frozen=True)
 class Change:
-    """A record as it will be, with all of its passages; `passages` is None if they stay as they are."""
+    """A record after a write, with all of its passages; `passages` is None if they do not change."""
 
     record: AnyRecord
     passages: tuple[Passage, ...] | None = None
-    rewritten: bool = False  # the record existed before, so that passages it no longer has must go
-    hidden: bool = False  # its passages leave every search
+    rewritten: bool = False  # the record existed, so its old passages must be removed
+    hidden: bool = False  # no search finds its passages any more
 
 
 @dataclass(frozen=True)
 class Plan(Generic[A]):
-    """What a write will do to the store, and what the caller is answered; planning writes nothing.
+    """What a write will do to the store, and its answer to the caller; planning writes nothing.
 
-    `change` is None if the write would change nothing. `also` are records that change with it. `purged` are
-    ids whose bytes leave the disk as soon as everything acknowledged is on it.
+    `change` is None if the write would change nothing. `also` are records that change with it. The bytes of
+    `purged` ids are removed from the disk as soon as every acknowledged write is on it.
     """
 
     change: Change | None
@@ -37,12 +37,12 @@ class Plan(Generic[A]):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """All that is to be written, in order."""
+        """All records to write, in order."""
         return () if self.change is None else (self.change, *self.also)
 
 
 class Embedding(NamedTuple):
-    """What the model made of a passage; it stays while the passage does. The fields are columns."""
+    """A passage's vector and codes as the model made them. The fields are columns."""
 
     vector: Any  # (dim,) numbers
     token_vectors: bytes | None
@@ -51,9 +51,9 @@ class Embedding(NamedTuple):
 
 @dataclass
 class Staged:
-    """Writes by record id, the latest of each; a group commit takes them all at once.
+    """Waiting writes by record id, the latest of each; one group commit takes them all.
 
-    `fresh` says that nothing of them can be on disk. `embeddings` of some of the passages came before the
+    `fresh` means that none of them can be on disk. `embeddings` holds the vectors that were made before the
     commit.
     """
 
@@ -62,10 +62,10 @@ class Staged:
     fresh: bool = True
 
     def add(self, change: Change, *, fresh: bool = False) -> None:
-        """Take a change, joined with an earlier one of the same record."""
+        """Add a change, merged with an earlier one of the same record."""
         self.fresh = self.fresh and fresh and change.passages is not None and not change.rewritten
         if earlier := self.changes.get(change.record.id):
-            if change.passages is not None:  # new passages say themselves whether they are hidden
+            if change.passages is not None:  # new passages carry their own `hidden`
                 change = replace(change, rewritten=earlier.rewritten or change.rewritten)
             elif earlier.passages is not None:
                 change = replace(earlier, record=change.record, hidden=earlier.hidden or change.hidden)
@@ -98,13 +98,13 @@ class Staged:
         return list(passages.values())
 
     def embed(self, embeddings: Mapping[str, Embedding]) -> dict[str, Embedding]:
-        """Take the embeddings of passages that wait here, and return the others."""
+        """Keep the embeddings of passages that wait here, and return the others."""
         waiting = {passage.id for change in self.changes.values() for passage in change.passages or ()}
         self.embeddings.update((each, embeddings[each]) for each in waiting & embeddings.keys())
         return {each: embedding for each, embedding in embeddings.items() if each not in waiting}
 
     def without_vectors(self) -> dict[str, bool]:
-        """Tell of every record whose passages wait here whether one of them has no vector."""
+        """Map each record with waiting passages to whether one of them has no vector."""
         return {
             record_id: any(passage.id not in self.embeddings for passage in change.passages)
             for record_id, change in self.changes.items()
@@ -112,7 +112,7 @@ class Staged:
         }
 
     def hidden(self) -> dict[datetime | None, list[str]]:
-        """Return the ids of the records whose passages on disk leave every search, by the time of that."""
+        """Return the ids of the records whose stored passages become hidden, by the time of that."""
         ids: dict[datetime | None, list[str]] = {}
         for record_id, change in self.changes.items():
             if change.hidden and change.passages is None:

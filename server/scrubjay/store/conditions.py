@@ -1,8 +1,7 @@
-"""Conditions on rows: the only place where a filter is spelled as SQL, and where a value becomes part of one.
+"""Conditions on rows: the only module that writes SQL and puts values into it.
 
-LanceDB filters are DataFusion SQL. In a literal only the single quote is special (doubled); everything else,
-backslashes and newlines included, is plain text there. Column names come from our own code, never from a
-caller.
+LanceDB filters are DataFusion SQL. In a literal only the single quote is special (doubled); backslashes,
+newlines and everything else are plain text. Column names come from our own code, never from a caller.
 """
 
 from collections.abc import Collection, Iterable
@@ -16,7 +15,7 @@ Where = NewType("Where", str)  # a condition as SQL; only this room makes one
 
 
 class Dates(NamedTuple):
-    """A period, in microseconds since 1970: from `since` on, and before `until`; None is no bound."""
+    """A period in microseconds since 1970: from `since`, before `until`; None is no bound."""
 
     since: int | None = None
     until: int | None = None
@@ -28,7 +27,7 @@ NO_ROW = Where("false")
 
 
 def quote(value: str) -> str:
-    """Spell a string literal.
+    """Write a string literal.
 
     >>> print(quote("it's"))
     'it''s'
@@ -44,18 +43,18 @@ def equal(column: str, value: str | int | bool) -> Where:
 
 
 def differs(column: str, value: str) -> Where:
-    """The column has another value than this; a row without one belongs to neither."""
+    """The column has a value other than this one; rows without a value do not match."""
     return Where(f"{column} != {quote(value)}")
 
 
 def one_of(column: str, values: Iterable[str | int]) -> Where:
-    """The column has one of these values; no values, no rows (an empty IN list would be a syntax error)."""
+    """The column has one of these values; no values match no rows (an empty IN list is a syntax error)."""
     literals = ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
     return Where(f"{column} IN ({literals})") if literals else NO_ROW
 
 
 def matching(**values: str | int | bool | Collection[str | int] | None) -> Where:
-    """Each column has its value, or one of several; one of None may hold anything.
+    """Each column has its value, or one of several; None puts no condition on its column.
 
     >>> print(matching(scope="a", path=None, id=["x", "y"]))
     (scope = 'a') AND (id IN ('x', 'y'))
@@ -78,18 +77,18 @@ def present(column: str) -> Where:
 
 
 def number(column: str, operator: Literal["<", "<=", ">", ">="], value: int) -> Where:
-    """The number in the column compares so with this one."""
+    """The number in the column compares to `value` as the operator says."""
     return Where(f"{column} {operator} {value}")
 
 
 def dated(dates: Dates) -> Where:
-    """The passage is of this period."""
+    """The passage is from this period."""
     since = None if dates.since is None else number("dated_at", ">=", dates.since)
     return both(since, None if dates.until is None else number("dated_at", "<", dates.until))
 
 
 def every_nth(column: str, step: int) -> Where:
-    """The column, counted from 0, begins a run of `step` rows."""
+    """The column, counted from 0, is a multiple of `step`."""
     return Where(f"{column} % {step} = 0")
 
 
@@ -104,12 +103,12 @@ def has_any(column: str, values: Iterable[str]) -> Where:
 
 
 def starts_with(column: str, prefix: str) -> Where:
-    """The text column begins with this."""
+    """The text column begins with `prefix`."""
     return Where(f"starts_with({column}, {quote(prefix)})")
 
 
 def contains(column: str, text: str) -> Where:
-    """The text column contains this."""
+    """The text column contains `text`."""
     return Where(f"contains({column}, {quote(text)})")
 
 
@@ -131,7 +130,7 @@ def has_all_folded(column: str, values: Iterable[str]) -> Where:
 
 
 def both(*parts: Where | None) -> Where:
-    """All of these conditions, without the empty ones; none at all is every row."""
+    """All of these conditions hold, None left out; without any, every row matches."""
     return Where(" AND ".join(f"({part})" for part in parts if part not in (None, EVERY_ROW))) or EVERY_ROW
 
 
@@ -141,37 +140,38 @@ def either(*parts: Where) -> Where:
 
 
 def negation(part: Where) -> Where:
-    """The rows for which the condition is false; those for which it is unknown belong to neither."""
+    """The condition is false; rows for which it is unknown do not match."""
     return Where(f"NOT ({part})")
 
 
 def not_true(part: Where) -> Where:
-    """The rows for which the condition is false or unknown."""
+    """The condition is false or unknown."""
     return Where(f"NOT coalesce({part}, false)")
 
 
 def text_between(column: str, start: str, end: str) -> str:
-    """Spell the text between `start` and the next `end` in a column, as a column; '' if there is none."""
+    """Write an expression for the text between `start` and the next `end` in a column; '' if missing."""
     return f"split_part(split_part({column}, {quote(start)}, 2), {quote(end)}, 1)"
 
 
 def beginning(column: str, characters: int) -> str:
-    """Spell the first characters of a text column, as a column."""
+    """Write an expression for the first characters of a text column."""
     return f"left({column}, {characters})"
 
 
 def compares(column: str, operator: str, value: float) -> Where:
-    """The text column holds a number for which the comparison (<, <=, >, >=, =) with `value` is true."""
+    """The text column holds a number that compares (<, <=, >, >=, =) to `value`."""
     return Where(f"cast(nullif({column}, '') as double) {operator} cast('{value!r}' as double)")
 
 
-# What "current" means for rows. `models.records.is_current` says it of a record; a test compares the two.
+# What "current" means for rows. `models.records.is_current` is the same for a record; a test compares the
+# two.
 
 NOT_FORGOTTEN = missing("forgotten_at")
 # Passages that wait for a vector: all without one, but not those of documents that were removed.
 NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
-NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which says its turns again
+NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which repeats its turns
 
 
 def unexpired(now: datetime) -> Where:

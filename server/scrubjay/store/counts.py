@@ -1,4 +1,4 @@
-"""Counts what is current of a store's records, straight from Arrow, because there may be millions.
+"""Counts the current records of a store in Arrow, because there may be millions.
 
 The caller has committed everything (`Store.flush`).
 """
@@ -22,13 +22,13 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
 KINDS: tuple[type, ...] = (Memory, Turn)
-MOST_SPOKEN = 200_000  # turns that a look at the sessions reads: 60 MB at the most
+MOST_SPOKEN = 200_000  # turns read to list the sessions: 60 MB at most
 _HOUR = 3_600_000_000  # microseconds
 
 
 @dataclass(frozen=True)
 class ScopeCounts:
-    """How many records of a scope a search may find, and when any of it changed first and last."""
+    """How many searchable records a scope has, and when one of them first and last changed."""
 
     created_at: datetime
     updated_at: datetime
@@ -38,7 +38,7 @@ class ScopeCounts:
 
 
 def current(kind: type, scopes: Sequence[str], now: datetime, *others: Where) -> Where:
-    """Spell the condition that a fact or turn of these scopes is current.
+    """Return the condition that a fact or turn of these scopes is current.
 
     Summaries of sessions are left out, because they repeat their turns.
     """
@@ -60,7 +60,7 @@ async def count_by_partition(store: Store, scopes: Sequence[str], now: datetime)
 
 
 async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, datetime]]:
-    """Count the turns of each host, and say when the last of them was said."""
+    """Return each host's number of turns and the time of its last turn."""
     query = store.tables.of(TABLE_OF[Turn]).query().where(conditions.both(where, conditions.present("host")))
     rows = await read_table(query.select(["host", "started_at"]))
     groups = rows.group_by("host").aggregate([("started_at", "count"), ("started_at", "max")])
@@ -71,7 +71,7 @@ async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, date
 
 @dataclass(frozen=True)
 class SessionSpan:
-    """A session in numbers: its turns that are not forgotten, and when the first and the last began."""
+    """A session in numbers: its turns without forgotten ones, and the start of the first and last."""
 
     scope: str
     session_id: str
@@ -83,12 +83,12 @@ class SessionSpan:
 
 @dataclass(frozen=True)
 class Spoken:
-    """When which turn was spoken, of the newest `MOST_SPOKEN` that are not forgotten."""
+    """When each of the newest `MOST_SPOKEN` turns that are not forgotten was spoken."""
 
-    rows: pa.Table  # scope, session_id, host (or source, where there is none), started_at
+    rows: pa.Table  # scope, session_id, host (or else source), started_at
 
     def sessions(self) -> list[SessionSpan]:
-        """Return the sessions, the one with the newest turn first."""
+        """Return the sessions, the most recently active first."""
         at, host = "started_at", "host"
         groups = self.rows.group_by(["scope", "session_id"]).aggregate(
             [(at, "min"), (at, "max"), (host, "max"), ([], "count_all")]
@@ -106,22 +106,22 @@ class Spoken:
         ]
 
     def days(self, zone: tzinfo) -> dict[str, int]:
-        """Return how many turns each day of this time zone has, by its date as ISO 8601 writes it."""
+        """Return the number of turns on each day of this time zone, by ISO 8601 date."""
         hours = pc.value_counts(pc.divide(self.rows["started_at"], _HOUR)).to_pylist()
         days: Counter[str] = Counter()
-        for row in hours:  # of which there are few, and a day begins with one in nearly every zone
+        for row in hours:  # few, and a day begins on the hour in nearly every zone
             days[moment(row["values"] * _HOUR).astimezone(zone).date().isoformat()] += row["counts"]
         return dict(sorted(days.items()))
 
     def hosts(self) -> list[tuple[str, int, datetime]]:
-        """Return each host with the number of its turns and when its last one was, the latest first."""
+        """Return each host with its number of turns and the time of its last one, the latest first."""
         groups = self.rows.group_by("host").aggregate([("started_at", "max"), ([], "count_all")])
         rows = groups.sort_by([("started_at_max", "descending")]).to_pylist()
         return [(row["host"], row["count_all"], moment(row["started_at_max"])) for row in rows]
 
 
 async def spoken(store: Store, scope: str | None = None) -> Spoken:
-    """Read when the turns of a scope (None: of all) were spoken."""
+    """Read when the turns of a scope, or of all scopes, were spoken."""
     where = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scope))
     query = store.tables.turns.query().where(where)
     if await store.tables.turns.count_rows() > MOST_SPOKEN:
@@ -132,10 +132,10 @@ async def spoken(store: Store, scope: str | None = None) -> Spoken:
 
 
 async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, ScopeCounts]:
-    """Count the records of every scope that holds any, or only of the one that is named.
+    """Count the records of the named scope, or of every scope that holds any.
 
-    A scope whose records are all forgotten, expired or replaced is there with counts of 0; a turn whose texts
-    are gone for good is ignored.
+    A scope whose records are all forgotten, expired or replaced is listed with counts of 0; a turn whose
+    texts were purged is ignored.
     """
     found: dict[str, ScopeCounts] = {}
     for kind, name in TABLE_OF.items():
@@ -161,7 +161,7 @@ def _tally(rows: pa.Table, column: str) -> dict[str, int]:
 
 
 def _current_rows(rows: pa.Table, now: datetime) -> Any:
-    """Say of each row in Arrow what `conditions.current` says of it in SQL."""
+    """Return for each row in Arrow what `conditions.current` tests in SQL."""
     unexpired = pc.fill_null(pc.greater(rows["expires_at"], micros(now)), True)
     mask = pc.and_(pc.is_null(rows["forgotten_at"]), unexpired)
     if "is_latest" in rows.column_names:

@@ -1,16 +1,16 @@
-"""Metadata as the index keeps it, and filters on it as conditions.
+"""Metadata as the index stores it, and filters on it as conditions.
 
-The spelling makes a condition on metadata a search in plain text.
-One text holds every name and value as fields between NULs, which no metadata contains:
+One text column holds every name and value as fields between NULs, which no metadata contains, so a condition
+on metadata is a search in plain text:
 
     \\0=name\\0:text\\0        a text, number or boolean, as conditions compare it
     \\0~name\\0:folded\\0      the same without case
     \\0@name\\0:item\\0        each item of a list; \\0&name\\0:folded\\0 without case
     \\0#name\\0:number\\0      a number, or a text that reads as one
 
-A name's field begins with its mark and a value's with a colon, so that neither is ever taken for the other.
-LanceDB's JSON functions refuse rows whose value is of another type, and a list of 5,000 ids that a filter let
-through costs a search 100 ms; this costs 2.
+A name's field begins with its mark and a value's with a colon, so neither can be mistaken for the other.
+LanceDB's JSON functions refuse rows whose value is of another type, and a filter by a list of 5,000 matching
+ids costs a search 100 ms; this costs 2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from scrubjay.models.filters import Comparison, Condition, Filter, number_of, te
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 
-_MARKS = {  # kind of condition -> the mark of the values it looks at, with case and without
+_MARKS = {  # kind of condition -> the marks of the values it compares, with case and without
     "metadata": ("=", "~"),
     "string_contains": ("=", "~"),
     "array_contains": ("@", "&"),
@@ -29,7 +29,7 @@ _NUMBER = "#"
 
 
 def facets(metadata: Mapping[str, Any]) -> str | None:
-    """Return metadata in this module's spelling, None if there is nothing to search for.
+    """Return metadata in this module's encoding, None if there is nothing to search for.
 
     >>> facets({"n": 5})
     '\\x00=n\\x00:5\\x00\\x00~n\\x00:5\\x00\\x00#n\\x00:5.0\\x00'
@@ -80,10 +80,10 @@ def _condition(condition: Condition, column: str) -> Where:
         holds = conditions.contains(_value(column, _start(mark, condition.key)), value)
     else:
         holds = conditions.contains(column, _field(mark, condition.key, value))
-    # A record without metadata has no text at all: the condition and its negation are both unknown there.
+    # A record without metadata has no text at all: both the condition and its negation are unknown for it.
     return conditions.not_true(holds) if condition.negate else holds
 
 
 def _value(column: str, start: str) -> str:
-    """Spell the value behind a field's start, '' if there is none."""
+    """Write an expression for the value after a field's start, '' if missing."""
     return conditions.text_between(column, start, "\0")

@@ -1,4 +1,4 @@
-"""LanceDB's failures in words: what the disk or the bucket refused, and what to do about it."""
+"""LanceDB's failures as sentences: what the disk or the bucket refused, and what to do about it."""
 
 import re
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 
-# What brings back what is damaged and cannot be made anew.
-RESTORE = "Bring a backup back with `scrubjay restore-backup FOLDER --replace`"
-SEE_DOCTOR = "`scrubjay doctor` says what and what to do."
+# The way to replace damaged records, which cannot be rebuilt.
+RESTORE = "Restore a backup with `scrubjay restore-backup FOLDER --replace`"
+SEE_DOCTOR = "`scrubjay doctor` shows what is damaged and what to do."
 _S3_REFUSAL = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")
 _NO_CONNECTION = re.compile(r'message: "([^"]+)"')
 _FILE_GONE = re.compile(r"\b(\w+\.lance/(?:data|_indices|_versions|_deletions)[\w./-]*)")
@@ -17,13 +17,13 @@ _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]{0,200}) \(os error \d+\)")
 
 
 def is_of_store(error: Exception) -> bool:
-    """Whether LanceDB or the disk may have raised this. Two of these kinds are always faults of ours."""
+    """Return True if LanceDB or the disk may have raised this. Two of these types are always bugs of ours."""
     ours = isinstance(error, RecursionError | UnicodeEncodeError)
     return isinstance(error, RuntimeError | ValueError | OSError) and not ours
 
 
 def reason(error: Exception) -> str:
-    """Return why the disk refused; where the error does not say, its kind.
+    """Return why the disk refused, or the error's kind if it does not say.
 
     >>> reason(RuntimeError("LanceError(IO): No space left on device (os error 28), writer.rs:258:9"))
     'No space left on device'
@@ -43,27 +43,27 @@ def reason(error: Exception) -> str:
 
 
 def not_opened(path: str, error: Exception) -> StoreError:
-    """Return what to raise when the store at `path` did not open."""
+    """Return the error for a store at `path` that did not open."""
     if is_shared(path):
         return StoreError(
-            f"The store in {path} cannot be reached: {reason(error)}. Look at the name of the bucket and at "
-            "the AWS_* variables of this engine (key, region, endpoint); then start it again."
+            f"The store in {path} cannot be reached: {reason(error)}. Check the name of the bucket and "
+            "the AWS_* variables of this engine (key, region, endpoint), then start it again."
         )
     problem = f"The store in {path} cannot be opened: {error}."
-    return StoreError(f"{problem} Make room or fix its rights; try again.")
+    return StoreError(f"{problem} Free disk space or fix its permissions, then try again.")
 
 
 def not_written(path: str, error: Exception) -> StoreError:
-    """Return what to raise when the store at `path` did not take a commit."""
+    """Return the error for a store at `path` that did not accept a commit."""
     if is_shared(path):
-        problem = f"The store in {path} does not take a write: {reason(error)}."
-        return StoreError(f"{problem} What was acknowledged waits and is not lost.")
-    waits = "what was acknowledged waits in the spool and is not lost"
+        problem = f"The store in {path} does not accept a write: {reason(error)}."
+        return StoreError(f"{problem} Acknowledged writes are kept and will be retried.")
+    waits = "acknowledged writes wait in the spool and are not lost"
     if not is_of_store(error):
         return StoreError(f"A write failed inside Scrubjay: {reason(error)}; {waits}.")
     if isinstance(error, RuntimeError | ValueError) and not _SYSTEM_REFUSAL.search(str(error)):
-        problem = f"The store in {path} does not take a write: {reason(error)}."
-        return StoreError(f"{problem} `scrubjay doctor` looks for the damage and mends it; {waits}.")
+        problem = f"The store in {path} does not accept a write: {reason(error)}."
+        return StoreError(f"{problem} `scrubjay doctor` finds and repairs damage; {waits}.")
     return StoreError(
         f"The store in {path} cannot be written: {reason(error)}. Make room or give yourself the right to "
         f"write there; {waits}."
@@ -71,12 +71,12 @@ def not_written(path: str, error: Exception) -> StoreError:
 
 
 def not_read(path: str, error: Exception, damage: Sequence[str]) -> StoreError:
-    """Return what to raise when a read of the store at `path` failed; `damage` is known already."""
+    """Return the error for a failed read of the store at `path`; `damage` is what is already known."""
     if not is_of_store(error):
         return StoreError(f"A read failed inside Scrubjay: {reason(error)}. Trying again is safe.")
     if damage:
         return StoreError(
-            " ".join([*damage, f"{RESTORE}, or run `scrubjay doctor --mend` to go on without."])
+            " ".join([*damage, f"{RESTORE}, or run `scrubjay doctor --mend` to continue without it."])
         )
     problem = f"The store in {path} cannot be read: {reason(error)}."
-    return StoreError(f"{problem} Try again; `scrubjay doctor` looks for damage and mends it.")
+    return StoreError(f"{problem} Try again; `scrubjay doctor` finds and repairs damage.")

@@ -14,7 +14,7 @@ REOPEN_AFTER = 50  # versions of the passages; each leaves pages of a superseded
 
 
 class Follower:
-    """Follows one store. `look` costs some requests, so it looks at most once a second unless it must."""
+    """Follows one store. `look` costs some requests, so it runs at most once a second unless forced."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
@@ -23,15 +23,15 @@ class Follower:
         self._opened_at = 0  # the version of the passages then
 
     async def look(self, *, at_once: bool = False) -> bool:
-        """See what is new; return whether the note on the index changed.
+        """Look for new versions; return whether the note on the index changed.
 
-        `at_once`: what is committed by now is read from here on.
+        With `at_once`, everything committed by now is visible afterwards.
 
         Raises:
-            StoreError: a newer Scrubjay writes the store by now.
+            StoreError: a newer Scrubjay now writes the store.
         """
         store, now = self._store, self._clock()
-        if store.writes or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):
+        if store.is_writer or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):
             return False
         self._looked_at = now
         text = await store.notes.read(INDEX)

@@ -1,9 +1,9 @@
-"""What should lie in the folder of a store: its files with their checksums, and the rows of its tables.
+"""What a store's folder should contain: its files with their checksums, and the rows of its tables.
 
-LanceDB never writes into a file again, so what a file held when it was first on disk it holds for ever. The
-inventory lies beside the folder, so that it tells of a folder that is gone. It is derived: lines that are
-missing or torn are of files that nobody can judge, and the next checkpoint notes them. With it lies a copy of
-each table's newest manifest: few bytes without which all others say nothing.
+LanceDB never writes into a file again, so a file keeps the content that it had when it first reached the
+disk. The inventory is stored next to the folder, so that it survives the loss of the folder. It is derived:
+files whose lines are missing or torn cannot be checked, and the next checkpoint records them again. A copy of
+each table's newest manifest is stored with it: a 2 kB file without which the table cannot be read.
 """
 
 from __future__ import annotations
@@ -21,31 +21,29 @@ from threading import RLock
 from typing import NamedTuple
 from uuid import uuid4
 
-from scrubjay.home.files import clear_way, read_regular
+from scrubjay.home.files import move_aside_nonfile, read_regular
 from scrubjay.store.manifest import newest_manifest, read_manifest
 
 log = logging.getLogger("scrubjay.store")
 
-_LONGEST = (
-    256 << 20
-)  # bytes of an inventory; a line has 120, and a store that is looked after some 1,000 files
-_BLOCK = 1 << 20  # bytes that are read at once
-_WORTH_WRITING_ANEW = 4  # lines for each that still says something
-_ASIDE = ".aside"  # in the name of what was moved aside; `clear_way` adds it too
+_LONGEST = 256 << 20  # bytes of an inventory; a line has 120, and a maintained store some 1,000 files
+_BLOCK = 1 << 20  # bytes read at once
+_REWRITE_RATIO = 4  # lines per current line, beyond which the file is rewritten
+_ASIDE = ".aside"  # in the name of anything moved aside; `move_aside_nonfile` adds it too
 _ENDINGS = (".manifest", ".lance", ".arrow", ".bin", ".txn", ".json", ".idx")  # of LanceDB's files
 _DRAFT = ".tmp"  # begins the name of a file that LanceDB has not finished; a writer that dies leaves it
-_DERIVED = ("_versions/latest_version_hint.json",)  # which each commit replaces
+_DERIVED = ("_versions/latest_version_hint.json",)  # replaced by each commit
 
 
 class Written(NamedTuple):
-    """A file as it was written: its bytes, and their CRC-32."""
+    """A file as it was written: its size in bytes, and their CRC-32."""
 
     size: int
     crc: int
 
 
 class Rows(NamedTuple):
-    """How many rows a table has, and as of which of its versions."""
+    """The number of rows of a table at one of its versions."""
 
     total: int
     version: int
@@ -53,7 +51,7 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Damage:
-    """A file that a table uses and that is not as it was written; of which fragment or index it is."""
+    """A file in use that differs from what was written, with the fragment or index it belongs to."""
 
     table: str  # its name on disk
     path: str  # below the store
@@ -69,14 +67,14 @@ class Inventory:
     root: str
     files: dict[str, Written] = field(default_factory=dict)  # by path below the root
     rows: dict[str, Rows] = field(default_factory=dict)  # by the table's name on disk
-    lost: dict[str, Rows] = field(default_factory=dict)  # tables that once had so much, and have it no more
+    lost: dict[str, Rows] = field(default_factory=dict)  # what tables had that lost rows
     _synced: set[str] = field(default_factory=set)
     _lines: int = 0
-    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)  # two checkpoints may meet
+    _lock: RLock = field(default_factory=RLock, repr=False, compare=False)  # two checkpoints may run at once
 
     @property
     def folder(self) -> str:
-        """Where the inventory lies."""
+        """The folder of the inventory."""
         return f"{self.root}.inventory"
 
     @property
@@ -88,11 +86,11 @@ class Inventory:
 
     @classmethod
     def load(cls, root: str) -> Inventory:
-        """Read the inventory of a store; an empty one if there is none."""
+        """Read the inventory of a store; it is empty if the file is missing."""
         self = cls(root)
         try:
             lines = read_regular(self._path, _LONGEST).decode("utf-8", "replace").split("\n")
-        except OSError:  # nothing is there, or nothing that can be read
+        except OSError:  # missing or unreadable
             lines = []
         for line in lines:
             text, _, check = line.rpartition(" ")
@@ -110,15 +108,15 @@ class Inventory:
             (self.rows if kind == "rows" else self.lost)[name] = Rows(int(first), int(second))
 
     def sync_new(self, rows: Mapping[str, Rows]) -> int:
-        """Sync every new file, then the folders of these, and note them; return the number of files.
+        """Sync every new file, then their folders, and record them; return the number of files.
 
-        `rows` is what tables had before; they are noted behind their files. Of a table that lacks rows what
-        was noted stays, until `examine` has said so.
+        `rows` was counted before the call, and is recorded after the files. The record of a table that lost
+        rows is kept until `examine` has reported the loss.
         """
         files = set(_files_below(self.root))
         new = files - self._synced
         for path in (*new, *{os.path.dirname(path) for path in new}):
-            with suppress(FileNotFoundError):  # compaction and clean-up remove what newer versions replaced
+            with suppress(FileNotFoundError):  # compaction and clean-up remove replaced files
                 descriptor = os.open(path, os.O_RDONLY)
                 try:
                     os.fsync(descriptor)
@@ -152,38 +150,38 @@ class Inventory:
                     with suppress(FileNotFoundError):
                         shutil.copyfile(os.path.join(self.root, newest), self._copy_of(name))
             self._append(lines)
-        except OSError as error:  # a full disk: the store itself has room, or says so
+        except OSError as error:  # a full disk: the store itself has room, or reports it
             log.warning("the inventory cannot be written: %s", error.strerror)
 
     def _append(self, lines: Sequence[str]) -> None:
-        """Add lines; not synced, because a line that a power cut takes is one that nobody misses."""
+        """Append lines without syncing: losing one in a power cut does no harm."""
         self._lines += len(lines)
-        if self._lines > _WORTH_WRITING_ANEW * (len(self._synced) + 100) or not os.path.isfile(self._path):
+        if self._lines > _REWRITE_RATIO * (len(self._synced) + 100) or not os.path.isfile(self._path):
             self.write()
             return
         with open(self._path, "a", encoding="utf-8") as file:
             file.writelines(f"{line} {_check(line)}\n" for line in lines)
 
     def write(self) -> None:
-        """Write the whole inventory, without files that nobody misses; `load` reads the same from it.
+        """Write the whole inventory without superseded lines; `load` reads the same from it.
 
         Raises:
-            OSError: as the disk says.
+            OSError: the disk refused.
         """
         with self._lock:
             self._write()
 
     def _write(self) -> None:
         kept = {self._name(path) for path in _files_below(self.root)}
-        for table in self._tables_there():  # whose file is lost if it is not there
+        for table in self._existing_tables():  # a missing copy counts as a lost file
             kept.update(name for name, _, _ in self._used(table))
         self.files = {name: written for name, written in self.files.items() if name in kept}
         lines = [f"file {size} {crc} {name}" for name, (size, crc) in self.files.items()]
         for kind, tables in (("rows", self.rows), ("lost", self.lost)):
             lines += [f"{kind} {count} {version} {name}" for name, (count, version) in tables.items()]
-        clear_way(self._path)
+        move_aside_nonfile(self._path)
         draft = f"{self._path}.draft"
-        clear_way(draft)
+        move_aside_nonfile(draft)
         with open(
             os.open(draft, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w", encoding="utf-8"
         ) as file:
@@ -192,15 +190,15 @@ class Inventory:
         self._lines = len(lines)
 
     def _newest_noted(self, table: str) -> str | None:
-        """Return the newest manifest of a table that was noted, by its path below the store."""
+        """Return the path, relative to the store, of the newest recorded manifest of a table."""
         beginning = f"{table}.lance/_versions/"
         return min((name for name in self.files if name.startswith(beginning)), default=None)
 
     def forget(self, *tables: str) -> None:
-        """Judge the files of these tables, which are gone, no more by what was noted of them.
+        """Forget the checksums of dropped tables.
 
         Raises:
-            OSError: as the disk says.
+            OSError: the disk refused.
         """
         gone = tuple(f"{name}.lance/" for name in tables)
         with self._lock:
@@ -209,22 +207,22 @@ class Inventory:
             self.write()
 
     def accept(self) -> None:
-        """Take what is there for all there is.
+        """Accept the current files as the new baseline.
 
         Raises:
-            OSError: as the disk says.
+            OSError: the disk refused.
         """
         with self._lock:
             self.files, self.lost, self._synced = {}, {}, set()
             self.write()
 
-    def set_aside(self, found: Iterable[Damage]) -> str | None:
-        """Copy damaged files to where a purge removes them, and return that folder; None if none is there.
+    def copy_damaged(self, found: Iterable[Damage]) -> str | None:
+        """Copy damaged files to a folder that a purge removes, and return it; None if none of them exists.
 
-        A copy ends where the disk itself cannot read on, because there is nothing more to keep.
+        A copy ends where the disk cannot read any further.
 
         Raises:
-            OSError: there is no room, or no right to write there.
+            OSError: the disk is full, or writing there is not permitted.
         """
         kept, aside = None, os.path.join(self.folder, f"damaged{_ASIDE}")
         for each in found:
@@ -240,12 +238,12 @@ class Inventory:
         return kept
 
     def remove_remains(self) -> None:
-        """Remove what was moved aside and every draft, because they may hold what somebody wants gone.
+        """Remove everything that was moved aside and every draft, because they may hold purged text.
 
-        The caller lets nobody write meanwhile.
+        The caller prevents writes meanwhile.
 
         Raises:
-            OSError: as the disk says.
+            OSError: the disk refused.
         """
         remains = [path for folder in (self.root, self.folder) for path in _remains_below(folder)]
         for path in remains:
@@ -254,31 +252,31 @@ class Inventory:
             else:
                 os.unlink(path)
 
-    # -- what is not as it should be
+    # -- checks and repairs
 
-    def clear_ways(self) -> list[str]:
-        """Put right what would keep LanceDB waiting or from opening a table; say what was done.
+    def repair_tables(self) -> list[str]:
+        """Repair what would make LanceDB hang or fail to open a table; return sentences about the repairs.
 
-        What is no file where its files should be is moved aside, and a newest manifest that is missing or
-        damaged is put back from its copy. Without a copy the one before is the newest; without any, the
-        folder of the table is moved aside.
+        Anything but a regular file in the place of one is moved aside, and a newest manifest that is missing
+        or damaged is restored from its copy. Without a copy, the previous version becomes the newest; if that
+        is damaged too, the table's folder is moved aside.
         """
         os.makedirs(self.folder, 0o700, exist_ok=True)
-        said = []
+        repairs = []
         for name in os.listdir(self.root):
             path = os.path.join(self.root, name)
             if name.endswith(".lance") and not os.path.isdir(path):
                 os.rename(path, f"{path}{_ASIDE}")
-        there = self._tables_there()
-        if gone := {name.partition(".lance/")[0] for name in self.files}.difference(there):
-            self.forget(*gone)  # what takes their place has files of the same names
-        for table in there:
+        existing = self._existing_tables()
+        if gone := {name.partition(".lance/")[0] for name in self.files}.difference(existing):
+            self.forget(*gone)  # new tables reuse the names of their files
+        for table in existing:
             folder = os.path.join(self.root, f"{table}.lance")
-            odd = [path for path in _odd_below(folder) if clear_way(path)]
+            odd = [path for path in _odd_below(folder) if move_aside_nonfile(path)]
             if odd:
-                said.append(f"Table {table}: what stood in place of a file was moved aside.")
+                repairs.append(f"Table {table}: something in the place of a file was moved aside.")
             drafts = [path for path in _files_below(folder) if _is_draft(path)]
-            # What was derived would mislead where it is wrong.
+            # Hints are derived, and a wrong one would mislead.
             for path in (*drafts, *(os.path.join(folder, name) for name in _DERIVED)):
                 with suppress(FileNotFoundError):
                     os.unlink(path)
@@ -288,8 +286,8 @@ class Inventory:
                 and (newest is None or noted <= self._name(newest))
                 and self._wrong(noted, True)
             ):
-                said.append(self._mend_manifest(table, noted))
-        return said
+                repairs.append(self._mend_manifest(table, noted))
+        return repairs
 
     def _mend_manifest(self, table: str, name: str) -> str:
         path = os.path.join(self.root, name)
@@ -299,35 +297,36 @@ class Inventory:
             if _read(self._copy_of(table)) == self.files[name]:
                 os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
                 shutil.copyfile(self._copy_of(table), path)
-                return f"Table {table}: its newest manifest was damaged and was put back from its copy."
+                return f"Table {table}: its newest manifest was damaged and was restored from its copy."
         del self.files[name]
         folder = os.path.join(self.root, f"{table}.lance")
         newest = newest_manifest(folder)
         if newest is not None and not self._wrong(self._name(newest), True):
-            return f"Table {table}: its newest version was damaged and was set aside."
+            return f"Table {table}: its newest version was damaged and was moved aside."
         os.rename(folder, os.path.join(self.folder, f"{table}.{uuid4().hex[:8]}{_ASIDE}"))
-        return f"Table {table}: no version of it can be read, and its files are in {self.folder}."
+        return f"Table {table}: none of its versions can be read; its files were moved to {self.folder}."
 
     def damage(self, *, deep: bool) -> list[Damage]:
         """Compare the files that the newest version of each table uses with what was written.
 
-        Whether they are there with all of their bytes; with `deep`, whether these are the same bytes.
+        Sizes are compared; with `deep`, contents too.
         """
         found = []
-        for table in self._tables_there():
+        for table in self._existing_tables():
             for name, fragment, index in self._used(table):
                 if what := self._wrong(name, deep):
                     found.append(Damage(table, name, what, fragment, index))
         return found
 
     def _used(self, table: str) -> Iterator[tuple[str, int | None, str | None]]:
-        """Yield the files that a table uses, and of which fragment or index each is."""
+        """Yield the files that a table uses, each with its fragment or index."""
         beginning = f"{table}.lance/"
         newest = newest_manifest(os.path.join(self.root, beginning))
         if newest is None:
             return
         manifest = read_manifest(newest)
-        noted = [name for name in list(self.files) if name.startswith(beginning)]  # a copy: others may add
+        # A copy, because other threads may add.
+        noted = [name for name in list(self.files) if name.startswith(beginning)]
         for name in dict.fromkeys([*noted, *(beginning + file for file in manifest.files)]):
             file = name.removeprefix(beginning)
             fragment, index = manifest.fragment_of(file), manifest.index_of(file)
@@ -335,7 +334,7 @@ class Inventory:
                 yield name, fragment, index
 
     def lacking(self, now: Mapping[str, Rows]) -> list[str]:
-        """Return the tables that are an older version than the one that was noted, or have other rows."""
+        """Return the tables that are at an older version than recorded, or have other rows."""
         return [
             name
             for name, (total, version) in now.items()
@@ -344,7 +343,7 @@ class Inventory:
         ]
 
     def _wrong(self, name: str, deep: bool) -> str | None:
-        """Return what is wrong with a file, None if nothing is or nobody can tell."""
+        """Return what is wrong with a file, or None if nothing is known to be wrong."""
         noted, path = self.files.get(name), os.path.join(self.root, name)
         try:
             state = os.lstat(path)
@@ -354,13 +353,13 @@ class Inventory:
                 return None
             if state.st_size != noted.size:
                 return f"has {state.st_size:,} of {noted.size:,} bytes"
-            return "has other bytes than were written" if deep and _read(path) != noted else None
+            return "differs from what was written" if deep and _read(path) != noted else None
         except FileNotFoundError:
             return "is missing"
         except OSError as error:
             return f"cannot be read ({error.strerror})"
 
-    def _tables_there(self) -> list[str]:
+    def _existing_tables(self) -> list[str]:
         try:
             names = os.listdir(self.root)
         except FileNotFoundError:
@@ -372,7 +371,7 @@ class Inventory:
 
 
 def _is_judged(name: str) -> bool:
-    """Whether a file is one that LanceDB writes once and reads again; it renames its drafts."""
+    """Return True if LanceDB writes this file once and reads it again; it renames its drafts."""
     table, _, rest = name.partition("/")
     return (
         table.endswith(".lance")
@@ -394,12 +393,12 @@ def _check(text: str) -> str:
 
 
 def _files_below(folder: str) -> Iterator[str]:
-    """Yield the paths of all files; a third quicker than `os.walk`."""
+    """Yield the paths of all files, a third faster than `os.walk`."""
     with suppress(FileNotFoundError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
                 yield from _files_below(entry.path)
-            elif entry.is_file():  # to open a FIFO would wait
+            elif entry.is_file():  # opening a FIFO would block
                 yield entry.path
 
 
@@ -408,7 +407,7 @@ def _is_draft(path: str) -> bool:
 
 
 def _remains_below(folder: str) -> list[str]:
-    """Return what was moved aside below a folder, and the drafts there."""
+    """Return everything below a folder that was moved aside, and the drafts existing."""
     remains = []
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:
@@ -420,7 +419,7 @@ def _remains_below(folder: str) -> list[str]:
 
 
 def _odd_below(folder: str) -> list[str]:
-    """Return what is neither a file nor a folder below a folder, and folders with the name of a file."""
+    """Return what is neither a file nor a folder below a folder, and folders named like a file."""
     odd = []
     with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         for entry in entries:

@@ -1,8 +1,8 @@
-"""Reads the newest manifest of a table: which files it uses, of which fragment or index each is.
+"""Reads a table's newest manifest: the files it uses, with the fragment or index of each.
 
-LanceDB has no call that says so. A manifest ends with the place of its message, a protobuf message of Lance's
-file format (`table.proto`, format 2): field 2 is a fragment, field 6 the place of the section on indexes.
-What else stands there, such as the transaction that made it, names files that it does not use any more.
+LanceDB has no call for this. A manifest ends with the position of its message, a protobuf message of Lance's
+file format (`table.proto`, format 2): field 2 is a fragment, field 6 the position of the section on indexes.
+Other parts, such as the transaction that made it, name files that are no longer used.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ _MAGIC = b"LANC"
 
 @dataclass(frozen=True)
 class Manifest:
-    """One version of a table: its fragments and its indexes as they stand in the manifest, empty if torn."""
+    """One version of a table: its fragments and indexes from the manifest, empty if that is torn."""
 
     path: str
     fragments: dict[int, bytes]  # by their number
     indexes: bytes
-    files: tuple[str, ...] = ()  # of the fragments, below the table's folder
+    files: tuple[str, ...] = ()  # of the fragments, relative to the table's folder
 
     def fragment_of(self, file: str) -> int | None:
-        """Return the number of the fragment that uses a file below the table's folder, None if none does."""
+        """Return the number of the fragment that uses a file below the table's folder, or None."""
         part, _, name = file.partition("/")
         if part == "data":
             sign = name.encode()
-        elif part == "_deletions":  # number of the fragment, version that was read, random number
+        elif part == "_deletions":  # fragment number, version read, random number
             sign = _varint(int(name.partition(".")[0].rpartition("-")[2]))
         else:
             return None
         return next((number for number, message in self.fragments.items() if sign in message), None)
 
     def index_of(self, file: str) -> str | None:
-        """Return the id of the index that uses a file below the table's folder, None if none does."""
+        """Return the id of the index that uses a file below the table's folder, or None."""
         part, _, rest = file.partition("/")
         index = rest.partition("/")[0]
         return index if part == "_indices" and UUID(index).bytes in self.indexes else None
 
 
 def newest_manifest(folder: str) -> str | None:
-    """Return the path of the newest manifest in a table's folder, None if there is none."""
+    """Return the path of the newest manifest in a table's folder, or None."""
     try:
         names = os.listdir(os.path.join(folder, "_versions"))
     except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +63,7 @@ def newest_manifest(folder: str) -> str | None:
 
 
 def read_manifest(path: str) -> Manifest:
-    """Read a manifest; what is torn or of another format gives one that uses nothing."""
+    """Read a manifest; a torn one, or one in another format, uses no files."""
     with open_regular(path, own=False) as file:
         data = file.read()
     fragments: dict[int, bytes] = {}
@@ -83,7 +83,7 @@ def read_manifest(path: str) -> Manifest:
 
 
 def _files(fragment: bytes) -> Iterator[str]:
-    """Yield the files of a fragment: its columns, and which of its rows were deleted."""
+    """Yield the files of a fragment: its columns, and its list of deleted rows."""
     for field, value in _fields(fragment):
         if not isinstance(value, bytes):
             continue
@@ -96,7 +96,7 @@ def _files(fragment: bytes) -> Iterator[str]:
 
 
 def _number(fragment: bytes) -> int:
-    """Return a fragment's number, which protobuf leaves out where it is 0."""
+    """Return a fragment's number, which protobuf omits if it is 0."""
     numbers = (value for field, value in _fields(fragment) if field == _NUMBER)
     return next((value for value in numbers if isinstance(value, int)), 0)
 
@@ -107,7 +107,7 @@ def _message(data: bytes, place: int) -> bytes:
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield (number, value) of the fields of a protobuf message."""
+    """Yield (number, value) for each field of a protobuf message."""
     at = 0
     while at < len(message):
         tag, at = _read_varint(message, at)

@@ -1,7 +1,7 @@
-"""Compares a store with its inventory: builds anew what is derived, and says what else is damaged.
+"""Compares a store with its inventory, rebuilds derived data and reports damaged records.
 
-Passages and all indexes are made of records, so they are built anew without asking. Records are not: what of
-them is damaged is said, until a backup takes their place or somebody decides to go on without.
+Passages and all indexes are made from records, so they are rebuilt without asking. Damage to records is
+reported until a backup replaces them or the user decides to continue without them.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 from lancedb import AsyncTable
 
-from scrubjay.home.files import clear_way
+from scrubjay.home.files import move_aside_nonfile
 from scrubjay.models.records import AnyRecord, Passage
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
@@ -32,13 +32,13 @@ _NO_BITMAP = (12_346).to_bytes(4, "little") + bytes(4)  # a roaring bitmap witho
 
 
 async def examine(store: Store, *, deep: bool) -> None:
-    """Compare a store with its inventory; mend its indexes, and note the rest in `store.damage`.
+    """Compare a store with its inventory; repair its indexes, and report the rest in `store.damage`.
 
-    Files are looked at; with `deep` they are read, at some 500 MB a second, and then the records too. If the
-    passages are damaged, `store.note` is of an empty index afterwards, which a reindex fills.
+    File sizes are compared; with `deep`, files are read at some 500 MB a second, and then the records too. If
+    the passages are damaged, `store.note` describes an empty index afterwards, which a reindex fills.
 
     Raises:
-        OSError, RuntimeError: as the disk or LanceDB says.
+        OSError, RuntimeError: the disk or LanceDB refused.
     """
     if (inventory := store.inventory) is None:
         return
@@ -52,17 +52,17 @@ async def examine(store: Store, *, deep: bool) -> None:
             await asyncio.to_thread(inventory.forget, *lacking)
         found = await asyncio.to_thread(inventory.damage, deep=deep)
         await _mend_passages(store, found, lacking, deep=deep)
-        said = _sentences(inventory, found, {name: each.total for name, each in rows.items()})
+        sentences = _sentences(inventory, found, {name: each.total for name, each in rows.items()})
         for name in sorted(_RECORDS):
             of_table = [each for each in found if each.table == name]
             try:
                 await _mend_indexes(store, store.tables.of(name), of_table)
-            except (RuntimeError, ValueError) as error:  # of records that are damaged too
-                log.error("an index cannot be built anew: %s", error)
-            if deep and all(each.index is not None for each in of_table):  # no file says what is damaged
+            except (RuntimeError, ValueError) as error:  # the records are damaged too
+                log.error("an index cannot be rebuilt: %s", error)
+            if deep and all(each.index is not None for each in of_table):  # no file names the damaged part
                 for fragment in await _unreadable(store.tables.of(name)):
-                    said.append(f"Records are damaged: part {fragment} of table {name} cannot be read.")
-        store.damage = tuple(said)
+                    sentences.append(f"Records are damaged: part {fragment} of table {name} cannot be read.")
+        store.damage = tuple(sentences)
         if deep:
             await store.check_notes()
     for sentence in store.damage:
@@ -70,12 +70,12 @@ async def examine(store: Store, *, deep: bool) -> None:
 
 
 async def _rows(store: Store, inventory: Inventory) -> dict[str, Rows]:
-    """Count the rows of all tables; make those anew that went while they were open."""
+    """Count the rows of all tables; recreate tables that vanished while they were open."""
     try:
         return await store.rows(known={})
     except (RuntimeError, ValueError):
         os.makedirs(store.path, 0o700, exist_ok=True)
-        store.repairs += await asyncio.to_thread(inventory.clear_ways)
+        store.repairs += await asyncio.to_thread(inventory.repair_tables)
         await store.write_note(store.note)
         await store.reopen()
         store.forget_cache()
@@ -83,12 +83,12 @@ async def _rows(store: Store, inventory: Inventory) -> dict[str, Rows]:
 
 
 async def mend(store: Store) -> tuple[int, str | None]:
-    """Go on without the records that cannot be read: delete those of damaged fragments.
+    """Delete the records of damaged fragments, so that the store can continue without them.
 
-    Returns how many, and the folder with copies of the damaged files, None where there are none.
+    Returns their number, and the folder with copies of the damaged files, or None.
 
     Raises:
-        OSError: there is no room for these copies; nothing was deleted.
+        OSError: there is no space for the copies; nothing was deleted.
     """
     if (inventory := store.inventory) is None:
         return 0, None
@@ -96,7 +96,7 @@ async def mend(store: Store) -> tuple[int, str | None]:
     async with store.lock:
         found = await asyncio.to_thread(inventory.damage, deep=True)
         aside = await asyncio.to_thread(
-            inventory.set_aside, [each for each in found if each.table in _RECORDS]
+            inventory.copy_damaged, [each for each in found if each.table in _RECORDS]
         )
         revived = [each for each in found if each.table in _RECORDS and "/_deletions/" in each.path]
         if revived:
@@ -105,7 +105,7 @@ async def mend(store: Store) -> tuple[int, str | None]:
         for name in _RECORDS:
             table = store.tables.of(name)
             for fragment in await _unreadable(table):
-                result: Any = await table.delete(_of_fragment(fragment))  # whose type lacks what it has
+                result: Any = await table.delete(_of_fragment(fragment))  # its type is incomplete
                 deleted += result.num_deleted_rows
             await _delete_replaced(
                 table, {each.fragment for each in revived if each.table == name and each.fragment is not None}
@@ -118,18 +118,18 @@ async def mend(store: Store) -> tuple[int, str | None]:
 
 
 def _of_fragment(fragment: int) -> Where:
-    first, next_one = fragment << 32, (fragment + 1) << 32  # how LanceDB numbers rows
+    first, next_one = fragment << 32, (fragment + 1) << 32  # LanceDB's row ids
     return conditions.both(
         conditions.number("_rowid", ">=", first), conditions.number("_rowid", "<", next_one)
     )
 
 
 def write_empty(paths: Sequence[str]) -> None:
-    """Let these files of deletions say that no row was deleted."""
+    """Overwrite these deletion files so that they list no deleted rows."""
     schema = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
     none = pa.record_batch([pa.array([], pa.uint32())], schema=schema)
     for path in paths:
-        clear_way(path)
+        move_aside_nonfile(path)
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(path, "wb") as file:
             if path.endswith(".bin"):
@@ -142,7 +142,8 @@ def write_empty(paths: Sequence[str]) -> None:
 async def _delete_replaced(table: AsyncTable, fragments: Collection[int]) -> None:
     """Delete the rows of these fragments that a later fragment has in a newer version.
 
-    LanceDB had deleted these; of records nothing else is, without a compaction that leaves no deletions.
+    LanceDB had deleted them. Records are deleted in no other way, except by a compaction that leaves no
+    deletions.
     """
     if not fragments:
         return
@@ -158,7 +159,7 @@ async def _delete_replaced(table: AsyncTable, fragments: Collection[int]) -> Non
 
 
 async def _unreadable(table: AsyncTable) -> list[int]:
-    """Return the fragments of a table with a row that cannot be read."""
+    """Return the fragments of a table that have an unreadable row."""
     with suppress(RuntimeError, ValueError):
         async for _ in read_batches(table.query()):
             pass
@@ -176,7 +177,7 @@ async def _unreadable(table: AsyncTable) -> list[int]:
 
 
 async def count_lacking(store: Store, cut: Callable[[AnyRecord], Iterable[Passage]]) -> int:
-    """Count the records that have passages by `cut`, and none in the index that is searched.
+    """Count the records for which `cut` returns passages and the searched index has none.
 
     Raises:
         RuntimeError: a table cannot be read.
@@ -203,7 +204,7 @@ async def _column(table: AsyncTable, name: str) -> pa.ChunkedArray:
 async def _mend_passages(
     store: Store, found: Sequence[Damage], lacking: Collection[str], *, deep: bool
 ) -> None:
-    """Mend the indexes of words and vectors, or begin the passages anew."""
+    """Repair the word and vector indexes, or restart the passages from the records."""
     for table, note in zip(store.tables.indexes, store.index_notes, strict=True):
         own = [each for each in found if each.table == note.passages]
         if all(each.index is not None for each in own) and note.passages not in lacking:
@@ -212,9 +213,9 @@ async def _mend_passages(
                 if not (deep and await _unreadable(table)):
                     continue
             except (RuntimeError, ValueError) as error:
-                log.error("an index cannot be built anew: %s", error)
-        store.repairs.append(f"The index {note.passages} was damaged, so it is built anew from the records.")
-        await store.begin_anew()
+                log.error("an index cannot be rebuilt: %s", error)
+        store.repairs.append(f"The index {note.passages} was damaged and is being rebuilt from the records.")
+        await store.restart_index()
         return
 
 
@@ -225,23 +226,24 @@ async def _mend_indexes(store: Store, table: AsyncTable, found: Sequence[Damage]
     indexes = await table.list_indices()
     known = {index.index_uuid for index in indexes}
     for index in indexes:
-        in_parts = (index.num_segments or 1) > 1 and not damaged <= known  # one of which alone is named
+        # LanceDB names only one of its parts.
+        in_parts = (index.num_segments or 1) > 1 and not damaged <= known
         if index.index_uuid in damaged or in_parts:
             await rebuild_index(table, index)
             store.repairs.append(
-                f"The index {index.name} of {found[0].table} was damaged and was built anew."
+                f"The index {index.name} of {found[0].table} was damaged and has been rebuilt."
             )
             log.warning("%s", store.repairs[-1])
 
 
 def _sentences(inventory: Inventory, found: Sequence[Damage], rows: dict[str, int]) -> list[str]:
-    """Say what is wrong with the records."""
-    said = [
-        f"Table {name} had {lost.total:,} records and has {rows.get(name, 0):,}, or an older state of them."
+    """Return sentences about damaged records."""
+    sentences = [
+        f"Table {name} had {lost.total:,} records and has {rows.get(name, 0):,}, or older ones."
         for name, lost in sorted(inventory.lost.items())
         if lost.total
     ]
     for each in found:
         if each.table in _RECORDS and each.index is None:
-            said.append(f"Records are damaged: the file {each.path} {each.what}.")
-    return said
+            sentences.append(f"Records are damaged: the file {each.path} {each.what}.")
+    return sentences

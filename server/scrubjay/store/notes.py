@@ -1,6 +1,6 @@
-"""The notes of a store beside its records: short texts by name, one of which says what its index is made of.
+"""A store's notes: short named texts next to its records, such as the description of its index.
 
-They are files where one engine has the store to itself, and rows of a table where several share it.
+They are files if one engine owns the store, and rows of a table if several engines share it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
-from scrubjay.home.files import clear_way, read_whole, sync_folder
+from scrubjay.home.files import move_aside_nonfile, read_whole, sync_folder
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
 from scrubjay.store.schema import read_table
 from scrubjay.store.tables import open_or_create
 
-INDEX = "index"  # the name of the note on the index
-MOST_DIMENSIONS = 65_536  # of a vector
-BUILDING = "building"  # of that on the generation that will take its place; there is none most of the time
+INDEX = "index"  # the name of the note that describes the index
+MOST_DIMENSIONS = 65_536  # numbers in a vector
+BUILDING = "building"  # the note on the next generation; exists during a reindex only
 _GENERATION = re.compile(r"passages_(\d+)\.lance")
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
 
@@ -41,41 +41,41 @@ class FileNotes:
         return os.path.join(self._folder, f"{name}.json")
 
     async def read(self, name: str) -> str | None:
-        """Return the text of that name, None if there is none."""
+        """Return the text with that name, or None."""
         return await asyncio.to_thread(self._read, self.path(name))
 
     async def write(self, name: str, text: str) -> None:
-        """Replace a text, whole or not at all; it is on disk when this returns."""
+        """Replace a text atomically; it is on disk when this returns."""
         await asyncio.to_thread(self._write, self.path(name), text)
 
     async def remove(self, name: str) -> None:
-        """Remove the text of that name, if there is one."""
+        """Remove the text with that name, if it exists."""
         with suppress(FileNotFoundError):
             await asyncio.to_thread(os.unlink, self.path(name))
 
-    async def set_aside(self, name: str) -> None:
-        """Move the text of that name away, which says nothing."""
+    async def move_away(self, name: str) -> None:
+        """Move an unreadable text away."""
         await asyncio.to_thread(os.replace, self.path(name), f"{self.path(name)}.aside")
 
     def generations(self) -> list[int]:
-        """Return the numbers of the generations of passages that lie in the folder."""
+        """Return the numbers of the generations of passages in the folder."""
         names = (_GENERATION.fullmatch(name) for name in os.listdir(self._folder))
         return [int(name[1]) for name in names if name]
 
     @staticmethod
     def _read(path: str) -> str | None:
-        clear_way(path)
+        move_aside_nonfile(path)
         try:
             return read_whole(path).decode("utf-8", "replace")
         except FileNotFoundError:
             return None
-        except ValueError:  # too much for notes: damaged
+        except ValueError:  # too long for a note, so it is damaged
             return ""
 
     @staticmethod
     def _write(path: str, text: str) -> None:
         draft = f"{path}.draft"
-        clear_way(draft)
+        move_aside_nonfile(draft)
         with open(draft, "w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
@@ -87,7 +87,7 @@ class FileNotes:
 class TableNotes:
     """Rows of one table.
 
-    LanceDB evaluates the condition of an update against the version it replaces, so that `swap` has one
+    LanceDB evaluates the condition of an update against the version that it replaces, so `swap` has one
     winner.
     """
 
@@ -95,21 +95,21 @@ class TableNotes:
         self.table = table
 
     async def read(self, name: str) -> str | None:
-        """Return the text of that name, None if there is none."""
+        """Return the text with that name, or None."""
         rows = await read_table(self.table.query().where(conditions.equal("id", name)))
         return rows["text"][0].as_py() if len(rows) else None
 
     async def write(self, name: str, text: str) -> None:
-        """Replace a text, whole or not at all; it is durable when this returns."""
+        """Replace a text atomically; it is durable when this returns."""
         merge = self.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
         await merge.execute(_row(name, text))
 
     async def remove(self, name: str) -> None:
-        """Remove the text of that name, if there is one."""
+        """Remove the text with that name, if it exists."""
         await self.table.delete(conditions.equal("id", name))
 
     async def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Write `after` if the text still is `before` (None: if there is none); return whether it was."""
+        """Write `after` if the current text is `before` (None: missing); return whether it was."""
         if before is None:
             merge = self.table.merge_insert("id").when_not_matched_insert_all()
             inserted: int = (await merge.execute(_row(name, after))).num_inserted_rows
@@ -133,10 +133,10 @@ async def open_notes(database: AsyncConnection) -> TableNotes:
 
 @dataclass(frozen=True)
 class IndexNote:
-    """What the passages in use are made of.
+    """How the current passages were made.
 
-    `generation` names their table, `space_id` is None until a model was accepted for it, and `complete` is
-    False while they are being filled from the records: of a new generation, or of an older Scrubjay's.
+    `generation` names their table. `space_id` is None until a model is accepted for it. `complete` is False
+    while passages are being filled from the records, in a new generation or after an older Scrubjay.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -152,7 +152,7 @@ class IndexNote:
         return f"passages_{self.generation}"
 
     def next_generation(self, *, dim: int) -> IndexNote:
-        """Return the note of the next generation, which holds no vectors yet."""
+        """Return the note of the next generation, which has no vectors yet."""
         generation = self.generation + 1
         return replace(self, generation=generation, dim=dim, space_id=None, canaries=(), complete=False)
 
@@ -162,16 +162,16 @@ class UnreadableNote(StoreError):
 
 
 def parse_note(text: str, where: str) -> IndexNote:
-    """Return the note in a text; `where` is its store.
+    """Parse a note's text; `where` names its store.
 
     Raises:
-        StoreError: a newer Scrubjay wrote it; nothing is touched then.
-        UnreadableNote: it cannot be read.
+        StoreError: a newer Scrubjay wrote it; nothing was changed.
+        UnreadableNote: it is damaged.
     """
     try:
         values = json.loads(text)
         version = values["schema_version"]
-        if version > SCHEMA_VERSION:  # looked at first: a newer note may have other fields
+        if version > SCHEMA_VERSION:  # checked first, because a newer note may have other fields
             raise StoreError(
                 f"The store in {where} was written by a newer Scrubjay (schema {version}, this one knows "
                 f"{SCHEMA_VERSION}). Upgrade Scrubjay; nothing was changed."
@@ -182,21 +182,21 @@ def parse_note(text: str, where: str) -> IndexNote:
         return note
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         problem = f"The note `index` in {where} cannot be read ({error})."
-        raise UnreadableNote(f"{problem} The records are not touched; run `scrubjay doctor`.") from error
+        raise UnreadableNote(f"{problem} The records are unchanged; run `scrubjay doctor`.") from error
 
 
 def dump_note(note: IndexNote) -> str:
-    """Return the text that `parse_note` reads."""
+    """Return a text that `parse_note` reads."""
     return json.dumps(asdict(note))
 
 
 async def load_or_create_note(
     notes: Notes, path: str, dim: int | None, repairs: list[str] | None = None
 ) -> IndexNote:
-    """Return the note on the index, for the engine that writes; without vectors yet, one of width `dim`.
+    """Return the note on the index for the engine that writes; `dim` is the width of future vectors.
 
-    If there are passages and no note that can be read says what they are, it is one of a new generation,
-    which is to be filled from the records; `repairs` gets a sentence.
+    If passages exist without a readable note, a new generation begins, to be filled from the records, and a
+    sentence is added to `repairs`.
     """
     text = await notes.read(INDEX)
     try:
@@ -204,23 +204,23 @@ async def load_or_create_note(
     except UnreadableNote:
         if not isinstance(notes, FileNotes):
             raise
-        await notes.set_aside(INDEX)
+        await notes.move_away(INDEX)
         note = None
     generations = notes.generations() if isinstance(notes, FileNotes) else []
     if generations and (note is None or note.generation not in generations):
         note = IndexNote(generation=max(generations) + 1, dim=dim or IndexNote.dim, complete=False)
         await notes.write(INDEX, dump_note(note))
         if repairs is not None:
-            repairs.append("What is known of the index was lost, so it is built anew from the records.")
+            repairs.append("The index's description was lost, so it is being rebuilt from the records.")
     elif note is None or (note.space_id is None and dim is not None and note.dim != dim):
-        # Nothing is embedded yet, so that the width is free to change.
+        # Nothing is embedded yet, so the width can still change.
         note = note.next_generation(dim=dim) if note and dim else IndexNote(dim=dim or IndexNote.dim)
         await notes.write(INDEX, dump_note(note))
     return note
 
 
 async def mark_outdated(notes: Notes, note: IndexNote) -> IndexNote:
-    """Note that the passages are incomplete, so that the next engine to open the store fills them."""
+    """Note that the passages are incomplete, so that the next engine that opens the store fills them."""
     if not note.complete:
         return note
     note = replace(note, complete=False)  # they keep their vectors

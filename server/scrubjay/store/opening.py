@@ -1,4 +1,4 @@
-"""Opens a store wherever it lies. In a bucket one engine makes the tables, and the others wait for it."""
+"""Opens a store in a folder or a bucket. In a bucket one engine creates the tables, and the others wait."""
 
 import asyncio
 import os
@@ -33,19 +33,19 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
     """Open the store in a folder, or below the prefix of a bucket; see `open_store`.
 
     Raises:
-        StoreError: it cannot be reached, is damaged, or a newer Scrubjay wrote it.
+        StoreError: it is unreachable or damaged, or a newer Scrubjay wrote it.
     """
     try:
         if is_shared(path):
             return await _open_shared(path, dim, lease_seconds)
         return await open_store(path, dim=dim)
     except (OSError, RuntimeError, ValueError) as error:
-        # a full disk, missing rights, no such bucket, damage
+        # a full disk, missing permissions, an unknown bucket, damage
         raise not_opened(path, error) from error
 
 
 async def has_vectors(path: str) -> bool:
-    """Tell whether a store in a folder has vectors, so that nobody needs to know the model's width."""
+    """Return True if a store in a folder has vectors, so that the width of the model need not be known."""
     if is_shared(path):
         return False
     with suppress(OSError, StoreError, UnreadableNote):
@@ -64,9 +64,9 @@ async def open_store(path: str, *, dim: int | None) -> Store:
     notes = FileNotes(path)
     with suppress(UnreadableNote):
         if (text := await notes.read(INDEX)) is not None:
-            parse_note(text, path)  # of a newer Scrubjay's store nothing is changed
+            parse_note(text, path)  # refuse a newer Scrubjay's store before any change
     inventory = await asyncio.to_thread(Inventory.load, path)
-    repairs = await asyncio.to_thread(inventory.clear_ways)
+    repairs = await asyncio.to_thread(inventory.repair_tables)
     note = await load_or_create_note(notes, path, dim, repairs)
     store = Store(path, *await open_to_write(path, notes, note), inventory=inventory)
     store.repairs += repairs
@@ -77,7 +77,7 @@ async def open_store(path: str, *, dim: int | None) -> Store:
 
 
 async def open_to_write(path: str, notes: Notes, note: IndexNote) -> tuple[IndexNote, Tables]:
-    """Open the tables and give them what they lack; return the note as it is then, and the tables."""
+    """Open the tables and complete them; return the note afterwards, and the tables."""
 
     async def outdated() -> None:
         nonlocal note
@@ -105,22 +105,22 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
                 return Store(
                     path, note, await open_tables(path, note.passages, note.dim, change=False), shared
                 )
-            except StoreError:  # a table is missing, which is about to be made
+            except StoreError:  # a table is missing and about to be created
                 if time.monotonic() > until:
                     raise
         elif time.monotonic() > until:
-            problem = f"The store in {path} is not made yet; {shared.lease.holder} holds its lease."
-            raise StoreError(f"{problem} Look whether that engine runs.")
+            problem = f"The store in {path} is not ready yet; {shared.lease.holder} holds its lease."
+            raise StoreError(f"{problem} Check whether that engine is running.")
         await asyncio.sleep(_PAUSE)
 
 
 @asynccontextmanager
 async def _renewals(lease: Lease) -> AsyncIterator[None]:
-    """Renew the lease while tables are made, which takes some twenty commits."""
+    """Renew the lease while tables are created, which takes some twenty commits."""
     finished = asyncio.Event()
 
     async def renew() -> None:
-        while not finished.is_set():  # an event, because LanceDB now and then loses a cancellation
+        while not finished.is_set():  # an event, because LanceDB sometimes loses a cancellation
             await lease.keep()
             await asyncio.sleep(_PAUSE)
 

@@ -1,10 +1,10 @@
-"""Takes the bytes of records off the disk.
+"""Removes the bytes of records from the disk.
 
-LanceDB keeps deleted rows in their files, and older versions of tables. Measured on LanceDB 0.40: a delete
-and a compaction leave the text where it was, because a fragment is rewritten only when over a tenth of it is
-deleted or when it is merged with another. So a row that stays is written again, which makes a second
-fragment, and then everything is merged and every older version removed. Index pages that a compaction
-replaced go with the next one, hence two.
+LanceDB keeps deleted rows in their files, and older versions of tables. In LanceDB 0.40, a delete followed by
+a compaction leaves the text in place, because a fragment is rewritten only if over a tenth of it is deleted
+or if it is merged with another. So a remaining row is written again, which makes a second fragment; then
+everything is merged and every older version removed. Index pages replaced by one compaction go with the next,
+so two run.
 """
 
 import asyncio
@@ -23,24 +23,24 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
 
-# Safe only because nobody else writes, and we hold the store's lock; 0 would warn of others.
+# Safe only because there is no other writer and we hold the store's lock; 0 would warn of others.
 _AT_ONCE = timedelta(milliseconds=1)
 
 
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """Delete these records with their passages and every older version of their tables.
 
-    An empty turn takes the place of a turn. The caller has committed everything. A whole-table rewrite of
-    each table that held one; a search that runs meanwhile may fail once. Repeating it is harmless, also after
-    an interruption. Of a shared store the older versions stay for the hour in which another engine may read
-    them; `Upkeep.sweep` removes them then.
+    A purged turn is replaced by an empty one. The caller has committed everything. Each table that held one
+    of the records is rewritten whole; a search that runs meanwhile may fail once. Repeating a purge is
+    harmless, even after an interruption. In a shared store, older versions stay for the hour in which another
+    engine may read them; `Upkeep.sweep` removes them then.
 
     Raises:
-        StoreError: the disk does not take it.
+        StoreError: the disk refused.
     """
     try:
         if store.shared is None:
-            await store.drop_other_generations()  # what a reindex replaced stays for a while, with its texts
+            await store.drop_other_generations()  # a replaced index is kept for a while, with its texts
         async with store.lock:
             await _purge(store, ids, now)
             if store.inventory is not None:
@@ -58,7 +58,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         (store.tables.documents, "id"),
     ):
         where = conditions.one_of(column, ids)
-        if await table.count_rows(where):  # a delete of nothing is a version too, with its condition in it
+        if await table.count_rows(where):  # an empty delete makes a version too, which holds its condition
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
@@ -67,14 +67,14 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         await _rewrite(store.tables.of(name), at_once=store.shared is None)
     if store.shared is not None:
         return
-    await store.reopen()  # the old connection holds index files open that are deleted
+    await store.reopen()  # the old connection keeps deleted index files open
     for name in names:
         await store.tables.of(name).optimize(cleanup_older_than=_AT_ONCE, delete_unverified=True)
     await store.reopen()
 
 
 def blank_turn(turn: Turn, now: datetime) -> Turn:
-    """Return a turn without its texts: it keeps its place, and its key so that no transcript restores it."""
+    """Return a turn without its texts; it keeps its place, and its key so that no transcript restores it."""
     nothing: dict[str, Any] = dict.fromkeys(
         ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
     )
@@ -88,13 +88,13 @@ def blank_turn(turn: Turn, now: datetime) -> Turn:
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
     """Merge all fragments of a table into new ones and remove everything older.
 
-    Not `at_once`, older versions stay as long as another engine may read them.
+    Unless `at_once`, older versions stay as long as another engine may read them.
     """
     first = await read_table(table.query().limit(1))
     if len(first):
         await upsert(table, first)
     for index in await table.list_indices():
-        # A Bitmap keeps values that no row has any more.
+        # A bitmap index keeps values that no row has any more.
         if index.columns == [VECTOR] or index.index_type == "Bitmap":
             await rebuild_index(table, index)
     await table.optimize(

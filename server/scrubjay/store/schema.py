@@ -1,6 +1,6 @@
-"""Arrow schemas and rows, computed from the models: a field is typed in `models.records` and nowhere else.
+"""Arrow schemas and rows, computed from the models: a field is typed only in `models.records`.
 
-Rows are read here, so that all of LanceDB's failures are of kinds that callers know.
+Rows are read here, so that all of LanceDB's failures become types that callers know.
 
 Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), metadata is JSON text, tuples are
 lists.
@@ -20,14 +20,14 @@ import pyarrow as pa
 from scrubjay.models.records import Row
 
 VECTOR = "vector"
-_BATCH = 512  # rows that are read at once where all are wanted: 0.8 MB of vectors
+_BATCH = 512  # rows per batch of a full scan: 0.8 MB of vectors
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 R = TypeVar("R", bound=Row)
 
 
 def micros(moment: datetime) -> int:
-    """An aware datetime as microseconds since 1970 UTC, exactly.
+    """Return an aware datetime as microseconds since 1970 UTC, exactly.
 
     >>> micros(datetime(1970, 1, 2, tzinfo=UTC))
     86400000000
@@ -45,12 +45,12 @@ def _dump(value: Mapping[str, Any]) -> str:
 
 
 def _load(text: str) -> dict[str, Any]:
-    # Most rows have none, and a search reads a hundred rows.
+    # Most rows have no metadata, and a search reads a hundred rows.
     values: dict[str, Any] = json.loads(text) if text != "{}" else {}
     return values
 
 
-# annotation -> (Arrow type, model value -> Arrow value, Arrow value -> model value); None: the value stays
+# annotation -> (Arrow type, model value -> Arrow value, Arrow value -> model value); None: unchanged
 _Kind = tuple[pa.DataType, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
 _KINDS: dict[Any, _Kind] = {
     str: (pa.string(), None, None),
@@ -71,14 +71,14 @@ def _columns(model: type[Row]) -> dict[str, _Kind]:
 
 
 def _plain(annotation: Any) -> Any:
-    """`X | None` as X, and a Literal of strings as str."""
+    """Return X for `X | None`, and str for a Literal of strings."""
     if typing.get_origin(annotation) in (types.UnionType, typing.Union):
         (annotation,) = (part for part in typing.get_args(annotation) if part is not type(None))
     return str if typing.get_origin(annotation) is Literal else annotation
 
 
 def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
-    """The schema of a table: one column a field, and `vector` (float32, nullable) when `dim` is given.
+    """Return a table's schema: one column per field, and `vector` (float32, nullable) if `dim` is given.
 
     Only `id` is non-null: LanceDB's primary key must be, and nullable columns let an older Scrubjay append to
     a newer table.
@@ -94,7 +94,7 @@ def to_table(
 ) -> pa.Table:
     """Return rows of one model as an Arrow table of exactly `schema`.
 
-    `vectors` fills the vector column: one of shape (dim,), or None, a row.
+    `vectors` fills the vector column: one of shape (dim,), or None, per row.
     """
     columns = []
     for field in schema:
@@ -110,13 +110,13 @@ def to_table(
 
 
 def from_table(model: type[R], table: pa.Table) -> list[R]:
-    """The rows of an Arrow table as models. Columns that were not selected take the field's default."""
+    """Return the rows of an Arrow table as models; columns not selected take the field's default."""
     wanted = [(name, kind[2]) for name, kind in _columns(model).items() if name in table.column_names]
     columns = []
     for name, decode in wanted:
         column = table.column(name)
         values: Iterable[Any] = column.to_pylist()
-        empty = column.null_count == len(column)  # as most columns of instants are
+        empty = column.null_count == len(column)  # like most columns of instants
         if decode and not empty:
             values = [None if value is None else decode(value) for value in values]
         columns.append(values)
@@ -126,9 +126,9 @@ def from_table(model: type[R], table: pa.Table) -> list[R]:
 
 
 def _construct(model: type[R], values: dict[str, Any], defaults: dict[str, Any]) -> R:
-    """Do what `model_construct` does, without its look-up of every default for every row.
+    """Do the work of `model_construct` without looking up every default for every row.
 
-    A search makes some 400 rows, at 15 us each by `model_construct` and at 4 by this.
+    A search makes some 400 rows: 15 us each with `model_construct`, 4 with this.
     """
     row = model.__new__(model)
     missing = {
@@ -154,7 +154,7 @@ def _never_null(model: type[Row]) -> frozenset[str]:
 
 
 def _present(names: list[str], row: tuple[Any, ...], required: frozenset[str]) -> dict[str, Any]:
-    """Return a row's values; a null in a column that may not be null (added later) is left to the default."""
+    """Return a row's values without nulls in required columns, which were added later and take defaults."""
     values = dict(zip(names, row, strict=True))
     if None in row:
         return {name: value for name, value in values.items() if value is not None or name not in required}
@@ -165,14 +165,14 @@ async def read_table(query: Any) -> pa.Table:
     """Read the rows of a LanceDB query.
 
     Raises:
-        RuntimeError, ValueError, OSError: as LanceDB says; a panic in it is a RuntimeError too.
+        RuntimeError, ValueError, OSError: LanceDB failed; a panic is a RuntimeError too.
     """
     with _panics():
         return await query.to_arrow()
 
 
 async def read_batches(query: Any, rows: int = _BATCH) -> AsyncIterator[pa.RecordBatch]:
-    """Read the rows of a LanceDB query, so many at a time. Raises as `read_table` does."""
+    """Read the rows of a LanceDB query in batches. Raises as `read_table` does."""
     with _panics():
         async for batch in await query.to_batches(max_batch_length=rows):
             yield batch
@@ -182,7 +182,7 @@ async def read_batches(query: Any, rows: int = _BATCH) -> AsyncIterator[pa.Recor
 def _panics() -> Iterator[None]:
     try:
         yield
-    except Exception as error:  # a flipped bit makes LanceDB panic, in a class that it does not export
+    except Exception as error:  # a flipped bit makes LanceDB panic with a class that it does not export
         if type(error).__name__ == "RustPanic":
             raise RuntimeError(f"LanceDB panicked over damaged data: {error}") from error
         raise

@@ -1,7 +1,7 @@
-"""The order of turns in their sessions: who is a neighbour of whom.
+"""The order of turns in their sessions, for looking up neighbours.
 
-It is a bounded cache over the turns table. The engine is the only writer and reports every write, so a cached
-session stays right.
+It is a bounded cache over the turns table. The engine is the only writer and reports every write, so cached
+sessions stay correct.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from functools import cached_property
 import pyarrow as pa
 
 CAPACITY = 4_000  # sessions, of about 20 turns each: some 20 MB
-# Of a turn, for its place.
+# The columns of a turn that make its place.
 COLUMNS = ("scope", "session_id", "started_at", "turn", "id", "role", "forgotten_at")
 
 Key = tuple[str, str]  # (scope, session_id)
@@ -20,9 +20,9 @@ Key = tuple[str, str]  # (scope, session_id)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a turn stands: a session is ordered by (`started_at`, `turn`), and so do places compare."""
+    """A turn's place: sessions are ordered by (`started_at`, `turn`), and so do places compare."""
 
-    started_at: int  # microseconds since 1970: a search reads hundreds, and makes no datetime of them
+    started_at: int  # microseconds since 1970: a search reads hundreds, too many to make datetimes
     turn: int
     id: str
     role: str | None
@@ -30,7 +30,7 @@ class Place:
 
     @property
     def forgotten(self) -> bool:
-        """Whether it is nobody's neighbour; it keeps its number."""
+        """Return True if the turn is forgotten; it keeps its number but is no neighbour."""
         return self.forgotten_at is not None
 
 
@@ -42,17 +42,17 @@ class Session:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """The index of each turn in `places`, by its id: a session may have thousands of turns."""
+        """The index of each turn in `places`, by id: a session may have thousands of turns."""
         return {place.id: position for position, place in enumerate(self.places)}
 
     @cached_property
     def whole(self) -> bool:
-        """Whether no turn of it is forgotten."""
+        """Return True if no turn of the session is forgotten."""
         return not any(place.forgotten for place in self.places)
 
 
 class Sessions:
-    """Sessions by key. `fetch(keys)` reads the turns of sessions from disk and from what is staged."""
+    """Sessions by key. `fetch(keys)` reads the turns of sessions from disk and from the staged writes."""
 
     def __init__(self, fetch: Callable[[list[Key]], Awaitable[dict[Key, list[Place]]]]) -> None:
         self._fetch = fetch
@@ -60,7 +60,7 @@ class Sessions:
         self._writes = 0
 
     async def of(self, keys: Iterable[Key]) -> dict[Key, Session]:
-        """Return the sessions of these keys; one without turns is empty."""
+        """Return the sessions with these keys; one without turns is empty."""
         keys = list(dict.fromkeys(keys))
         sessions = {key: self._cache[key] for key in keys if key in self._cache}
         if missing := [key for key in keys if key not in sessions]:
@@ -68,7 +68,7 @@ class Sessions:
             places = await self._fetch(missing)
             fetched = {key: _ordered(places.get(key, ())) for key in missing}
             sessions |= fetched
-            if writes == self._writes:  # else a write came in between: use it once, do not cache it
+            if writes == self._writes:  # else a write came in between: use the result, do not cache it
                 self._cache.update(fetched)
         for key in keys:
             if key in self._cache:
@@ -78,17 +78,16 @@ class Sessions:
         return {key: sessions[key] for key in keys}
 
     def put(self, key: Key, place: Place) -> None:
-        """Take a turn of this session that was written."""
+        """Add a turn that was written to this session."""
         self._writes += 1
         if session := self._cache.get(key):
             self._cache[key] = _ordered([*(each for each in session.places if each.id != place.id), place])
 
 
 def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place]]:
-    """Return the places of each session by id, from rows of `COLUMNS`; turns of other sessions are ignored.
+    """Return the places of each session by id, from rows of `COLUMNS`; other sessions' turns are ignored.
 
-    Straight from Arrow: a search over new ground reads the places of thousands of turns, and a model of each
-    took it 30 ms.
+    Straight from Arrow: a search may read the places of thousands of turns, and a model of each took 30 ms.
     """
     sessions: dict[Key, dict[str, Place]] = {key: {} for key in keys}
     for scope, session_id, started_at, turn, turn_id, role, forgotten_at in zip(

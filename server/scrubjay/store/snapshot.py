@@ -1,7 +1,7 @@
-"""Reads the records as they were at one moment, however much is written meanwhile.
+"""Reads the records as they were at one moment, whatever is written meanwhile.
 
-LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` keeps
-upkeep from that.
+LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` stops
+upkeep from doing that.
 """
 
 from collections.abc import AsyncIterator, Iterable
@@ -20,12 +20,12 @@ from scrubjay.store.tables import connect
 
 Kind = type[Turn] | type[Memory] | type[Document]
 
-_PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records read at once; a document may have 50 MB
+_PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records per page; a document may have 50 MB
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Three tables, each at one version; in memory are 40 bytes a record for the order, and one page."""
+    """Three tables, each at one version; memory holds 40 bytes a record for the order, and one page."""
 
     tables: dict[str, AsyncTable]
     where: Where
@@ -35,7 +35,7 @@ class Snapshot:
         return await self.tables[TABLE_OF[kind]].count_rows(self.where)
 
     async def pages(self, kind: Kind) -> AsyncIterator[list[AnyRecord]]:
-        """Yield all records of a kind in the order of their creation, which no later write changes."""
+        """Yield all records of a kind in the order of creation, which no later write changes."""
         name = TABLE_OF[kind]
         table = self.tables[name]
         rows = await read_table(table.query().where(self.where).select(["id", "created_at"]))
@@ -53,7 +53,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
     database = await connect(store.path)
     store.readers += 1
     try:
-        async with store.lock:  # between two commits, so that the tables fit each other
+        async with store.lock:  # between two commits, so that the tables are consistent
             tables = {name: await database.open_table(name) for name in TABLE_OF.values()}
             for table in tables.values():
                 await table.checkout(await table.version())
@@ -63,7 +63,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
 
 
 async def count_rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
-    """Count the rows of the tables of another store; nothing there is changed.
+    """Count the rows of the tables of another store without changing it.
 
     Raises:
         ValueError, RuntimeError: a table is missing or damaged.

@@ -1,10 +1,10 @@
 """The store: records and passages, with group commit.
 
-One engine writes it; of a store in a bucket, the one that maintains it.
+It has one writer: the engine, or for a store in a bucket, the engine that maintains it.
 
-A write is staged in memory (the caller has it in the write-ahead log by then) and committed by `flush`. Reads
-by id and by session see staged writes; a search flushes first. Everything async runs in one event loop;
-mutations hold one lock.
+A write is staged in memory (it is in the write-ahead log already) and committed by `flush`. Reads by id and
+by session see staged writes; a search flushes first. Everything async runs in one event loop; mutations hold
+one lock.
 """
 
 import asyncio
@@ -51,26 +51,26 @@ from scrubjay.store.upserts import (
     upsert,
 )
 
-# Partitions of the vector index that a search reads, of 8,192 passages each: all of them up to half a
-# million, where 20 miss a third of the nearest 200.
+# Partitions of the vector index that a search reads, of 8,192 passages each: all of them up to half a million
+# passages. 20 partitions would miss a third of the nearest 200.
 PROBES = 64
 
-# Passages outside the word index that a search reads: 30 to 50 us each, twice. Upkeep lets it come to a tenth
-# of this; of 100,000 that were just added a search would read for many seconds.
+# Passages outside the word index that a search reads: 30 to 50 us each, twice. Upkeep indexes them at a tenth
+# of this; a search over 100,000 newly added ones would take many seconds.
 MOST_READ = 5_000
 
-# By what a document or a fact that is added is recognised, unless it is new.
+# The column by which an added document or fact is recognised as an existing one.
 _KEYS: dict[type, str] = {Document: "id", Memory: "content_hash"}
-_MOST_SCOPES = 100  # sets of scopes of which it is remembered whether they hold documents
-_LOOKS = 3  # at what is in memory, if somebody writes meanwhile
-_MARKS = 127 << 56  # the bits of a row id that say its generation; LanceDB's numbers are smaller
+_MOST_SCOPES = 100  # sets of scopes in the cache of `has_documents`
+_TRIES = 3  # attempts to read a consistent state from memory
+_MARKS = 127 << 56  # the bits of a row id that hold its generation; LanceDB's ids are smaller
 
 T = TypeVar("T", Turn, Memory, Document)
 Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
 
 
-class Leg(NamedTuple):
-    """The passages that a search found, best first: their row ids, and their scores or cosines."""
+class RowScores(NamedTuple):
+    """The passages that one search found, best first: their row ids, and their scores or cosines."""
 
     row_ids: NDArray[np.uint64]
     values: NDArray[np.float64]
@@ -79,9 +79,9 @@ class Leg(NamedTuple):
 class Store:
     """Records and passages of one home or bucket. Open one with `store.opening`.
 
-    `shared` is this engine's part in a store that other engines use too; of others `inventory` says what
-    should be in their folder, `damage` what is not, and `repairs` what was put right. `wait_for_writer` is
-    awaited in place of a commit where another engine writes the tables.
+    `shared` is this engine's part in a store that other engines use too. Otherwise `inventory` has the
+    expected files, `damage` lists what differs, and `repairs` what was repaired. If another engine writes the
+    tables, `wait_for_writer` is awaited instead of a commit.
     """
 
     def __init__(
@@ -93,37 +93,37 @@ class Store:
         inventory: Inventory | None = None,
     ) -> None:
         self.path, self.note, self.tables, self.shared = path, note, tables, shared
-        self.building: IndexNote | None = None  # passages that will take the place of those that are searched
+        self.building: IndexNote | None = None  # the next generation of passages
         self.notes: Notes = shared.notes if shared else FileNotes(path)
         self.wait_for_writer: Callable[[], Awaitable[None]] = _no_other_writer
         self.inventory = inventory
         self.repairs = [*tables.repairs]
         self.damage: tuple[str, ...] = ()
         self.lock = asyncio.Lock()
-        self.readers = 0  # of versions that are not the newest; while there are any, none is removed
+        self.readers = 0  # readers of older versions; while there are any, no version is removed
         self.sessions = Sessions(self._places)
         self.names = Names(self)
         self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
-        self._unindexed: int | None = None  # passages that the word index lacks
-        # Which scopes hold documents, in one version of a table.
+        self._unindexed: int | None = None  # passages missing in the word index
+        # For each set of scopes, whether it has documents, at one version of a table.
         self._documented: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
-        self.bare = 0  # counts what may have left passages without a vector
-        self.begun = 0  # times that damage made the index begin anew
-        self.filling = False  # whether somebody fills the index from the records
+        self.vectorless_writes = 0  # counts writes that may have left passages without a vector
+        self.restarts = 0  # how often damage restarted the index
+        self.filling = False  # True while a task fills the index from the records
         self._note_lock = asyncio.Lock()
         self._staged, self._committing = Staged(), Staged()
 
     @property
-    def writes(self) -> bool:
-        """Whether this engine is the one that writes the tables."""
-        return self.shared is None or self.shared.maintains
+    def is_writer(self) -> bool:
+        """Return True if this engine is the one that writes the tables."""
+        return self.shared is None or self.shared.is_maintainer
 
     # -- writing
 
     def stage(self, change: Change, *, fresh: bool = False) -> None:
-        """Take a write for the next commit; reads by id and by session see it at once.
+        """Add a write to the next commit; reads by id and by session see it at once.
 
-        `fresh` says that nothing of it can be on disk, from a commit that a crash cut short.
+        `fresh` means that none of it can be on disk from a commit that a crash interrupted.
         """
         record = change.record
         self._staged.add(change, fresh=fresh)
@@ -132,33 +132,33 @@ class Store:
             self.sessions.put((record.scope, record.session_id), _place(record))
 
     def unstage(self, ids: Iterable[str] | None = None) -> None:
-        """Drop staged records (None: all): another engine has written them, or they are planned anew."""
+        """Drop staged records (None: all): another engine has written them, or they are planned again."""
         for record_id in list(self._staged.changes) if ids is None else ids:
             self._staged.changes.pop(record_id, None)
         self.forget_cache()
 
     def forget_cache(self) -> None:
-        """Read anew what is cached of the tables, because somebody else wrote them."""
+        """Drop everything cached of the tables, because another engine wrote them."""
         self.sessions = Sessions(self._places)
         self.names.clear()
-        self.forget_unindexed()
-        self.bare += 1
+        self.invalidate_index_stats()
+        self.vectorless_writes += 1
 
     async def flush(self) -> int:
-        """Commit what is staged; return the number of records. A failed commit leaves everything staged.
+        """Commit the staged writes; return the number of records. A failed commit leaves everything staged.
 
-        Where another engine writes, wait for it instead, as long as that makes sense.
+        If another engine writes, wait for it instead, within limits.
 
         Raises:
-            StoreError: the disk does not take it.
+            StoreError: the disk refused.
         """
-        if not self.writes:
+        if not self.is_writer:
             await self.wait_for_writer()
             return 0
         return await self.commit()
 
     async def commit(self) -> int:
-        """Commit as `flush` does, by the engine that writes the tables; it is an error by any other."""
+        """Commit as `flush` does; only the engine that writes the tables may call it."""
         if not self._staged and not self._committing:
             return 0
         async with self.lock:
@@ -179,9 +179,9 @@ class Store:
     async def _commit(self, staged: Staged) -> None:
         """Write the passages first and the records last, so that a record on disk has its passages."""
         try:
-            if not self.writes:  # the lease went while this waited for its turn
+            if not self.is_writer:  # the lease was lost while this waited for the lock
                 raise OSError(f"another engine maintains the store now ({self.path})")
-            put = append if staged.fresh and not await self._any_committed(staged) else upsert
+            put = append if staged.fresh and not await self._has_committed(staged) else upsert
             await self._write_passages(staged, put)
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
@@ -189,11 +189,12 @@ class Store:
                     if kind in _KEYS:
                         self._known_keys[kind].add(getattr(row, _KEYS[kind]) for row in rows)
         except (RuntimeError, ValueError, OSError, TypeError, OverflowError) as error:
-            # LanceDB has two for a damaged file, and Arrow three for a value that no column takes.
+            # LanceDB raises two types for a damaged file, and Arrow three for a value that a column does not
+            # accept.
             raise not_written(self.path, error) from error
 
     def unstorable(self) -> list[str]:
-        """Return the ids of staged records that no commit can write: a column does not take a value."""
+        """Return the ids of staged records that no commit can write, because of a value."""
         found = []
         for record_id, change in self._staged.changes.items():
             try:
@@ -204,8 +205,8 @@ class Store:
                 found.append(record_id)
         return found
 
-    async def _any_committed(self, staged: Staged) -> bool:
-        """Whether one of the ids is in its table, as after the merging of scopes."""
+    async def _has_committed(self, staged: Staged) -> bool:
+        """Return True if one of the ids is in its table, as after the merging of scopes."""
         for kind, name in TABLE_OF.items():
             ids = [row.id for row in staged.records(kind)]
             if ids and await self.tables.of(name).count_rows(conditions.one_of("id", ids)):
@@ -225,31 +226,31 @@ class Store:
         if passages:
             ids = [passage.id for passage in passages]
             embeddings = await stored_embeddings(table, ids) if rewritten else {}
-            # A reindex may have begun since they were made.
+            # A reindex may have begun since the vectors were made.
             embeddings |= {
                 each: made for each, made in staged.embeddings.items() if made.space_id == note.space_id
             }
             await put(table, passage_rows(passages, note.dim, embeddings))
-            self.bare += not embeddings.keys() >= set(ids)
+            self.vectorless_writes += not embeddings.keys() >= set(ids)
         for since, ids in staged.hidden().items():
             values = {"hidden": True, "hidden_at": None if since is None else micros(since)}
             await table.update(values, where=conditions.one_of("record_id", ids))
-        self.forget_unindexed()
+        self.invalidate_index_stats()
 
     async def count_access(self, counts: Mapping[str, AccessCount]) -> None:
-        """Add to the access counts of committed records, by id; a staged write of a record wins over it."""
+        """Add to the access counts of committed records, by id; a staged write of a record wins."""
         async with self.lock:
             for name in TABLE_OF.values():
                 await put_counts(self.tables.of(name), counts)
 
     async def checkpoint(self) -> None:
-        """Put everything committed so far on disk; only then may its envelopes leave the write-ahead log."""
-        if self.inventory is not None:  # what a bucket has taken, it keeps
+        """Sync everything committed so far to disk; only then may its envelopes leave the log."""
+        if self.inventory is not None:  # a bucket is durable
             try:
                 rows = await self.rows(
                     known=self.inventory.rows
-                )  # before the sync, for only then they are on disk
-            except RuntimeError:  # a damaged table, of which nothing new can be noted
+                )  # before the sync, so that all counted rows get synced
+            except RuntimeError:  # a damaged table: record nothing new about it
                 rows = {}
             await asyncio.to_thread(self.inventory.sync_new, rows)
 
@@ -260,7 +261,7 @@ class Store:
     ) -> dict[str, T]:
         """Return records by id, staged ones first; unknown ids are left out.
 
-        Only `columns` (and the id) are read of committed records, all by default.
+        Of committed records, only `columns` (and the id) are read, all by default.
         """
         wanted = list(dict.fromkeys(ids))
         found = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
@@ -274,9 +275,9 @@ class Store:
         return found
 
     async def may_hold(self, kind: type[T], keys: Iterable[str]) -> list[str]:
-        """Return those of these keys that a record has, or may have: a document's id, a fact's content hash.
+        """Return the keys, of those given, that a record may have: a document's id, a fact's content hash.
 
-        All others are new for sure, without a look at the disk.
+        All others are certainly new, which saves a look at the disk.
         """
         if self.shared is not None:  # other engines write too
             return list(keys)
@@ -295,18 +296,18 @@ class Store:
         return found
 
     async def _columns(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> pa.Table:
-        """Read columns of committed records, all by default; some from memory, if their table is there."""
+        """Read columns of committed records, all by default, from memory where possible."""
         table, cache = self._table(kind)
         rows = await cache.columns(table, ids, list(columns)) if cache and columns else None
         return rows if rows is not None else await _rows(table, conditions.one_of("id", ids), None, columns)
 
     def _table(self, kind: type[AnyRecord]) -> tuple[AsyncTable, RecordCache[Any] | None]:
-        """Return the table of a kind of records, and what is remembered of it."""
+        """Return the table of a kind of records, and its cache."""
         name = TABLE_OF[kind]
         return self.tables.of(name), self.tables.cached_records.get(name)
 
     async def find(self, record_id: str) -> AnyRecord | None:
-        """Return the record of any kind that has this id."""
+        """Return the record of any kind with this id."""
         if staged := self._staged_record(record_id):
             return staged
         for kind in TABLE_OF:
@@ -315,11 +316,11 @@ class Store:
         return None
 
     def is_staged(self, record_id: str) -> bool:
-        """Tell whether the newest version of this record is not committed yet."""
+        """Return True if the newest version of this record is not committed yet."""
         return self._staged_record(record_id) is not None
 
     def staged(self, kind: type[T]) -> list[T]:
-        """Return the records written but not yet committed, the latest version of each."""
+        """Return the records that are written but not committed, the latest version of each."""
         rows = {row.id: row for batch in (self._committing, self._staged) for row in batch.records(kind)}
         return cast(list[T], list(rows.values()))
 
@@ -344,17 +345,18 @@ class Store:
         *,
         columns: Sequence[str] | None = None,
     ) -> list[T]:
-        """Return records that match as they were last written, staged or committed.
+        """Return matching records in their latest version, staged or committed.
 
-        `matches` decides of a record what `where` decides of a row, of the same `columns` alone.
+        `matches` tests a record for the same condition that `where` tests on a row, by the same `columns`
+        only.
         """
-        staged = self.staged(kind)  # before the look at the disk, or a commit could hide one
+        staged = self.staged(kind)  # before reading the disk, or a commit in between could hide one
         rows = {row.id: row for row in await self.select(kind, where, columns=columns)}
         rows.update((row.id, row) for row in staged)
         return [row for row in rows.values() if matches(row)]
 
     async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
-        """Return the `last` newest committed records of every kind that are current, newest first."""
+        """Return the `last` newest committed records of all kinds that are current, newest first."""
         rows: list[AnyRecord] = []
         for kind in TABLE_OF:
             rows += await self.newest(
@@ -374,7 +376,7 @@ class Store:
         return await self.tables.of(TABLE_OF[kind]).count_rows(where)
 
     async def has_documents(self, scopes: tuple[str, ...] | None) -> bool:
-        """Whether these scopes hold a document; counted once for each version of the documents."""
+        """Return True if these scopes have a document; counted once per version of the documents."""
         version = await self.tables.documents.version()
         if self._documented[:2] != (self.tables.documents, version):
             self._documented = self.tables.documents, version, {}
@@ -389,8 +391,7 @@ class Store:
     async def rows(self, known: Mapping[str, Rows]) -> dict[str, Rows]:
         """Count the rows of each table, by its name on disk, with its version.
 
-        Of a version that is `known` they are not counted again; a table that is written meanwhile is left
-        out.
+        Versions in `known` are not counted again; a table that is written meanwhile is left out.
         """
         found = {}
         for name, table in self.tables.by_name(self.note.passages).items():
@@ -417,7 +418,7 @@ class Store:
 
     async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
         where = conditions.one_of("session_id", {session for _, session in keys})
-        staged = self.staged(Turn)  # before the look at the disk, or a commit could hide one
+        staged = self.staged(Turn)  # before reading the disk, or a commit in between could hide one
         places = places_of(keys, await _rows(self.tables.turns, where, None, COLUMNS))
         for turn in staged:
             if (session := places.get((turn.scope, turn.session_id))) is not None:
@@ -426,38 +427,38 @@ class Store:
 
     # -- passages
 
-    async def by_words(self, text: str, where: Where, limit: int) -> Leg:
+    async def by_words(self, text: str, where: Where, limit: int) -> RowScores:
         """Find passages by BM25 (k1 1.2, b 0.75)."""
         return await self._search_words(text, "search_text", where, limit)
 
     async def by_vector(
         self, vector: NDArray[np.float32], where: Where, limit: int, dates: Dates = EVER
-    ) -> Leg:
-        """Find passages by their cosine to a vector of length 1; those without a vector are not seen.
+    ) -> RowScores:
+        """Find passages by their cosine to a unit vector; passages without a vector are not found.
 
-        In memory, unless there are too many, or they are read from a bucket. Then the search is by squared
-        Euclidean distance, which is 2 (1 - cos) between vectors of length 1, for rows in the index (one byte
-        a number, so that a cosine may be off by .005) and for those not in it yet alike. An index by cosine
-        answers in that scale too, but the rows not in it in another, unless all are weighed again by their
-        full vectors, which took 4 of 15 ms.
+        The search runs in memory, unless there are too many passages or the store is in a bucket. Then
+        LanceDB searches by squared Euclidean distance, which is 2 (1 - cos) for unit vectors, both in its
+        index (one byte per number, so a cosine may be off by .005) and among rows not indexed yet. An index
+        by cosine returns that scale for indexed rows and another one for the rest, unless all are compared
+        again with full vectors (4 of 15 ms).
         """
         mark, passages = self._mark, self.tables.passages
         if self.shared is None:
             near = await self.tables.cached_vectors.nearest(passages, vector, where, limit, dates)
             if near is not None:
-                return Leg(near[0] | mark, near[1])
+                return RowScores(near[0] | mark, near[1])
         where = conditions.both(where, conditions.dated(dates))
         query = _scan(passages).nearest_to(vector).distance_type("l2").nprobes(PROBES).where(where)
-        found = await self._leg(query, "_distance", limit)
-        return Leg(found.row_ids, 1.0 - found.values / 2.0)
+        found = await self._row_scores(query, "_distance", limit)
+        return RowScores(found.row_ids, 1.0 - found.values / 2.0)
 
-    async def by_ties(self, words: Iterable[str], where: Where, limit: int, dates: Dates = EVER) -> Leg:
-        """Find passages that have one of these ties, first those that share the most and the rarest.
+    async def by_ties(self, words: Iterable[str], where: Where, limit: int, dates: Dates = EVER) -> RowScores:
+        """Find passages that have one of these ties, those that share the most and the rarest first.
 
-        In memory, where `by_vector` does so.
+        The search runs in memory when `by_vector` does.
         """
         passages, words = self.tables.passages, list(words)
-        for _ in range(_LOOKS if self.shared is None else 0):
+        for _ in range(_TRIES if self.shared is None else 0):
             version = await passages.version()
             matching = await self.tables.cached_vectors.matching(passages, where, dates)
             if matching is None:
@@ -465,45 +466,45 @@ class Store:
             tied = await self.tables.cached_ties.best(passages, words, matching, limit)
             if tied is None:
                 break
-            if await passages.version() == version:  # else a row that moved may be missing from one of both
-                return Leg(tied[0] | self._mark, tied[1])
+            if await passages.version() == version:  # else a moved row may be missing in one of the two
+                return RowScores(tied[0] | self._mark, tied[1])
         where = conditions.both(where, conditions.dated(dates))
         return await self._search_words(" ".join(words), "tied", where, limit)
 
-    async def _search_words(self, text: str, column: str, where: Where, limit: int) -> Leg:
-        match: Any = MatchQuery  # whose types make every argument a required one
+    async def _search_words(self, text: str, column: str, where: Where, limit: int) -> RowScores:
+        match: Any = MatchQuery  # its types make every argument required
         query = _scan(self.tables.passages).nearest_to_text(match(text, column)).where(where)
         if await self.unsearched():
             query = query.fast_search()
-        return await self._leg(query, "_score", limit)
+        return await self._row_scores(query, "_score", limit)
 
     async def unsearched(self) -> int:
-        """Count the passages whose words are not searched, because the word index lacks too many: 0 or a lot.
+        """Count the passages whose words are not searched, because the word index lacks too many of them.
 
-        A few are searched by reading them, as LanceDB does it.
+        If the index lacks only a few, LanceDB reads those, and this returns 0.
         """
         if self._unindexed is None:
             index = await self.tables.passages.index_stats("search_text_idx")
             self._unindexed = index.num_unindexed_rows if index else 0
         return self._unindexed if self._unindexed > MOST_READ else 0
 
-    def forget_unindexed(self) -> None:
-        """Count anew what the word index lacks, because passages were written, or taken into it."""
+    def invalidate_index_stats(self) -> None:
+        """Forget the number of unindexed passages, because passages were written or indexed."""
         self._unindexed = None
 
-    async def _leg(self, query: Any, value: str, limit: int) -> Leg:
-        """Run a search for row ids alone: reading one column of what it finds costs as much as the search."""
+    async def _row_scores(self, query: Any, value: str, limit: int) -> RowScores:
+        """Run a search for row ids only: reading one column of its hits costs as much as the search."""
         mark = self._mark
         rows = await read_table(query.select([value]).with_row_id().limit(limit))
-        return Leg(rows["_rowid"].to_numpy() | mark, rows[value].to_numpy().astype(np.float64))
+        return RowScores(rows["_rowid"].to_numpy() | mark, rows[value].to_numpy().astype(np.float64))
 
     @property
     def _mark(self) -> np.uint64:
-        """What tells row ids of one generation from those of the next: they are the same numbers."""
+        """The bits that tell the row ids of one generation from equal ids of the next."""
         return np.uint64(self.note.generation % 128 << 56)
 
     async def read_passages(self, row_ids: Iterable[int]) -> dict[int, PassageRow]:
-        """Return passages by row id, without those that are gone since a search met them."""
+        """Return passages by row id, without those removed since a search found them."""
         mark = int(self._mark)
         wanted = [each ^ mark for each in row_ids if each & _MARKS == mark]
         rows = await self.tables.cached_passages.of(self.tables.passages, wanted)
@@ -512,7 +513,7 @@ class Store:
     async def matching_passages(self, where: Where, limit: int) -> list[PassageRow]:
         """Return passages that match, in no particular order.
 
-        One that gets its vector meanwhile is another row then, so that all are looked for again.
+        A passage that gets its vector meanwhile becomes another row, so a miss repeats the query.
         """
         mark, tries = self._mark, 3
         while True:
@@ -526,7 +527,7 @@ class Store:
     async def token_codes(self, record_ids: Iterable[str]) -> list[tuple[str, bytes]]:
         """Return (record id, token codes) of these records' passages that have codes, sorted.
 
-        Any further condition makes Lance read its column for all of these rows first: 5.5 ms instead of 3.7
+        Another condition would make Lance read its column for all of these rows first: 5.5 ms instead of 3.7
         for 80 records.
         """
         ids = list(record_ids)
@@ -555,9 +556,9 @@ class Store:
         return list(zip(*(rows[name].to_pylist() for name in (*columns, "text")), strict=True))
 
     async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
-        """Give the ids of the passages that match and their vectors, a row each, a batch at a time.
+        """Yield the ids and vectors of the passages that match, in batches and in no particular order.
 
-        They come in no particular order; `where` says that they have a vector.
+        `where` must require a vector.
         """
         query = _scan(self.tables.passages).where(where).select(["id", VECTOR])
         async for rows in read_batches(query):
@@ -565,9 +566,9 @@ class Store:
             yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self.note.dim)
 
     async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of passages, by id, of those that have one; `rows` are their ids by row id.
+        """Return the vectors of passages that have one, by id; `rows` maps row ids to ids.
 
-        From memory where a search has just compared them there, else from the table.
+        They come from memory if a search has just compared them there, else from the table.
         """
         mark = int(self._mark)
         own = {row_id ^ mark: passage for row_id, passage in rows.items() if row_id & _MARKS == mark}
@@ -584,7 +585,7 @@ class Store:
         return await self.tables.passages.count_rows(where)
 
     async def records_without_vectors(self, record_ids: Iterable[str]) -> set[str]:
-        """Return those of these records that have a passage without a vector, staged or committed."""
+        """Return the records, of those given, that have a passage without a vector, staged or committed."""
         staged = self._committing.without_vectors() | self._staged.without_vectors()
         ids = set(record_ids)
         waiting = {each for each in ids if staged.get(each)}
@@ -596,16 +597,16 @@ class Store:
     async def passages_without_vectors(
         self, limit: int, where: Where = conditions.NO_VECTOR
     ) -> list[Passage]:
-        """Return passages without a vector, newest first, because the newest are searched for first."""
+        """Return passages without a vector, newest first, because the newest are searched for most."""
         return await self._to_embed(self.tables.passages, limit, where)
 
     async def count_built(self) -> int:
-        """Count the passages of the generation that is built."""
+        """Count the passages of the generation being built."""
         return await self.tables.indexes[-1].count_rows()
 
     async def built_without_vectors(self, limit: int) -> list[Passage]:
-        """Return those of the generation that is built that have no vector yet."""
-        if self.tables.building is None:  # damage made the index begin anew
+        """Return passages of the generation being built that have no vector yet."""
+        if self.tables.building is None:  # damage restarted the index
             return []
         return await self._to_embed(self.tables.building, limit, conditions.NO_VECTOR)
 
@@ -622,20 +623,20 @@ class Store:
     ) -> bool:
         """Give passages their vectors and the codes of their tokens, by id; unknown ids are ignored.
 
-        Those that are not committed yet go to disk with them. Tell whether there were others, whose rows were
-        written again.
+        Passages that are not committed yet get them when they are. Return True if other rows had to be
+        rewritten.
         """
         codes = codes or {}
         made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
         if late := self._staged.embed(made):
             async with self.lock:
-                if late := self._staged.embed(late):  # a commit that failed stages its passages again
+                if late := self._staged.embed(late):  # a failed commit stages its passages again
                     await put_vectors(self.tables.passages, late)
-                    self.forget_unindexed()
+                    self.invalidate_index_stats()
         return bool(late)
 
     async def set_built_vectors(self, made: Mapping[str, Embedding]) -> int:
-        """Give passages of the generation that is built their vectors; return how many still wait."""
+        """Give passages of the generation being built their vectors; return how many still wait."""
         async with self.lock:
             if self.tables.building is None:
                 return 0
@@ -645,11 +646,11 @@ class Store:
     async def refill(
         self, kind: type[T], ids: Collection[str], cut: Callable[[T], Iterable[Passage]]
     ) -> None:
-        """Make the passages of these records anew, without staging; unchanged ones keep their vectors.
+        """Rebuild the passages of these records, without staging; unchanged ones keep their vectors.
 
-        They go into the generation that is built, else into the one that is searched. It holds the lock
-        throughout, so that no newer version of a record is committed between its reading and the writing of
-        its passages.
+        They go into the generation being built, or else into the one that is searched. The lock is held
+        throughout, so that no newer version of a record is committed between reading it and writing its
+        passages.
         """
         async with self.lock:
             rows = await self.select(kind, conditions.one_of("id", ids)) if ids else []
@@ -657,19 +658,19 @@ class Store:
                 table, note = self.tables.indexes[-1], self.index_notes[-1]
                 embeddings = await stored_embeddings(table, (passage.id for passage in passages))
                 await upsert(table, passage_rows(passages, note.dim, embeddings))
-                self.forget_unindexed()
-                self.bare += 1
+                self.invalidate_index_stats()
+                self.vectorless_writes += 1
 
     # -- generations and connections
 
     async def write_note(self, note: IndexNote) -> None:
         """Replace the note on the index, in memory and on disk."""
         self.note = note
-        async with self._note_lock:  # the last one to be written is the latest, whoever came first
+        async with self._note_lock:  # the latest note is written last, whatever the order of callers
             await self.notes.write(INDEX, dump_note(self.note))
 
     async def check_notes(self) -> None:
-        """Write the notes on the index anew where the disk has others; the caller holds the lock."""
+        """Rewrite the notes on the index if the disk has others; the caller holds the lock."""
         async with self._note_lock:
             for name, note in zip((INDEX, BUILDING), self.index_notes, strict=False):
                 text = await self.notes.read(name)
@@ -679,21 +680,21 @@ class Store:
                     is_same = False
                 if not is_same:
                     await self.notes.write(name, dump_note(note))
-                    self.repairs.append(f"The note {name}.json was damaged and was written anew.")
+                    self.repairs.append(f"The note {name}.json was damaged and has been rewritten.")
 
     async def set_complete(self, complete: bool, begun: int) -> None:
-        """Note whether the index has all records, unless it began anew since it had `begun` so many times."""
+        """Note whether the index has all records, unless it was restarted since `begun`."""
         async with self.lock:
-            if begun == self.begun:
+            if begun == self.restarts:
                 await self.write_note(replace(self.note, complete=complete))
 
     @property
     def index_notes(self) -> list[IndexNote]:
-        """The notes on `Tables.indexes`."""
+        """The notes on `Tables.indexes`, in the same order."""
         return [self.note] if self.building is None else [self.note, self.building]
 
     async def begin_generation(self, note: IndexNote) -> None:
-        """Begin to build passages beside those that are searched; every write from now on goes into both."""
+        """Begin to build a new generation of passages; from now on every write goes into both."""
         async with self.lock:
             self.building = None
             await self.notes.remove(BUILDING)
@@ -703,7 +704,7 @@ class Store:
             await self.notes.write(BUILDING, dump_note(note))
 
     async def resume_generation(self) -> None:
-        """Go on building what a killed engine began, if it did; who opens a store to write it calls this."""
+        """Continue a build that a killed engine began; called when a store is opened to write it."""
         self.building = None
         if (text := await self.notes.read(BUILDING)) is not None:
             try:
@@ -716,14 +717,14 @@ class Store:
             if note.generation > self.note.generation:
                 self.building = note
                 await self.reopen()
-            else:  # the kill came between the two notes
+            else:  # the engine was killed between the two notes
                 await self.notes.remove(BUILDING)
 
     async def finish_generation(self) -> None:
-        """Let searches look into what was built, in place of what they looked into.
+        """Let searches use the new generation in place of the old one.
 
-        That stays for those of this moment, until `drop_other_generations`. Nothing is done if the index was
-        begun anew meanwhile.
+        The old one stays for running searches, until `drop_other_generations`. Nothing is done if the index
+        was restarted meanwhile.
         """
         async with self.lock:
             note = self.building
@@ -731,24 +732,24 @@ class Store:
                 return
             tables = await open_tables(self.path, note.passages, note.dim)
             self.tables, self.building = tables, None
-            self.forget_unindexed()
+            self.invalidate_index_stats()
             await self.write_note(note)
             await self.notes.remove(BUILDING)
-            self.bare += 1
+            self.vectorless_writes += 1
 
-    async def begin_anew(self) -> None:
+    async def restart_index(self) -> None:
         """Search an empty index from now on, to be filled from the records; the caller holds the lock."""
-        self.begun += 1
+        self.restarts += 1
         self.building = None
         await self.notes.remove(BUILDING)
-        await self._drop_others()  # what was built has the number of the next one
+        await self._drop_others()  # an unfinished build has the number of the next generation
         await self.write_note(self.note.next_generation(dim=self.note.dim))
         await self.reopen()
         await self._drop_others()
-        self.bare += 1
+        self.vectorless_writes += 1
 
     async def drop_other_generations(self) -> None:
-        """Drop passages that are neither searched nor built."""
+        """Drop all passages that are neither searched nor being built."""
         async with self.lock:
             await self._drop_others()
 
@@ -758,12 +759,12 @@ class Store:
             await asyncio.to_thread(self.inventory.forget, *dropped)
 
     async def reopen(self) -> None:
-        """Take a new connection and session: the old one keeps every superseded index file open."""
+        """Open a new connection and session: the old one keeps every superseded index file open."""
         building = None if self.building is None else (self.building.passages, self.building.dim)
         self.tables = await open_tables(
-            self.path, self.note.passages, self.note.dim, change=self.writes, building=building
+            self.path, self.note.passages, self.note.dim, change=self.is_writer, building=building
         )
-        self.forget_unindexed()
+        self.invalidate_index_stats()
 
 
 class Names:
@@ -773,11 +774,11 @@ class Names:
         self._store = store
         self._scopes: set[str] | None = None
         self._speakers: dict[str, set[str]] | None = None  # by scope
-        # Scopes and speakers of what was staged: a commit may hide one from who reads them.
+        # Scopes and speakers of staged records: a commit may hide one from a reader.
         self._staged: set[tuple[str, str | None]] = set()
 
     def add(self, record: AnyRecord) -> None:
-        """Take the names in a record that is staged."""
+        """Add the names in a staged record."""
         scope, role = _names(record)
         self._staged.add((scope, role))
         if self._scopes is not None:
@@ -786,7 +787,7 @@ class Names:
             self._speakers.setdefault(scope, set()).add(role)
 
     def clear(self) -> None:
-        """Read all names anew when they are next needed."""
+        """Drop all names; they are read again when needed."""
         self._scopes = self._speakers = None
         self._staged = {_names(row) for kind in TABLE_OF for row in self._store.staged(kind)}
 
@@ -821,10 +822,10 @@ def _names(record: AnyRecord) -> tuple[str, str | None]:
 
 
 def _scan(table: AsyncTable) -> AsyncQuery:
-    """Return `table.query()`, but without a look at its schema.
+    """Return `table.query()` without a look at its schema.
 
-    LanceDB fetches and walks it for blobs, which no table has. That was a tenth of a search, which makes up
-    to seven queries.
+    LanceDB fetches the schema and walks it for blobs, which no table has. That was a tenth of a search, which
+    makes up to seven queries.
     """
     return AsyncQuery(table._inner.query())
 
@@ -848,4 +849,4 @@ def _place(turn: Turn) -> Place:
 
 
 async def _no_other_writer() -> None:
-    """Return at once: there is nobody else to wait for."""
+    """Return at once: there is no other writer to wait for."""

@@ -1,7 +1,7 @@
-"""Opens the tables: connection, creation with their indexes, and repair of a damaged newest version.
+"""Opens the tables: connects, creates tables with their indexes, repairs a damaged newest version.
 
-Follows what was measured of LanceDB 0.40: read consistency 0 (else writes act on stale snapshots), a declared
-primary key (else concurrent upserts double rows), open-else-create (a racing `exist_ok` overwrites),
+The choices follow measurements of LanceDB 0.40: read consistency 0 (else writes act on stale snapshots), a
+declared primary key (else concurrent upserts double rows), open-else-create (a racing `exist_ok` overwrites),
 positions off (compaction crashes were reported).
 """
 
@@ -46,25 +46,25 @@ _BTREES = {
     "documents": ("id",),
     "passages": ("id", "record_id"),
 }
-# Of passages, what every search asks for: with them 100,000 passages take 2 ms of processor less.
+# The columns of passages that every search needs: cached, 100,000 passages take 2 ms of processor time less.
 _BITMAPS = ("scope", "src", "hidden")
-# How old what a handle reads may be. Never old: with anything else, LanceDB writes act on stale snapshots.
+# The greatest age of what a handle reads. It must be 0: otherwise LanceDB writes act on stale snapshots.
 ALWAYS = timedelta(0)
-# For reading the tables of a bucket: looking costs a request, and one engine alone writes them.
+# The same for reading the tables of a bucket, where a look costs a request, and one engine writes them.
 EVERY_SECOND = timedelta(seconds=1)
-# A bucket that is not there must not hold an engine's start up for the three minutes of LanceDB's defaults.
+# A wrong bucket must not hold up an engine's start for the three minutes of LanceDB's defaults.
 _BUCKET_OPTIONS = {
     "client_max_retries": "4",
     "client_retry_timeout": "30",
     "connect_timeout": "5s",
     "request_timeout": "60s",
 }
-# Bytes; four times as much was no faster at 30,000 passages, half of it slower.
+# Bytes; four times as much was no faster at 30,000 passages, half of it was slower.
 _INDEX_CACHE, _METADATA_CACHE = 16 << 20, 8 << 20
-# A search of the index of vectors reads the codes of many, one byte a dimension. While they fit, 100,000
-# passages take 11 ms less.
-_CACHED_BESIDE = 384  # bytes a passage, for what a search reads of the other indexes
-_MOST_INDEX_CACHE = 768 << 20  # of a million passages
+# A search of the vector index reads the codes of many passages, one byte per dimension. While they fit into
+# the cache, 100,000 passages take 11 ms less.
+_CACHED_FOR_INDEXES = 384  # bytes per passage, for the other indexes that a search reads
+_MOST_INDEX_CACHE = 768 << 20  # for a million passages
 _PROSE = FTS(
     base_tokenizer="simple",
     language="English",
@@ -84,27 +84,27 @@ _WORDS = FTS(
     remove_stop_words=False,
     with_position=False,
 )
-# Passages whose vectors are compared one by one, in memory: 54 MB and 19 ms of processor for so many. With
-# more, LanceDB's index of vectors is searched.
+# Up to so many passages, vectors are compared one by one in memory: 54 MB and 19 ms of processor time.
+# Beyond, LanceDB's vector index is searched.
 FEW_VECTORS = 150_000
 _TORN = ("Invalid range 0..0", "file size is too small", "Invalid user input: Invalid range")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The open tables of one connection, and what had to be repaired to open them."""
+    """The open tables of one connection, and the repairs made when opening them."""
 
     turns: AsyncTable
     memories: AsyncTable
     documents: AsyncTable
     passages: AsyncTable
-    building: AsyncTable | None = None  # passages that will take the place of these, and are not searched yet
+    building: AsyncTable | None = None  # the next generation of passages, not searched yet
     repairs: tuple[str, ...] = ()
-    # Of documents a search shows chunks, and reads few records.
+    # A search shows chunks of documents, and reads few records of them.
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
     )
-    # A search asks for both, and after a write both are read at once.
+    # A search uses both columns, and after a write both are read at once.
     codes_and_ties: TableCache = field(
         default_factory=lambda: TableCache(
             FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id", first=2 * FIRST
@@ -117,7 +117,7 @@ class Tables:
 
     @cached_property
     def cached_ties(self) -> TieCache:
-        """The ties of those passages whose codes are in memory."""
+        """The index of ties of the passages whose codes are in memory."""
         return TieCache(self.codes_and_ties)
 
     @cached_property
@@ -126,9 +126,9 @@ class Tables:
         return PassageCache(self.whole_passages)
 
     async def warm(self, before: "Tables") -> None:
-        """Read again what searches had in memory `before`, here or over an earlier connection.
+        """Read again what searches had in memory in `before`, here or over an earlier connection.
 
-        At 30,000 passages that takes .3 s of processor, for which the next search would wait.
+        Otherwise the next search would wait: at 30,000 passages, .3 s of processor time.
         """
         for name, cache in self.cached_records.items():
             await cache.whole.warm(self.of(name), before.cached_records[name].whole)
@@ -138,21 +138,21 @@ class Tables:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of those that are written."""
+        """The names of the tables that are written."""
         return TABLES if self.building is None else (*TABLES, "building")
 
     @property
     def indexes(self) -> list[AsyncTable]:
-        """The passages that are searched, and those that are built."""
+        """The passages that are searched, and those being built."""
         return [self.passages] if self.building is None else [self.passages, self.building]
 
     def of(self, name: str) -> AsyncTable:
-        """Return the table of one of the `names`."""
+        """Return the table with one of the `names`."""
         table: AsyncTable = getattr(self, name)
         return table
 
     def by_name(self, passages: str) -> dict[str, AsyncTable]:
-        """Return every table under the name that it has on disk; `passages` is that of the passages."""
+        """Return every table by its name on disk; `passages` is the name of the passages."""
         return {name if name != "passages" else passages: self.of(name) for name in TABLES}
 
 
@@ -165,19 +165,20 @@ async def open_tables(
     building: tuple[str, int] | None = None,
     outdated: Callable[[], Awaitable[None]] | None = None,
 ) -> Tables:
-    """Open the four tables below `path`; create what is missing, unless nothing is to `change`.
+    """Open the four tables below `path`; create missing ones if `change` is set.
 
-    `building` is the name and width of the passages that are built beside those that are searched. Nothing is
-    to change where another engine maintains the tables. If an older Scrubjay wrote the passages, `outdated`
-    is awaited before they get the columns that they lack: nothing shows afterwards that these are empty.
+    `building` is the name and width of a new generation of passages that is built next to the current one.
+    `change` is False if another engine maintains the tables. If an older Scrubjay wrote the passages,
+    `outdated` is awaited before the missing columns are added, because afterwards nothing shows that they are
+    empty.
 
     Raises:
-        StoreError: a table is damaged beyond its newest version, or is missing and not to be created.
+        StoreError: a table is damaged beyond its newest version, or is missing and may not be created.
     """
     tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated)
     rows = await tables.passages.count_rows()
     of_vectors = dim if rows > FEW_VECTORS or is_shared(path) else 0
-    wanted = min(rows * (of_vectors + _CACHED_BESIDE), _MOST_INDEX_CACHE)
+    wanted = min(rows * (of_vectors + _CACHED_FOR_INDEXES), _MOST_INDEX_CACHE)
     if wanted <= _INDEX_CACHE:
         return tables
     # a session's caches keep their size
@@ -218,15 +219,15 @@ async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> As
     if (table := await open_if_exists(database, name)) is None:
         raise StoreError(
             f"Table {name} is missing in {path}. "
-            "Wait for the engine that maintains this store to make it, and try again."
+            "Wait for the engine that maintains this store to create it, then try again."
         )
     return table
 
 
 async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
-    """Drop every table of passages but those `wanted`; return the names.
+    """Drop every table of passages except those `wanted`; return the names.
 
-    Others are earlier generations, and what a kill left of one.
+    The others are earlier generations, and what a killed engine left of one.
     """
     database = await connect(path)
     names = (await database.list_tables()).tables
@@ -250,14 +251,14 @@ async def _open_or_create(
         if is_shared(path) or not any(sign in str(error) for sign in _TORN):
             problem = f"Table {name} cannot be opened: {error}."
             raise StoreError(f"{problem} {RESTORE}, or move {path} away.") from error
-        repairs.append(_set_newest_version_aside(path, name))
+        repairs.append(_move_newest_version_aside(path, name))
         table = await database.open_table(name)
     if table is None:
         table = await database.create_table(name, schema=schema)
     elif missing := await _missing_columns(table, schema):
         if outdated is not None:
             await outdated()
-        await table.add_columns(missing)  # nullable: an older Scrubjay can keep writing beside this one
+        await table.add_columns(missing)  # nullable, so that an older Scrubjay can still write
     await _complete(table, _indexes(name, schema))
     return table
 
@@ -266,21 +267,21 @@ async def index_vectors(table: AsyncTable, *, segments: int) -> bool:
     """Build the vector index of a passages table if it has none or at least `segments` segments.
 
     Every optimize adds a segment, and fragments of different segments are never merged; only a new index
-    makes them one again. Tell whether it was built.
+    makes them one again. Return whether it was built.
     """
     count = await vector_segments(table)
     if 0 < count < segments:
         return False
-    config: Any = IvfSq(distance_type="l2")  # which the types of `create_index` lack
+    config: Any = IvfSq(distance_type="l2")  # missing in the types of `create_index`
     await table.create_index(VECTOR, config=config, replace=True)
     return True
 
 
 async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:
-    """Build an index of a table anew, from its rows.
+    """Rebuild an index of a table from its rows.
 
     Raises:
-        RuntimeError: they cannot be read.
+        RuntimeError: the rows cannot be read.
     """
     (column,) = index.columns
     if column == VECTOR:
@@ -292,7 +293,7 @@ async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:
 
 
 async def vector_segments(table: AsyncTable) -> int:
-    """Count the segments of the vector index of a passages table; 0 if there is no index."""
+    """Count the segments of the vector index of a passages table; 0 without an index."""
     indexes = await table.list_indices()
     return next((index.num_segments or 1 for index in indexes if index.name == f"{VECTOR}_idx"), 0)
 
@@ -311,9 +312,9 @@ def _indexes(name: str, schema: pa.Schema) -> dict[str, Index]:
 
 
 async def _complete(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
-    """Give a table its key and its indexes, those that it lacks.
+    """Give a table its key and the indexes that it lacks.
 
-    It is a new one, an older Scrubjay did not look up by a column, or a kill came before the table was whole.
+    The table is new, or an older Scrubjay did not index a column, or a kill interrupted its creation.
     """
     if not (await table.schema()).field("id").metadata:
         await table.set_unenforced_primary_key("id")
@@ -323,28 +324,28 @@ async def _complete(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
             await table.create_index(column, config=index)
 
 
-def _set_newest_version_aside(path: str, name: str) -> str:
-    """Rename the newest manifest, so that the one before opens; a power loss can leave the newest empty."""
+def _move_newest_version_aside(path: str, name: str) -> str:
+    """Rename the newest manifest, so that the previous one opens; a power loss can leave the newest empty."""
     folder = os.path.join(path, f"{name}.lance")
     newest = newest_manifest(folder)
     if newest is not None:
         os.replace(newest, f"{newest}.aside")
     if newest is None or newest_manifest(folder) is None:
-        problem = f"Table {name} has no version that can be read."
+        problem = f"Table {name} has no readable version."
         raise StoreError(f"{problem} {RESTORE}, or move {path} away.")
     hint = os.path.join(folder, "_versions", "latest_version_hint.json")
     if os.path.exists(hint):
         os.remove(hint)
     sentence = (
-        f"Table {name}: its newest version was unreadable and was set aside; "
-        "what was not yet confirmed to be on disk is replayed."
+        f"Table {name}: its newest version was unreadable and was moved aside; "
+        "writes not yet confirmed to be on disk are replayed."
     )
     log.warning("%s (%s)", sentence, os.path.basename(newest))
     return sentence
 
 
 async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | None:
-    """Open the table of that name; return None if there is none."""
+    """Open the table with that name, or return None if it is missing."""
     try:
         return await database.open_table(name)
     except ValueError as error:
@@ -356,9 +357,9 @@ async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | N
 async def open_or_create(
     database: AsyncConnection, name: str, schema: pa.Schema, indexes: Mapping[str, BTree]
 ) -> AsyncTable:
-    """Open the table of that name, or create it with `id` for its key.
+    """Open the table with that name, or create it with `id` as its key.
 
-    Never with `exist_ok`: of two that race, one would overwrite the other's rows.
+    `exist_ok` is not used: of two racing calls, one would overwrite the other's rows.
     """
     if (table := await open_if_exists(database, name)) is not None:
         return table
@@ -377,9 +378,9 @@ async def open_or_create(
 async def connect(
     path: str, *, session: Session | None = None, fresh: timedelta | None = None
 ) -> AsyncConnection:
-    """Connect to the store at `path`; of a bucket, LanceDB reads the standard AWS_* variables.
+    """Connect to the store at `path`; for a bucket, LanceDB reads the standard AWS_* variables.
 
-    `fresh` is how old what is read may be, by default nothing in a folder and a second in a bucket.
+    `fresh` is the greatest age of what is read, by default 0 in a folder and a second in a bucket.
     """
     if not is_shared(path):
         return await lancedb.connect_async(path, read_consistency_interval=fresh or ALWAYS, session=session)

@@ -1,7 +1,7 @@
-"""Writes rows that may be there already, always whole rows.
+"""Writes rows that may exist already, always whole rows.
 
 An upsert of some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000
-passages, against 25 MB and 33 ms when the rows are read first and written whole.
+passages. Reading the rows first and writing them whole takes 25 MB and 33 ms.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,26 +18,26 @@ from scrubjay.store.schema import arrow_schema, micros, read_table, to_table
 
 
 class AccessCount(NamedTuple):
-    """How often a record was recalled since its count was written, and when last."""
+    """How often a record was recalled since its count was written, and the last time."""
 
     times: int
     last: datetime
 
 
 async def append(table: AsyncTable, rows: pa.Table) -> None:
-    """Add rows whose ids the table cannot have; half the processor time of an upsert."""
+    """Add rows whose ids are new to the table, in half the processor time of an upsert."""
     await table.add(rows)
 
 
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
-    """Insert rows, or replace those of the same id."""
+    """Insert rows, or replace those with the same id."""
     merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-    # a missing vector is a bad one to LanceDB, and what we mean
+    # LanceDB counts a missing vector as bad; here it is intended
     await merge.execute(rows, on_bad_vectors="null")
 
 
 def passage_rows(passages: Sequence[Passage], dim: int, embeddings: Mapping[str, Embedding]) -> pa.Table:
-    """Lay passages out with their embeddings, those that have one."""
+    """Return passages as rows, with their embeddings where they have one."""
     vectors = [embeddings[each.id].vector if each.id in embeddings else None for each in passages]
     filled = [
         each.model_copy(update={"space_id": known.space_id, "token_vectors": known.token_vectors})
@@ -55,7 +55,7 @@ async def stored_embeddings(table: AsyncTable, ids: Iterable[str]) -> dict[str, 
 
 
 async def put_vectors(table: AsyncTable, embeddings: Mapping[str, Embedding]) -> None:
-    """Give stored passages their embeddings, by passage id; unknown ids are ignored."""
+    """Write the embeddings of stored passages, by passage id; unknown ids are ignored."""
     rows = await read_table(table.query().where(conditions.one_of("id", embeddings)))
     if not len(rows):
         return
@@ -65,7 +65,7 @@ async def put_vectors(table: AsyncTable, embeddings: Mapping[str, Embedding]) ->
 
 
 async def put_counts(table: AsyncTable, counts: Mapping[str, AccessCount]) -> None:
-    """Add to the access counts of the records that this table has."""
+    """Add to the access counts of the records that are in this table."""
     rows = await read_table(table.query().where(conditions.one_of("id", counts)))
     if not len(rows):
         return

@@ -1,6 +1,6 @@
-"""The kind of answer that a question wants, such as a port or a reason, and whether a text holds one.
+"""The kind of answer that a question wants, such as a port or a reason, and whether a text has one.
 
-"Which Redis version?" is not answered by "Redis is the cache": the text is about it and holds no version.
+"Redis is the cache" does not answer "Which Redis version?": it is about the subject but has no version.
 """
 
 import re
@@ -27,10 +27,10 @@ AnswerKind = Literal[
     "licence",
     "name",
 ]
-# Characters on either side of an answer in which the question's words count most; 24 to 90 is a plateau.
+# Characters around an answer in which the question's words count most; 24 to 90 is a plateau.
 _NEAR = 40
-_BY_NEARNESS = 0.5  # share of those in what a sentence proves; 0.3 to 0.5 is a plateau
-_NEIGHBOUR = 0.6  # what a word is worth that stands in the sentence before or after; 0.3 to 0.9 is a plateau
+_BY_NEARNESS = 0.5  # share of nearby words in a sentence's score; 0.3 to 0.5 is a plateau
+_NEIGHBOUR = 0.6  # weight of a word in the sentence before or after; 0.3 to 0.9 is a plateau
 
 _TIME = (
     r"(?:ms|µs|ns|s|sec(?:ond)?s?|min(?:ute)?s?|h|hours?|days?|nights?|weeks?|months?|quarters?|years?|"
@@ -65,9 +65,9 @@ _WHICH = r"\b(?:which|what|welche[rnsm]?|quel(?:le)?s?|qué|cu[aá]l|qual|que) (
 class _Kind(NamedTuple):
     """How a question asks for a kind of answer, and what such an answer looks like.
 
-    `asked` matches the words alone that only name the kind: an answer need not repeat them. What it should
-    repeat is looked ahead for. Both match text in small letters, which is several times as fast as to ignore
-    case; `held` matches text as it stands if it is `cased`.
+    `asked` matches only the words that name the kind, which an answer need not repeat; words that it should
+    repeat are in look-aheads. Both match lower-case text, which is several times as fast as ignoring case;
+    `held` matches the original text if it is `cased`.
     """
 
     name: AnswerKind
@@ -80,7 +80,7 @@ def _kind(name: AnswerKind, asked: str, held: str, *, cased: bool = False) -> _K
     return _Kind(name, re.compile(asked), re.compile(held), cased)
 
 
-# A question wants the first kind here that it asks for.
+# The wanted kind is the first one here whose pattern matches.
 _KINDS = (
     _kind(
         "reason",
@@ -261,14 +261,14 @@ _KINDS = (
     ),
 )
 _BY_NAME = {kind.name: kind for kind in _KINDS}
-# Capitalised words that name no person.
+# Capitalised words that are not names of people.
 _NO_PERSON = re.compile(
     rf"(?:{_MONTH}|{_DAY}|the|this|that|these|those|there|it|its|we|they|you|he|she|our|every|each|all|"
     r"some|one|"
     rf"{_NUMERAL}|no|now|here|if|and|but|for|in|on|at|to|as|english|german|french|polish|windows|linux)\b",
     re.IGNORECASE,
 )
-# A dot within a name or number ends none.
+# A dot within a name or number does not end a sentence.
 _SENTENCE = re.compile(
     r"[^.!?;。\uff01\uff1f\n]*+(?:[.!?;](?!\s|$)[^.!?;。\uff01\uff1f\n]*+)*+(?:[.!?;。\uff01\uff1f\n]|$)"
 )
@@ -279,7 +279,7 @@ _NEGATION = re.compile(r"\b\w{2,6}n['\u2019]t\b", re.IGNORECASE)
 
 @lru_cache(maxsize=256)
 def wanted(question: str) -> AnswerKind | None:
-    """Name the kind of answer that a question wants, None if it may be anything.
+    """Return the kind of answer that a question wants, None if it may be anything.
 
     >>> wanted("Which Redis version do we use?"), wanted("who owns billing?"), wanted("what is our CI?")
     ('version', 'person', None)
@@ -289,7 +289,7 @@ def wanted(question: str) -> AnswerKind | None:
 
 
 def topic(question: str) -> str:
-    """Leave out of a question what only names the kind of answer that it wants.
+    """Remove the words of a question that only name the wanted kind of answer.
 
     >>> topic("how many brokers are there?"), topic("Redis version"), topic("what is our CI?")
     ('  brokers are there?', 'Redis  ', 'what is our CI?')
@@ -301,9 +301,9 @@ def topic(question: str) -> str:
     return _NEGATION.sub(" ", " ".join([*rest, question[at:]]))
 
 
-@lru_cache(maxsize=4096)  # the same passages are among the first of many questions
+@lru_cache(maxsize=4096)  # the same passages are top candidates of many questions
 def holds(kind: AnswerKind, text: str) -> bool:
-    """Return True if a text holds an answer of this kind, whatever it is about.
+    """Return True if a text has an answer of this kind, whatever it is about.
 
     >>> holds("version", "Redis 7.2 is the cache."), holds("version", "Redis is the cache.")
     (True, False)
@@ -314,11 +314,12 @@ def holds(kind: AnswerKind, text: str) -> bool:
 def fit(
     kind: AnswerKind | None, weights: Mapping[str, float], text: str, stem: Callable[[str], str]
 ) -> float:
-    """Compute how well the best sentence of a text answers, in [0, 1]; 0 without an answer of this kind.
+    """Return how well the best sentence of a text answers, in [0, 1]; 0 without an answer of this kind.
 
-    `weights` holds the stem of each word of the question's `topic`, and how much it counts. A sentence proves
-    what share of them it holds: half of that are the words near the answer, and words of the sentences before
-    and after it count less. Without a kind, each sentence counts.
+    `weights` maps the stem of each word of the question's `topic` to its weight. A sentence's score is the
+    share of them that it has: half of it counts the words near the answer, and words of adjacent sentences
+    count less. Without a kind, every sentence counts.
+
 
     >>> weights = {"redis": 1.0, "cache": 0.5}
     >>> [fit("version", weights, text, str) for text in ("Redis 7.2 is the cache.", "Redis is the cache.")]
@@ -346,7 +347,7 @@ def fit(
             best = max(best, proven)
         for first, last in inside:
             if all(word in weights for _, word in _words(text[first:last], stem)):
-                continue  # the question said that itself
+                continue  # the question contains this itself
             near = share(max(start, first - _NEAR), min(end, last + _NEAR))
             best = max(best, _BY_NEARNESS * near + (1.0 - _BY_NEARNESS) * proven)
     return best
@@ -354,12 +355,12 @@ def fit(
 
 @lru_cache(maxsize=256)
 def _words(text: str, stem: Callable[[str], str]) -> tuple[tuple[int, str], ...]:
-    """Return where each word stands, and its stem; of Chinese and Japanese each pair of characters."""
+    """Return the position and stem of each word; in Chinese and Japanese, of each pair of characters."""
     return tuple((match.start(), stem((match[1] or match[0]).casefold())) for match in _WORD.finditer(text))
 
 
 def _held(kind: AnswerKind, text: str) -> Iterator[tuple[int, int]]:
-    """Yield where answers of this kind stand in a text; the name of a tool is no person's."""
+    """Yield the positions of answers of this kind in a text; a tool's name is not a person's."""
     form = _BY_NAME[kind]
     for match in form.held.finditer(text if form.cased else text.lower()):
         name = kind == "person" and match[0][:1].isupper() and not match[0].startswith(("I ", "We "))

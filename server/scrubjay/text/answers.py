@@ -1,4 +1,4 @@
-"""What every face says of an answer in the same words: that it is doubtful or none, and what was searched."""
+"""The wording that all interfaces share about an answer: doubtful or empty, and what was searched."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ DOUBTFUL = "Doubtful, perhaps related:"
 
 
 def named(scopes: tuple[str, ...] | None) -> str:
-    """Name the scopes that were searched, as a person would say them; None is every scope.
+    """Return the names of the searched scopes in readable form; None is every scope.
 
     >>> named(("repo_sparrow__0123456789abcdef", "user")), named(None)
     ("sparrow and the user's own facts", 'every project')
@@ -23,20 +23,20 @@ def named(scopes: tuple[str, ...] | None) -> str:
 def nothing(
     scopes: tuple[str, ...] | None, period: str | None, everywhere: str, documents: str | None = None
 ) -> str:
-    """Say that nothing remembered answers, and what was not looked at.
+    """Return a sentence that says that nothing was found, and what was not searched.
 
     `everywhere` is how to search every project, `documents` how to search documents, if there are any.
     """
     when = f" from {period}" if period else ""
-    searched = f"Nothing that answers this is remembered{when}. Searched: {named(scopes)}."
+    searched = f"No memory answers this{when}. Searched: {named(scopes)}."
     others = [f"documents ({documents})"] if documents else []
     others += [f"other projects ({everywhere})"] if scopes is not None else []
     further = f" Not searched: {', '.join(others)}." if others else ""
-    return f"{searched}{further} Other words may help, names of files or functions, a longer period."
+    return f"{searched}{further} Try other words, names of files or functions, or a longer period."
 
 
 def may_answer(name: str, lines: Sequence[int], project: str, documents: str) -> str:
-    """Say that a passage of a document may answer; `documents` is how to search documents.
+    """Return a sentence that says that a passage may answer; `documents` is how to search documents.
 
     >>> may_answer("docs/runbook.md", (9, 11), "", "search_documents")
     'docs/runbook.md lines 9-11 may answer this: search_documents'
@@ -45,8 +45,8 @@ def may_answer(name: str, lines: Sequence[int], project: str, documents: str) ->
 
 
 def no_document(scopes: tuple[str, ...] | None, place: str | None, everywhere: str) -> str:
-    """Say that no document answers; `place` is the path or id of the only ones that were searched."""
+    """Return a sentence that says that no document answers; `place` is the path or id that was searched."""
     within = f"{place} in {named(scopes)}" if place else f"the documents of {named(scopes)}"
     wider = [*(["no path or doc_id"] if place else []), *([everywhere] if scopes is not None else [])]
-    advice = ", or ".join(["Other words may help, names of functions or headings", *wider])
+    advice = ", or ".join(["Try other words, names of functions or headings", *wider])
     return f"No document answers this. Searched: {within}. {advice}."

@@ -1,6 +1,6 @@
 """Conversations: a chat client's messages as one readable text, and as turns.
 
-A client may send more of a conversation again: only its new messages are added, and a turn keeps its key.
+A client may send parts of a conversation again: only new messages are added, and a turn keeps its key.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ LONGEST_RESULT = 2_000  # characters of a tool's result; the rest is left out
 
 @dataclass(frozen=True)
 class Message:
-    """One message. `role` is user, assistant, system or tool; `tools` are the names of those it calls."""
+    """One message. `role` is user, assistant, system or tool; `tools` are the names of the tools it calls."""
 
     role: str
     text: str = ""
@@ -26,9 +26,9 @@ class Message:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One turn: a prompt and all its answers. `key` is the same however often the conversation is sent.
+    """One turn: a prompt and all its answers. `key` stays the same however often the conversation is sent.
 
-    `texts` are its messages, each by itself.
+    `texts` are its messages, separately.
     """
 
     key: str
@@ -42,8 +42,10 @@ class Exchange:
 def transcript(text: str, messages: Iterable[Message]) -> str:
     """Add the new ones of these messages to the text of a conversation, each as `role: text`, in order.
 
-    A message is known if it stands there after the one before it. So the whole conversation sent again adds
-    its end, a window of it too, a single new message itself, and a repeated call nothing.
+    A message is known if it follows the one before it in the text. So sending the whole conversation again,
+    or its last part, adds only the new end, a single new message adds itself, and a repeated call adds
+    nothing.
+
 
     >>> transcript("user: hi", [Message("user", "hi"), Message("assistant", "hello")])
     'user: hi\\n\\nassistant: hello'
@@ -60,9 +62,9 @@ def transcript(text: str, messages: Iterable[Message]) -> str:
 
 
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:
-    """Group messages into turns: each is what the user says, and what the assistant says and calls then.
+    """Group messages into turns: each is what the user says, and what the assistant then says and calls.
 
-    What the assistant says first is a turn of its own. System messages and tools' results are in none.
+    What the assistant says first is its own turn. System messages and tools' results are left out.
     """
     turns: list[Exchange] = []
     seen: Counter[str] = Counter()
@@ -86,13 +88,13 @@ def exchanges(messages: Iterable[Message]) -> list[Exchange]:
 
 
 def contains(sides: tuple[str | None, str | None], exchange: Exchange) -> bool:
-    """Whether the user's and the assistant's side of a turn contain those of an exchange."""
+    """Return True if the user's and the assistant's side of a turn contain those of an exchange."""
     user, assistant = sides
     return exchange.user in (user or "") and exchange.assistant in (assistant or "")
 
 
 def _key(message: Message, seen: Counter[str]) -> str:
-    """Hash the message that begins an exchange; the second of the same words has another key."""
+    """Hash the message that begins an exchange; a repetition of the same words has another key."""
     begins = f"{message.role}\n{message.text}"
     seen[begins] += 1
     return hashlib.sha256(f"{seen[begins]}\n{begins}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -109,7 +111,7 @@ def _block(message: Message) -> str:
 
 
 def _find(text: str, block: str, start: int) -> int | None:
-    """Find where a block stands as a message of its own in a text, from `start` on."""
+    """Return the position of a block as a separate message in a text, from `start`."""
     at = text.find(block, start)
     while at >= 0:
         end = at + len(block)

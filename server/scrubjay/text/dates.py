@@ -1,6 +1,6 @@
 """The days, months and years that a question names in English, and how close a moment is to them.
 
-Relative dates are read against the `now` that is passed in, in its time zone.
+Relative dates are relative to the `now` that is passed in, in its time zone.
 """
 
 import re
@@ -12,8 +12,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 
 DAY = timedelta(days=1)
-# What was done on a day is often told the day after and for some days more: measured on LoCoMo, worth 1.5-2
-# points.
+# Events are often told the next day or some days later: allowing for that is worth 1.5-2 points on LoCoMo.
 AFTER_A_DAY = timedelta(days=10)
 AFTER_A_SPAN = timedelta(days=14)
 
@@ -28,7 +27,7 @@ _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _NEAR_WORDS = "day days week weeks weekend month year right just soon shortly".split()
 _NOT_ONWARD = "".join(rf"(?<!{word} )" for word in _NEAR_WORDS)
 _ONWARD = re.compile(rf"(?<![\w-]){_NOT_ONWARD}(since|after)(?: the)? *$", re.IGNORECASE)
-_ONWARD_REACH = 60  # characters before a date that are looked at
+_ONWARD_REACH = 60  # characters before a date that are examined
 _ONWARD_WITHIN = re.compile(r"(since|after)(?![\w-])", re.IGNORECASE)
 
 _MONTH_NAME = (
@@ -39,12 +38,12 @@ _MONTH = rf"(?P<month>{_MONTH_NAME})\.?"
 _DAY_NUMBER = r"(?P<day>[0-3]?\d)(?P<nth>st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
-# "Wednesday, November 18", "Wed 2026-11-18", "yesterday (Tuesday)": the date says all of it.
+# "Wednesday, November 18", "Wed 2026-11-18", "yesterday (Tuesday)": the weekday adds nothing to the date.
 _DATE_BEGINS = (
     rf"(?:{_MONTH_NAME}\.? \d|\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}|\d{{4}}-\d|\d{{1,2}}[/.]\d)"
 )
 _DAY_NAME = r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?\.?"
-_WEEKDAY_BESIDE = re.compile(
+_ADJACENT_WEEKDAY = re.compile(
     rf"(?<![\w-]){_DAY_NAME},? (?:the )?(?={_DATE_BEGINS})| \((?:a )?{_DAY_NAME}\)", re.IGNORECASE
 )
 _COUNT = rf"(?P<count>\d{{1,4}}|an?|{'|'.join(NUMBER_WORDS[1:])}|(?:a )?couple(?: of)?)"
@@ -56,7 +55,7 @@ _PART = r"(?:(?P<part>early|mid|late)(?: in |-| )|(?P<edge>beginning|start|middl
 _IN = r"(?:in|during|since|until|till|by|before|after|from|of|throughout|around|last|this)"
 
 
-# of a match and today; None for no date after all
+# Takes a match and today; returns None if it is not a date.
 _Reader = Callable[[re.Match[str], datetime], "Period | None"]
 
 
@@ -80,70 +79,70 @@ class LocalZone(tzinfo):
     """The time zone of this machine, with its changes between winter and summer."""
 
     def utcoffset(self, dt: datetime | None) -> timedelta | None:
-        """Return how far the wall clock is from UTC at a local time."""
+        """Return the offset of local time from UTC at a local time."""
         return None if dt is None else dt.replace(tzinfo=None).astimezone().utcoffset()
 
     def tzname(self, dt: datetime | None) -> str | None:
-        """Return what the zone is called at a local time."""
+        """Return the name of the zone at a local time."""
         return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
 
     def dst(self, dt: datetime | None) -> timedelta | None:
-        """Return None: how much of the offset is summer time is not known."""
+        """Return None: the share of summer time in the offset is unknown."""
         return None
 
     def fromutc(self, dt: datetime) -> datetime:
-        """Return what the wall clock shows at a moment of UTC."""
+        """Return the local time at a moment of UTC."""
         return dt.replace(tzinfo=UTC).astimezone().replace(tzinfo=self)
 
 
 def periods(text: str, now: datetime) -> list[Period]:
-    """Find the periods that the text names, each once, in the order of the text.
+    """Return the periods that the text names, each once, in the order of the text.
 
-    Dates that two countries read differently (05/07/2023) are not guessed; "may" and "march" are months only
-    beside a number or after a preposition.
+    Dates that countries read differently (05/07/2023) are ignored; "may" and "march" are months only next to
+    a number or after a preposition.
     """
     return list(dict.fromkeys(period for _, period in named_periods(text, now)))
 
 
 def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
-    """Find the periods that the text names as `periods` does, each with the characters that name it.
+    """Return the periods as `periods` does, each with the range of characters that names it.
 
-    A weekday beside a date is part of it.
+    A weekday next to a date is part of it.
     """
     places: list[tuple[range, Period]] = []
-    beside = [range(*match.span()) for match in _WEEKDAY_BESIDE.finditer(text)]
-    rest = _WEEKDAY_BESIDE.sub(lambda match: " " * len(match[0]), text)
+    weekdays = [range(*match.span()) for match in _ADJACENT_WEEKDAY.finditer(text)]
+    rest = _ADJACENT_WEEKDAY.sub(lambda match: " " * len(match[0]), text)
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for pattern, read in _READERS:
         for match in pattern.finditer(rest):
             try:
                 period = read(match, today)
-            except (ValueError, OverflowError):  # 30 February, or a year that the calendar does not have
+            except (ValueError, OverflowError):  # 30 February, or a year outside the calendar
                 continue
             if period is not None:
                 places.append((range(*match.span()), _onward(rest, match, period, today)))
                 rest = rest[: match.start()] + "\x00" * (match.end() - match.start()) + rest[match.end() :]
-    joined = ((_with_weekdays(at, beside), period) for at, period in places)
+    joined = ((_with_weekdays(at, weekdays), period) for at, period in places)
     return sorted(joined, key=lambda place: place[0].start)
 
 
 def closeness(period: Period, moment: datetime) -> float:
     """Rate how close an aware moment is to a period: 1, 0.5 or 0.
 
-    1 from one day before the period to its end (of a single day, to the day after); 0.5 up to 10 days later,
+    1 from one day before the period to its end (for a single day, to the day after); 0.5 up to 10 days later,
     14 for a longer period; else 0.
     """
     occurrences = _occurrences(period, moment)
     return max((_closeness(start, end, period.exact, moment) for start, end in occurrences), default=0.0)
 
 
-def _with_weekdays(at: range, beside: list[range]) -> range:
-    start = next((day.start for day in beside if day.stop == at.start), at.start)
-    return range(start, next((day.stop for day in beside if day.start == at.stop), at.stop))
+def _with_weekdays(at: range, weekdays: list[range]) -> range:
+    start = next((day.start for day in weekdays if day.stop == at.start), at.start)
+    return range(start, next((day.stop for day in weekdays if day.start == at.stop), at.stop))
 
 
 def _onward(text: str, match: re.Match[str], period: Period, today: datetime) -> Period:
-    """Extend a period to the present if "since" or "after" stands before the date or begins it."""
+    """Extend a period to the present if "since" or "after" precedes the date or begins it."""
     preposition = _ONWARD.search(
         text[max(0, match.start() - _ONWARD_REACH) : match.start()]
     ) or _ONWARD_WITHIN.match(match[0])
@@ -163,7 +162,7 @@ def _closeness(start: datetime, end: datetime, exact: bool, moment: datetime) ->
 
 
 def _occurrences(period: Period, moment: datetime) -> Iterator[tuple[datetime, datetime]]:
-    """Start and end of the period; without a year, those of the years around the moment."""
+    """Yield the start and end of the period; without a year, those of the years around the moment."""
     if not period.any_year:
         yield period.start, period.end
         return
@@ -209,7 +208,7 @@ def _in_year(match: re.Match[str], today: datetime) -> Period | None:
 
 
 def _in_quarter(match: re.Match[str], today: datetime) -> Period:
-    """Read a quarter or half of a year; without a year it is the latest that has begun."""
+    """Parse a quarter or half of a year; without a year it is the latest that has begun."""
     groups = match.groupdict()
     number = _ORDINALS.get((groups.get("nth") or "").lower()) or int(match["number"] or 1)
     length = 2 if match["unit"].lower() in ("h", "half") else 1
@@ -225,7 +224,7 @@ def _week_of_date(match: re.Match[str], today: datetime) -> Period:
 
 
 def _of_this_month(match: re.Match[str], today: datetime) -> Period:
-    """Read a day of this month, or of the month before if it is still to come."""
+    """Parse a day of this month, or of the month before if it is still to come."""
     number = int(match["day"])
     return _day((today if number <= today.day else _months_before(today, 1)).replace(day=number))
 
@@ -241,20 +240,20 @@ def _ago(match: re.Match[str], today: datetime) -> Period:
 
 
 def _few(match: re.Match[str], today: datetime) -> Period:
-    """Take some units ago for two to five of them, and the past few for five."""
+    """Parse "some weeks ago" as two to five of them, and "the past few weeks" as five."""
     unit = DAY * _DAYS[match["unit"].lower()]
     end = today - unit if match["ago"] else today + DAY
     return Period(today - 5 * unit, end, exact=False)
 
 
 def _past(match: re.Match[str], today: datetime) -> Period:
-    """Read the last N units up to now; "the past week" is the last 7 days."""
+    """Parse the last N units up to now; "the past week" is the last 7 days."""
     days = _DAYS[match["unit"].lower()] * _count(match["count"] or "one")
     return Period(today - DAY * days, today + DAY, exact=False)
 
 
 def _hours(match: re.Match[str], today: datetime) -> Period:
-    """Take hours and minutes for today, or as many days back as they reach."""
+    """Parse hours and minutes as today, or as many days back as they reach."""
     count = _count(match["count"]) if match["count"] else 1
     days = 1 if match["unit"].lower().startswith("m") else -(-count // 24)
     return Period(today - DAY * days, today + DAY, exact=False)
@@ -274,7 +273,7 @@ def _weekend(_: re.Match[str], today: datetime) -> Period:
 
 
 def _weekday(match: re.Match[str], today: datetime) -> Period:
-    """Read the latest such day; on a Monday, "on Monday" is today and "last Monday" a week ago."""
+    """Parse the latest such day; on a Monday, "on Monday" is today and "last Monday" a week ago."""
     back = (today.weekday() - _WEEKDAYS.index(match["weekday"].lower())) % 7
     which = (match.groupdict().get("which") or "").lower()
     return _day(today - DAY * (back or (7 if which == "last" else 0)))
@@ -302,7 +301,7 @@ def _count(word: str) -> int:
 
 
 def _unit(unit: str, today: datetime, back: int) -> Period:
-    """The calendar's week, weekend, month, quarter or year that lies `back` units before that of today."""
+    """Return the calendar week, weekend, month, quarter or year `back` units before today's."""
     if unit in ("week", "weekend"):
         monday = today - DAY * (today.weekday() + 7 * back)
         return Period(monday + DAY * (5 if unit == "weekend" else 0), monday + 7 * DAY, exact=False)
@@ -323,7 +322,7 @@ def _month(start: datetime, *, any_year: bool = False) -> Period:
 
 
 def _third(start: datetime, which: int, *, any_year: bool = False) -> Period:
-    """The first (0), second (1) or last (2) ten days of a month, or what it has left."""
+    """Return the first (0) or second (1) ten days of a month, or the rest of it (2)."""
     month = _month(start)
     begin = month.start + 10 * DAY * which
     return Period(begin, month.end if which == 2 else begin + 10 * DAY, exact=False, any_year=any_year)
@@ -345,7 +344,7 @@ def _months_before(today: datetime, months: int) -> datetime:
 
 
 def _latest(today: datetime, month: int, day: int) -> datetime:
-    """The latest such day of any year that is not after today; 29 February may be up to eight years back."""
+    """Return the latest such day that is not after today; 29 February may be up to eight years back."""
     for year in range(today.year, max(today.year - 9, MINYEAR), -1):
         try:
             candidate = today.replace(year=year, month=month, day=day)
@@ -360,7 +359,7 @@ def _pattern(source: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){source}(?![\w-])", re.IGNORECASE)
 
 
-# The more specific first: what one reader has read is blanked for those that follow.
+# The more specific first: the text that one matched is blanked for the others.
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(rf"(?<![\w-]){_YEAR}[-/](?P<month>[01]\d)[-/](?P<day>[0-3]\d)(?=T\d|(?![\w-]))"), _on_date),
     (_pattern(rf"{_DAY_NUMBER}(?: of)? {_MONTH},? {_YEAR}"), _on_date),
@@ -418,6 +417,6 @@ _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
         ),
         _near,
     ),
-    # a season is no fixed months: it depends on the hemisphere
+    # a season has no fixed months: it depends on the hemisphere
     (_pattern(rf"(?:{_IN}|spring|summer|autumn|fall|winter) {_YEAR}(?: (?P<next>[a-z]+))?"), _in_year),
 )

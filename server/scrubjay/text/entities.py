@@ -1,8 +1,8 @@
-"""Entities: the files, identifiers, addresses, codes and issues that a text names, and the ties they make.
+"""Entities: the files, identifiers, addresses, codes and issues that a text names, and ties between records.
 
-Two spellings of one thing have the same form. Only spelling is known, so entities are precise rather than
-complete: prose names nearly nothing. Two records are tied if they share an entity or a tag, or if one builds
-on the other.
+Two spellings of one thing have the same form. Entities are recognised by spelling only, so they are precise
+rather than complete: prose has almost none. Two records are tied if they share an entity or a tag, or if one
+builds on the other.
 """
 
 import errno
@@ -13,14 +13,14 @@ from typing import Literal, NamedTuple
 
 from scrubjay.text.terms import PLAIN, parts
 
-MOST = 40  # entities of one text: what names more is a listing, which ties it to everything
+MOST = 40  # entities of one text; a listing has more, and would be tied to everything
 READ = 20_000  # characters of a text that are read, some 3 ms
-LEAST_QUERY_WEIGHT = 0.5  # a single word, though in backticks, is no name to look up
+LEAST_QUERY_WEIGHT = 0.5  # a single word, even in backticks, is not looked up
 
 Kind = Literal["path", "identifier", "address", "code", "issue", "name"]
 Reason = Literal["relation", "tag", "entity"]
 
-# An entity has no colon behind a word, so its key needs no prefix.
+# An entity has no colon after a word, so its key needs no prefix.
 _TAG_PREFIX, _RECORD_PREFIX = "tag:", "id:"
 
 _EXTENSIONS = frozenset(
@@ -31,7 +31,7 @@ _EXTENSIONS = frozenset(
     sbt scala scss sh sol sql svelte svg swift tex tf toml ts tsx txt vim vue wasm xml yaml yml zig zsh
     """.split()
 )
-# One-word names that stand in every project: only their folder tells one from another.
+# One-word names that exist in every project: only their folders tell them apart.
 _COMMON_STEMS = frozenset(
     """app base cli common conftest helpers index init lib main mod models package readme setup test types
     utils""".split()
@@ -67,16 +67,16 @@ _TEST = re.compile(r"^(?:test|spec)s?(?=.)|(?<=.)(?:test|spec)s?$")
 
 
 class Entity(NamedTuple):
-    """One thing that a text names. Two spellings of it have the same `form`; `specificity` is in (0, 1]."""
+    """Something that a text names. All its spellings have the same `form`; `specificity` is in (0, 1]."""
 
     form: str
     kind: Kind
-    spelling: str  # as the text has it
+    spelling: str  # as in the text
     specificity: float
 
 
 class Tie(NamedTuple):
-    """What can tie a record to others. `via` is its name for a reader, `weight` its strength in (0, 1]."""
+    """A possible link between records. `via` is its name for a reader, `weight` its strength in (0, 1]."""
 
     key: str
     reason: Reason
@@ -85,12 +85,12 @@ class Tie(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The key as one word for an index: 16 hexadecimal digits that reveal nothing of the name."""
+        """The key as one word for an index: 16 hexadecimal digits that do not reveal the name."""
         return blake2b(self.key.encode(), digest_size=8).hexdigest()
 
 
 def entities(text: str, files: Iterable[str] = ()) -> tuple[Entity, ...]:
-    """Find what a text names, and its files: each form once, in its most specific spelling, at most `MOST`.
+    """Return at most `MOST` entities of a text and its files: each form once, in its most specific spelling.
 
     >>> [entity.form for entity in entities("HttpClient lives in src/app/http_client.py, see #512")]
     ['httpclient', '#512']
@@ -106,7 +106,7 @@ def entities(text: str, files: Iterable[str] = ()) -> tuple[Entity, ...]:
 def ties(
     text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
 ) -> tuple[Tie, ...]:
-    """List the ties of a record with this text, files and tags; `records` are the ids of those it builds on.
+    """Return the ties of a record with this text, files and tags; `records` are the ids of its parents.
 
     >>> [tie.key for tie in ties("HttpClient retries", tags=["net"])]
     ['tag:net', 'httpclient']
@@ -121,19 +121,19 @@ def ties(
 def tie_words(
     text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
 ) -> str | None:
-    """Write the ties of a record as the store keeps them: their words, between blanks; None without any."""
+    """Return the ties of a record as the store holds them: words separated by blanks; None without any."""
     all_ties = ties(text, files=files, tags=tags, records=records)
     return " ".join(dict.fromkeys(tie.word for tie in all_ties)) or None
 
 
 def query_ties(query: str) -> list[Tie]:
-    """List the entities of a query. A hyphen makes code of a word here: an unknown name costs nothing."""
+    """Return the entities of a query. A hyphen makes a word code here: an unknown name costs nothing."""
     hyphened = " ".join(f"`{word}`" for word in re.findall(r"(?<![\w-])[A-Za-z]\w*(?:-\w+)+(?![\w-])", query))
     return [tie for tie in ties(f"{query} {hyphened}") if tie.weight >= LEAST_QUERY_WEIGHT]
 
 
 def _text_entities(text: str) -> Iterator[Entity]:
-    """Find addresses, then words in backticks, then all other words."""
+    """Yield addresses, then words in backticks, then all other words."""
     if "://" in text:
         for match in _URL.finditer(text):
             yield from _address(match)
@@ -170,7 +170,7 @@ def _address(match: re.Match[str]) -> Iterator[Entity]:
 
 
 def _token(spelling: str, *, marked: bool) -> Iterator[Entity]:
-    """Find what one word without spaces names; `marked` if backticks make code of it."""
+    """Yield the entities in one word without spaces; `marked` if it is in backticks."""
     called = spelling.endswith("()")
     token = spelling.removesuffix("()").rstrip(".:,;")
     if not token.isascii() or " " in token:
@@ -191,13 +191,13 @@ def _token(spelling: str, *, marked: bool) -> Iterator[Entity]:
 
 
 def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
-    """Name a file without its extension where that says enough, else with its folder. `and/or` is no path."""
+    """Name a file without its extension if that is specific, else with its folder. `and/or` is not a path."""
     rooted = path.startswith(("/", "./", "../", "~/", "~\\", ".\\", "\\\\")) or path[1:3] in (":\\", ":/")
     names = [name for name in re.split(r"[/\\]+", path) if name not in ("", ".", "..", "~")]
     if not names:
         return
     stem, _, extension = names[-1].rpartition(".") if "." in names[-1].strip(".") else (names[-1], "", "")
-    is_file = len(stem) > 1 and extension.lower() in _EXTENSIONS  # a.m. is none
+    is_file = len(stem) > 1 and extension.lower() in _EXTENSIONS  # a.m. is not a file
     stem = stem if is_file else names[-1]
     compound = len(_words(stem)) > 1
     is_path = (len(names) > 1 or path[0] in ".~") and (rooted or marked or compound)
@@ -215,7 +215,7 @@ def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
 
 
 def _dotted(token: str, spelling: str, *, marked: bool) -> Iterator[Entity]:
-    """Find a file name or the last identifier of a dotted name."""
+    """Yield a file name or the last identifier of a dotted name."""
     names = [name for name in token.split(".") if name]
     if len(names) < 2 or not all(re.fullmatch(r"[\d_-]*+[A-Za-z][\w-]*", name) for name in names):
         return
@@ -232,7 +232,7 @@ def _dotted(token: str, spelling: str, *, marked: bool) -> Iterator[Entity]:
 
 
 def _identifier(token: str, spelling: str) -> Iterator[Entity]:
-    """Take a token of several parts for an identifier, unless it is prose."""
+    """Yield a token of several parts as an identifier, unless it is prose."""
     words = _words(token)
     form = "".join(words)
     if len(words) < 2 or len(form) < 5 or form in _BRANDS or not any(word.isalpha() for word in words):
@@ -242,7 +242,7 @@ def _identifier(token: str, spelling: str) -> Iterator[Entity]:
 
 
 def _is_prose(token: str, words: list[str]) -> bool:
-    """Whether capitals inside a word are a family name's, an abbreviation's (PhD) or a plural's."""
+    """Return True if capitals inside a word are those of a family name, an abbreviation (PhD) or a plural."""
     if "_" in token or "-" in token or len(words) > 2:
         return False
     return words[0] in _FAMILIES or min(map(len, words)) < 2 or (token[0].isupper() and words[1].isdigit())

@@ -1,8 +1,8 @@
-"""The languages of questions: which one a question is in, and which of its words only ask.
+"""The language of a question, and its function words.
 
-A question's function words say nothing of what an answer holds: "Wie heißt die Datenbank?" is found by
-`heißt` and `Datenbank` alone. Chinese and Japanese are written without spaces, so their function words are
-cut out of a run.
+A question's function words tell nothing about the answer: only `heißt` and `Datenbank` matter in "Wie heißt
+die Datenbank?". Chinese and Japanese are written without spaces, so their function words are cut out of a
+run.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
-# Chinese words that ask or join; the longer ones first, because they hold shorter ones.
+# Chinese words that ask or join; longer ones first, because they contain shorter ones.
 _CHINESE = re.compile(
     "为什么|什么时候|是什么|多长时间|怎么样|什么|哪一个|哪一|哪个|哪些|哪里|哪儿|哪|多少|多久|怎么|如何|我们|你们|他们|咱们|"
     "使用|正在|现在|目前|应该|可以|需要|是否|有没有|还是|以及|或者|通过|对于|关于|这个|那个|这些|那些|"
@@ -25,14 +25,14 @@ _ASKING = re.compile("何時|何故|何日|何人|何個|何|誰|使用|利用|�
 
 @lru_cache(maxsize=1)
 def function_words() -> dict[str, frozenset[str]]:
-    """Return the function words of each language but English, by its code."""
+    """Return the function words of each language except English, by its code."""
     lines = (files("scrubjay.text") / "function_words.tsv").read_text("utf-8").splitlines()
     rows = (line.split("\t") for line in lines if not line.startswith("#"))
     return {language: frozenset(words.split()) for language, words in rows}
 
 
 def language_of(words: Sequence[str], english: frozenset[str]) -> str:
-    """Name the language whose function words are most among these; English where no other has more.
+    """Return the language with the most function words among these; English in a tie.
 
     >>> language_of("was ist der port".split(), frozenset({"was", "is"}))
     'de'
@@ -43,7 +43,7 @@ def language_of(words: Sequence[str], english: frozenset[str]) -> str:
 
 
 def without_function_words(text: str) -> str:
-    """Replace the function words of Chinese and Japanese by spaces; other text stays.
+    """Replace the function words of Chinese and Japanese with spaces; other text stays.
 
     >>> without_function_words("我们使用什么包管理器?"), without_function_words("デプロイはどこですか")
     (' 包管理器?', 'デプロイ ')

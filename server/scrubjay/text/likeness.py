@@ -1,7 +1,7 @@
-"""What two facts are to each other: the same, a contradiction, two values of the same thing, or two matters.
+"""Compares two facts: the same, a contradiction, two values of the same thing, or different matters.
 
-"Uses tabs" and "does not use tabs" are alike, and not the same. What the words state is read by
-`scrubjay.text.statements`; meaning comes in as a cosine.
+"Uses tabs" and "does not use tabs" are alike, and not the same. `scrubjay.text.statements` reads what the
+words state; meaning is given as a cosine.
 """
 
 import re
@@ -14,21 +14,21 @@ from rapidfuzz import fuzz
 from scrubjay.text.statements import HOLDING, LIGHT, LIMITS, PARTS, Statement, Word, statement
 from scrubjay.text.terms import NUMBER_WORDS, STOP, runs, words
 
-# Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints what they give on
+# Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints the results for
 # both halves.
-PARAPHRASE = 0.84  # cosine: from there on, facts that differ only in words of little weight say the same
-SAME_MATTER = 1.15  # cosine + share of common words: from there on, facts are of the same matter
-SAME_MATTER_BY_WORDS = 0.6  # the share alone, where there is no cosine
+PARAPHRASE = 0.84  # cosine from which facts that differ only in words of little weight are the same
+SAME_MATTER = 1.15  # cosine + share of common words from which facts are about the same matter
+SAME_MATTER_BY_WORDS = 0.6  # the share alone, without a cosine
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
 _TURNED = frozenset({("from", "to"), ("to", "from")})
-_AGENTS = frozenset({"by", "from"})  # the prepositions of who does it, where a verb is passive
+_AGENTS = frozenset({"by", "from"})  # the prepositions of the agent of a passive verb
 
 _NEGATIONS = frozenset(
     "no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split()
 )
-# Words that reverse a sentence if they alone differ.
+# Words that reverse a sentence if they are the only difference.
 _REVERSALS = frozenset(
     """
     enable enabled enables disable disabled disables on off allow allowed allows deny denied forbid forbidden
@@ -45,7 +45,7 @@ _CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@
 def similarity(one: str, other: str) -> float:
     """Compare the wording of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation.
 
-    Takes the better of two edit-distance ratios: of the texts as they stand and of their words sorted.
+    It is the better of two edit-distance ratios: of the texts, and of their words sorted.
     """
     first, second = " ".join(words(one)), " ".join(words(other))
     if not first or not second:
@@ -53,8 +53,8 @@ def similarity(one: str, other: str) -> float:
     return max(fuzz.ratio(first, second), fuzz.token_sort_ratio(first, second)) / 100
 
 
-def same_facts(one: str, other: str) -> bool:
-    """Whether numbers, negations, names and code words agree. False is the safe answer: both texts stay."""
+def has_same_facts(one: str, other: str) -> bool:
+    """Return True if numbers, negations, names and code words agree. False is safe: both texts are kept."""
     return (
         _numbers(one) == _numbers(other)
         and _negations(one) == _negations(other)
@@ -75,7 +75,7 @@ class _Pair(NamedTuple):
     shared: frozenset[str]
 
     @property
-    def apart(self) -> list[Word]:
+    def differences(self) -> list[Word]:
         return [*self.gone, *self.come]
 
     @property
@@ -84,9 +84,9 @@ class _Pair(NamedTuple):
 
 
 def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
-    """Decide what a new fact is to an old one: known, an update, a contradiction or similar; else None.
+    """Return the relation of a new fact to an old one: known, update, contradict or similar; else None.
 
-    `cosine` is that of their vectors in [-1, 1], None if meaning is unknown.
+    `cosine` is that of their vectors in [-1, 1], None if unknown.
     """
     pair = _paired(old, new)
     if not _is_same_matter(pair, cosine):
@@ -94,22 +94,22 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
     is_change = pair.new.is_change and not pair.old.is_change
     if _is_reversed(pair):
         return "update" if pair.come or is_change else "contradict"
-    if not pair.apart and not (_has_same_roles(pair) and _has_same_extent(pair)):
+    if not pair.differences and not (_has_same_roles(pair) and _has_same_extent(pair)):
         return "update" if is_change else "contradict"
-    if not pair.apart and pair.new.reason and pair.new.reason.isdisjoint(pair.old.reason):
+    if not pair.differences and pair.new.reason and pair.new.reason.isdisjoint(pair.old.reason):
         return "similar"
-    if not pair.apart or _is_paraphrase(pair, cosine):
+    if not pair.differences or _is_paraphrase(pair, cosine):
         return "known"
-    is_limited = any(word.stem in LIMITS for word in pair.apart)
+    is_limited = any(word.stem in LIMITS for word in pair.differences)
     return "update" if is_change or is_limited or (pair.gone and pair.come) else "similar"
 
 
-def same_matter(one: str, other: str, cosine: float | None = None) -> bool:
-    """Whether two facts state a value of the same attribute of the same thing, so that the newer one holds.
+def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
+    """Return True if two facts give a value of the same attribute of the same thing, so the newer one holds.
 
-    >>> same_matter("The API listens on port 8080.", "The API moved from port 8080 to 9090.")
+    >>> is_same_matter("The API listens on port 8080.", "The API moved from port 8080 to 9090.")
     True
-    >>> same_matter("The API listens on port 8080.", "The worker listens on port 9090.")
+    >>> is_same_matter("The API listens on port 8080.", "The worker listens on port 9090.")
     False
     """
     return any(_is_same_matter(_paired(*each), cosine) for each in ((one, other), (other, one)))
@@ -123,7 +123,7 @@ def _paired(older: str, newer: str) -> _Pair:
 
 
 def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
-    """Whether facts have the same subject and are near enough; a change may differ in more places."""
+    """Return True if facts have the same subject and are similar; a change may differ in more places."""
     if not pair.shared:
         return False
     if not pair.gone or not pair.come or _is_moved(pair):
@@ -142,7 +142,7 @@ def _parts(found: Iterable[Word]) -> frozenset[str]:
 
 
 def _is_moved(pair: _Pair) -> bool:
-    """Whether the new fact says that the thing moved: away from what the old one states, or elsewhere."""
+    """Return True if the new fact says that the thing moved: away from the old value, or elsewhere."""
     old, new, gone, come, _ = pair
     if not new.is_change:
         return False
@@ -155,7 +155,7 @@ def _is_moved(pair: _Pair) -> bool:
 
 
 def _has_same_subject(pair: _Pair) -> bool:
-    """Whether facts are of the same thing: what is owned, served or led, otherwise what they begin with."""
+    """Return True if facts are about the same thing: what is owned, served or led, else their beginning."""
     owns = _holding(pair.old) and _holding(pair.new)
     if pair.has_other_start:
         return bool(owns) or any(word.stem in pair.new.reason for word in pair.gone)
@@ -164,12 +164,12 @@ def _has_same_subject(pair: _Pair) -> bool:
 
 
 def _holding(one: Statement) -> frozenset[str]:
-    """The verbs by whose subject a statement gives a value: who owns, leads or serves something."""
+    """Return the verbs whose subject is a statement's value: who owns, leads or serves something."""
     return HOLDING & {word.stem for word in one.words if not word.is_after_be}
 
 
 def _is_one_value(pair: _Pair) -> bool:
-    """Whether the facts differ in one place, or the old one only in a number that the new one replaces."""
+    """Return True if facts differ in one place, or the old one only in a number that the new one replaces."""
     if _places(pair.old, pair.shared) <= 1 and _places(pair.new, pair.shared) <= 1:
         return True
     have_numbers = (any(word.stem[0].isdigit() for word in each) for each in (pair.gone, pair.come))
@@ -183,7 +183,7 @@ def _places(one: Statement, shared: frozenset[str]) -> int:
 
 
 def _share(pair: _Pair) -> float:
-    """How much of the shorter fact is in the other one too; of owners, how much of what is owned."""
+    """Return the share of the shorter fact that the other one has; for owners, the share of what is owned."""
     one, other = pair.old.stems, pair.new.stems
     if pair.has_other_start and _holding(pair.old) and _holding(pair.new):
         one = one - HOLDING - {pair.old.words[0].stem}
@@ -192,24 +192,26 @@ def _share(pair: _Pair) -> float:
 
 
 def _is_reversed(pair: _Pair) -> bool:
-    """Whether common words are negated in one statement only, or other ones in each, or one more often."""
+    """Return True if common words are negated in only one statement, or differently, or once more."""
     one, other = (
         {word.stem for word in each.words if word.is_negated} & pair.shared for each in (pair.old, pair.new)
     )
-    if not pair.apart and pair.old.negations != pair.new.negations:
+    if not pair.differences and pair.old.negations != pair.new.negations:
         return True
     return one.isdisjoint(other) and bool(one or other)
 
 
 def _is_paraphrase(pair: _Pair, cosine: float | None) -> bool:
-    """Whether facts differ in words of little weight only, such as "use" and "file"."""
-    if any(word.stem not in LIGHT for word in pair.apart) or (cosine is not None and cosine < PARAPHRASE):
+    """Return True if facts differ only in words of little weight, such as "use" and "file"."""
+    if any(word.stem not in LIGHT for word in pair.differences) or (
+        cosine is not None and cosine < PARAPHRASE
+    ):
         return False
     return _has_same_roles(pair) and _has_same_extent(pair)
 
 
 def _has_same_roles(pair: _Pair) -> bool:
-    """Whether common words do the same in both: none trade prepositions, and at most one phrase has moved."""
+    """Return True if common words have the same roles in both, and at most one phrase has moved."""
     old, new = ({word.stem: word.role for word in each.words} for each in (pair.old, pair.new))
     changes = {(old[stem], new[stem]) for stem in pair.shared}
     if any(before != after and (after, before) in changes for before, after in changes):
@@ -227,14 +229,14 @@ def _has_same_roles(pair: _Pair) -> bool:
 
 
 def _has_same_extent(pair: _Pair) -> bool:
-    """Whether neither fact says "may" or "some" of what the other says "must" or "all" of."""
+    """Return False if one fact has "may" or "some" where the other has "must" or "all"."""
     one, other = pair.old.extents, pair.new.extents
     is_negated = any(word.is_negated for word in (*pair.old.words, *pair.new.words))
     return is_negated or {axis for axis, _ in one - other}.isdisjoint(axis for axis, _ in other - one)
 
 
 def _acts_in(active: Mapping[str, str], passive: Statement) -> bool:
-    """Whether what follows "by" in one statement stands before the verb in the other, given as its roles."""
+    """Return True if the words after "by" in one statement precede the verb in the other, given by roles."""
     order = {stem: at for at, stem in enumerate(active)}
     for verb, agent in pairwise(passive.words):
         is_agent = agent.role in _AGENTS and verb.role not in _AGENTS and active.get(agent.stem) == ""
@@ -244,7 +246,7 @@ def _acts_in(active: Mapping[str, str], passive: Statement) -> bool:
 
 
 def _sorted_lists(found: Sequence[Word]) -> list[Word]:
-    """Sort the items of each list, whose order says nothing."""
+    """Sort the items of each list, because their order means nothing."""
     ordered: list[Word] = []
     items: list[Word] = []
     for word in found:
@@ -256,7 +258,7 @@ def _sorted_lists(found: Sequence[Word]) -> list[Word]:
 
 
 def _is_rotated(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether sequences of the same words are the same but for two neighbouring parts that trade places.
+    """Return True if two sequences are equal except for two adjacent parts that changed places.
 
     >>> _is_rotated(["run", "lint", "before", "commit"], ["before", "commit", "run", "lint"])
     True
@@ -275,7 +277,7 @@ def _same_beginning(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _numbers(text: str) -> list[str]:
-    """The numbers, sorted; 8,080 is 8080, and two is 2."""
+    """Return the numbers, sorted; 8,080 is 8080, and two is 2."""
     digits = [re.sub(r",(?=\d{3}\b)", "", number) for number in _NUMBER.findall(text)]
     return sorted(digits + [_NUMBERS[word] for word in words(text) if word in _NUMBERS])
 
@@ -289,7 +291,7 @@ def _code(text: str) -> set[str]:
 
 
 def _names(text: str) -> set[str]:
-    """Capitalised words, case-folded; also a sentence's first word, which counts if the other lacks it."""
+    """Return the capitalised words, case-folded, including a sentence's first word if the other lacks it."""
     capitalised = (run for run in runs(text) if run[0].isupper())
     return _singular(word for run in capitalised for word in words(run) if word not in STOP)
 

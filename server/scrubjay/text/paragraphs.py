@@ -1,4 +1,4 @@
-"""The paragraphs of a text that say something by themselves, each under its Markdown headings."""
+"""The paragraphs of a text that are meaningful alone, each under its Markdown headings."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from scrubjay.text.chunking.cuts import SIZE, Section, Span, line_starts, split
 from scrubjay.text.chunking.markdown import sections
 
-SHORT = 500  # characters: a text no longer than this stays whole if it has one paragraph, code or a table
-LONGEST = SIZE  # characters of one paragraph; a longer one is cut at its lines or sentences
-MOST = 200  # paragraphs of one text; later ones are found by its chunks alone
+SHORT = 500  # characters: a shorter text stays whole if it has one paragraph, code or a table
+LONGEST = SIZE  # characters of a paragraph; a longer one is cut at its lines or sentences
+MOST = 200  # paragraphs of one text; later ones are only found as chunks
 
-_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")  # of sentences
-_WORD = re.compile(r"[\u3040-\u9fff]{2}|[^\W\u3040-\u9fff]+")  # of Chinese or Japanese, two characters
+_ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")  # ends of sentences
+_WORD = re.compile(r"[\u3040-\u9fff]{2}|[^\W\u3040-\u9fff]+")  # in Chinese or Japanese, two characters
 _BLANK = re.compile(r"\n(?:[^\S\n]*\n)+|\f")
 _HEADING = re.compile(
     r"\s*(?: {0,3}#{1,6}(?:[ \t][^\n]*)?(?:\n|\Z)| {0,3}\S[^\n]*\n {0,3}(?:=+|-{2,})[ \t]*(?:\n|\Z))"
@@ -22,8 +22,9 @@ _INDENTED = re.compile(r"(?:[^\S\n]*+\n|(?: {4}|\t)[^\n]*+(?:\n|\Z))++")
 def paragraphs(text: str, title: str | None = None) -> list[str]:
     """Split a text into paragraphs, each once and at most `MOST`; leave out code and tables.
 
-    Each begins with a line of the headings it stands under, the title first. A short text with one paragraph,
-    or with code or a table, is returned whole, because its parts belong together.
+    Each begins with a line of its headings, the title first. A short text with one paragraph, or with code or
+    a table, is returned whole, because its parts belong together.
+
 
     >>> paragraphs("# Deploys\\n\\nDeploys go out on Tuesdays.\\n\\nRollbacks need two approvals.")
     ['Deploys\\nDeploys go out on Tuesdays.', 'Deploys\\nRollbacks need two approvals.']
@@ -42,7 +43,7 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
 
 
 def _is_one(text: str) -> bool:
-    """Whether a text has no two paragraphs, or holds code or a table."""
+    """Return True if a text has at most one paragraph, or has code or a table."""
     parts = list(sections(text, line_starts(text)))
     coded = any(part.whole for part in parts) or any(map(_INDENTED.fullmatch, _BLANK.split(text)))
     return coded or sum(len(list(_fit(_pieces(text, part)))) for part in parts) < 2
@@ -68,11 +69,11 @@ def _between(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
 
 
 def _fit(pieces: Iterator[str]) -> Iterator[str]:
-    """Join pieces that say nothing alone, or announce the next one, to it; cut long ones."""
+    """Join pieces that mean nothing alone, or that introduce the next one, with it; cut long ones."""
     waiting = ""
     for piece in pieces:
         both = f"{waiting}\n\n{piece}" if waiting else piece
-        if not _stands_alone(both) and len(both) < LONGEST:
+        if not _is_meaningful(both) and len(both) < LONGEST:
             waiting = both
             continue
         waiting = ""
@@ -81,7 +82,7 @@ def _fit(pieces: Iterator[str]) -> Iterator[str]:
         yield waiting
 
 
-def _stands_alone(text: str) -> bool:
-    """Whether a text says something by itself: three words, or a sentence of two, that announce nothing."""
+def _is_meaningful(text: str) -> bool:
+    """Return True if a text is meaningful alone: three words, or a sentence of two, and no introduction."""
     words = len(_WORD.findall(text))
     return not text.endswith((":", "\uff1a")) and (words > 2 or (words == 2 and text.endswith(_ENDS)))

@@ -1,8 +1,8 @@
-"""What a fact states, as far as its words show it: about what, in which roles, what is negated, what changed.
+"""What a fact states, as far as its words show: about what, in which roles, what is negated or changed.
 
-Each content word has a stem that its inflections and synonyms share, the preposition that it follows, and a
-mark if it is negated. The tables are English; of German, French and Spanish they hold negations, articles,
-prepositions and words of change.
+Each content word has a stem shared by its inflections and synonyms, its preposition, and a mark if it is
+negated. The tables are English; for German, French and Spanish they have negations, articles, prepositions
+and words of change.
 """
 
 import re
@@ -22,7 +22,7 @@ _NEGATIONS = frozenset(
     nunca jamás ningún ninguna sin
     """.split()
 )
-# Words that say that a value has changed; of the value itself they say nothing.
+# Words that say that a value has changed, and nothing about the value.
 _CHANGES = frozenset(
     """
     now nolonger takeover moved move moves migrated switched raised lowered increased reduced
@@ -32,7 +32,7 @@ _CHANGES = frozenset(
     jetzt nun inzwischen künftig umgezogen désormais dorénavant maintenant ahora actualmente
     """.split()
 )
-# A word that says the opposite of another one.
+# Opposites.
 _OPPOSITES = dict(
     pair.split("-")
     for pair in """
@@ -84,7 +84,7 @@ _SYNONYMS = {
     """.strip().splitlines()
     for word in group.split()
 }
-# Prepositions, those of one meaning together.
+# Prepositions, grouped by meaning.
 _MARKERS = {
     word: group.split()[0]
     for group in """
@@ -113,7 +113,7 @@ _SAYING_NOTHING = STOP | _FILLERS | _CHANGES
 _BE = frozenset("is are was were be been being ist sind wird werden est sont es son".split())
 _JOINTS = frozenset({",", "and", "or", "und", "oder", "et", "ou", "y", "o"})
 _TURNS = frozenset({",", ";", ".", ":", "!", "?", "(", ")", "but", "sondern", "aber", "mais", "sino", "pero"})
-_UNSPACED = r"\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts that are written without spaces
+_UNSPACED = r"\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af"  # scripts without spaces
 _REWRITTEN = tuple(
     (re.compile(pattern, re.IGNORECASE), new)
     for pattern, new in (
@@ -140,7 +140,7 @@ _REWRITTEN = tuple(
         (rf"(?<=[{_UNSPACED}])(?=[a-z\d])|(?<=[a-z\d])(?=[{_UNSPACED}])", " "),
     )
 )
-# What follows is a reason or a remark, not the fact.
+# The text after these words is a reason or a remark, not the fact.
 _REASON = re.compile(
     r"(?<=\w),? (?:because|so that|in order to|since|due to|thanks to|which|weil|damit|parce que|porque"
     r"|puesto que)\b.*?(?=[.;] |$)|, (?:as|da|car)\b.*?(?=[.;] |$)",
@@ -148,11 +148,11 @@ _REASON = re.compile(
 )
 _TOKEN = re.compile(r"[~#/.@]{0,3}\w+(?:[./:@'\u2019-]+\w+)*%?|[,;.:!?()]")
 _NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
-# How inflected words end, and what is left at least, in letters; the first that fits is cut off.
+# Inflectional endings, with the least number of letters before them; the first that matches is cut off.
 _SUFFIXES = tuple(
     zip("ations ation ments ment ings ing ed es s e".split(), (4, 4, 4, 4, 3, 3, 3, 3, 3, 3), strict=True)
 )
-# Words that say how far a fact goes: those of one line exclude those of the next one.
+# Words for the extent of a fact: those of one group exclude those of the other.
 _EXTENTS = {
     word: (axis, extent)
     for axis, lines in enumerate(
@@ -163,34 +163,34 @@ _EXTENTS = {
 }
 
 
-# Verbs and nouns that say little about what goes with them, by stem.
+# Verbs and nouns with little meaning of their own, by stem.
 LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
 LIMITS = frozenset("only except unless".split())
-# Parts of a system that have values of their own, by their stems.
+# Parts of a system that have their own values, by their stems.
 PARTS = frozenset(
     """
     stag production dev develop test backend frontend server client web mobil desktop ios android linux window
     maco
     """.split()
 )
-# Verbs whose subject is the value: who owns it may change, and what is owned is another thing.
+# Verbs whose subject is the value: the owner may change, but another owned thing is another fact.
 HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())
 
 
 class Word(NamedTuple):
-    """A content word: its stem, counted if it is repeated, and what it is in the sentence."""
+    """A content word: its stem, numbered if it is repeated, and its function in the sentence."""
 
     stem: str
-    role: str = ""  # the preposition that it follows
+    role: str = ""  # its preposition
     is_negated: bool = False
-    is_name: bool = False  # a name, a number or code: another one is another fact
+    is_name: bool = False  # a name, a number or code: a different one makes a different fact
     is_listed: bool = False  # joined to the word before it by "and" or the like
     is_after_be: bool = False  # as in "is owned"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact's words in their order, the words of its reason, and what else decides between facts."""
+    """A fact's words in order, the words of its reason, and other properties that distinguish facts."""
 
     words: tuple[Word, ...]
     is_change: bool
@@ -204,9 +204,9 @@ class Statement:
         return frozenset(word.stem for word in self.words)
 
 
-@lru_cache(maxsize=256)  # a new fact meets some twenty older ones
+@lru_cache(maxsize=256)  # a new fact is compared with some twenty older ones
 def statement(text: str) -> Statement:
-    """Read a fact.
+    """Parse a fact.
 
     >>> [word.stem for word in statement("The build now needs Node 20, because 18 is old.").words]
     ['build', 'need', 'node', '20']
@@ -223,7 +223,7 @@ def statement(text: str) -> Statement:
 
 
 def stem(word: str) -> str:
-    """Return what a word shares with its inflections and synonyms.
+    """Return the stem that a word shares with its inflections and synonyms.
 
     >>> stem("deployments"), stem("stored"), stem("running")
     ('deploy', 'keep', 'run')
@@ -242,21 +242,21 @@ def stem(word: str) -> str:
 
 
 class _Reader:
-    """Reads tokens from left to right, and keeps the preposition and the negation for the next word."""
+    """Reads tokens from left to right, and remembers the preposition and the negation for the next word."""
 
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens
         self._words: list[Word] = []
-        self._begin = 0  # of the clause
+        self._begin = 0  # the start of the clause
         self._role = ""
-        self._negated: int | None = None  # where a negation began
+        self._negated: int | None = None  # the start of a negation
         self._is_listed = self._has_verb = self._is_after_be = False
 
     def read(self) -> list[Word]:
-        """List the content words."""
+        """Return the content words."""
         for at, token in enumerate(self._tokens):
             word = token.casefold()
-            if word in _JOINTS and self._lists(at):
+            if word in _JOINTS and self._joins_list(at):
                 self._is_listed = True
             elif word in _TURNS or word in _JOINTS:
                 self._turn("" if word in _TURNS else "+")
@@ -273,15 +273,15 @@ class _Reader:
         self._turn("")
         return self._words
 
-    def _lists(self, at: int) -> bool:
-        """Whether a comma or an "and" joins the items of a list, not two clauses."""
+    def _joins_list(self, at: int) -> bool:
+        """Return True if a comma or an "and" joins the items of a list, not two clauses."""
         after = self._tokens[at + 1 : at + 4]
         if self._tokens[at] == ",":
             return any(token in _JOINTS for token in after[:2])
         return not (self._has_verb and any(token in _BE for token in after))
 
     def _turn(self, role: str) -> None:
-        """End a clause; a negation at its end holds for all of it."""
+        """End a clause; a negation at its end applies to all of it."""
         if self._negated == len(self._words):
             clause = [word._replace(is_negated=True) for word in self._words[self._begin :]]
             self._words[self._begin :] = clause
@@ -304,13 +304,13 @@ class _Reader:
 
 
 def _negations(tokens: list[str]) -> int:
-    """Count what negates; "any more" after a negation adds none."""
+    """Count the negations; "any more" after a negation adds none."""
     found = [word for word in map(str.casefold, tokens) if word in _NEGATIONS or word in _OPPOSITES]
     return len(found) - found.count("nolonger") or len(found[:1])
 
 
 def _counted(found: list[Word]) -> tuple[Word, ...]:
-    """Number the stems that are repeated, so that each is met once."""
+    """Number repeated stems, so that each is distinct."""
     met: Counter[str] = Counter()
     counted = []
     for word in found:

@@ -1,7 +1,7 @@
-"""Extractive summaries of turns, sessions and documents: sentences are chosen in order and never rewritten.
+"""Extractive summaries of turns, sessions and documents: sentences are selected in order and never rewritten.
 
-So a summary can invent nothing. English cues tell decisions and small talk; in other languages position
-alone chooses.
+So a summary cannot invent anything. English cues identify decisions and small talk; in other languages only
+the position counts.
 """
 
 import math
@@ -16,31 +16,31 @@ from typing import NamedTuple
 
 from scrubjay.text.terms import content_words
 
-# Sizes are characters.
-TURN_LIMIT = 1200  # of a turn's summary
-ROLLING_LIMIT = 1_000  # of a session's, about what the model reads of a text (256 tokens)
-ABSTRACT_LIMIT = 600  # of a document's
-LONGEST = 320  # of one sentence; a longer one is clipped at a word
-LONGEST_ROLLING = 160  # of one sentence in a session's summary: twenty turns share the room
-TITLE_LIMIT = 90  # of what a session is about, which is at most `TITLE_WORDS` words
-LONGEST_OPEN = 200  # of one sentence about what was left open
-READ_SIDE = 6_000  # of one side of a turn, at its beginning and at its end, when a session is summarised
-READ = 60_000  # of a document: the middle of a book's first forty pages is near enough to that of the book
+# Sizes are in characters.
+TURN_LIMIT = 1200  # a turn's summary
+ROLLING_LIMIT = 1_000  # a session's, about what the model reads of a text (256 tokens)
+ABSTRACT_LIMIT = 600  # a document's
+LONGEST = 320  # one sentence; a longer one is cut after a word
+LONGEST_ROLLING = 160  # one sentence in a session's summary: twenty turns share the space
+TITLE_LIMIT = 90  # a session's title, which has at most `TITLE_WORDS` words
+LONGEST_OPEN = 200  # one sentence about an open point
+READ_SIDE = 6_000  # the beginning and the end of one side of a turn, when a session is summarised
+READ = 60_000  # a document: a book's first forty pages are representative enough
 
 TITLE_WORDS = 12
-OPEN_TURNS = 3  # the last ones of a session, in which somebody says what is left to do
-MOST_OPEN = 3  # sentences about what was left open
-# of a session's summary, at most, for further questions; what was decided answers more questions later
+OPEN_TURNS = 3  # last turns of a session that are searched for open points
+MOST_OPEN = 3  # sentences about open points
+# Most of a session's summary for further questions; decisions answer more questions later.
 _ASKED_SHARE = 0.4
-_LEAST_ASKED = 2  # content words of a prompt that is named beside the title; "commit it" has one
-_FIRST = 1.4  # factor for what the first prompt says: a session begins with what it is about
-_LEAST_CLAUSE = 30  # characters of a clause that may be a title by itself
-_TAKEN_UP = 0.6  # of a sentence's content words said again later: it was taken up, and is not left open
+_LEAST_ASKED = 2  # content words of a prompt that is listed next to the title; "commit it" has one
+_FIRST = 1.4  # factor for the first prompt: a session begins with its subject
+_LEAST_CLAUSE = 30  # characters of a clause that may be a title alone
+_TAKEN_UP = 0.6  # share of a sentence's content words that occur again later: the point was taken up
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
-_LEAD = 1.5  # factor for a document's first sentence: authors begin with what it is about
-_ONCE = 0.1  # worth of a word that stands in one sentence only: just enough to choose where all do
-_LEAST_SHARE = 0.2  # of the best sentence's worth; what is further from the middle only fills room
-_MOST_SAID = 0.75  # of a sentence's words that others said already: more says the same again
+_LEAD = 1.5  # factor for a document's first sentence: authors begin with the subject
+_ONCE = 0.1  # weight of a word that occurs in only one sentence: matters only if all do
+_LEAST_SHARE = 0.2  # of the best sentence's score; less central sentences only fill space
+_MOST_SAID = 0.75  # share of a sentence's words that others have already; more is a repetition
 _MOST_NAMES = 12  # definitions of a source file
 
 
@@ -58,12 +58,12 @@ _CHANGE = _cues(
     r"""us(?:e|es|ed|ing) | add(?:ed|s)? | remov(?:e|ed|es) | mov(?:e|ed|es) | chang(?:e|ed|es) | set
     | must | never | always | now | pass(?:es|ed)? | fail(?:s|ed)?"""
 )
-_DEED = re.compile(  # what an assistant says that it did, as a sentence begins
+_DEED = re.compile(  # an assistant's report of what it did, at the start of a sentence
     r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
     r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect)\w+ed|wrote|made|built"
     r"|split|set|put|took|ran|cut|rewrote)\b"
 )
-_SMALL_TALK = _cues(  # as a sentence begins
+_SMALL_TALK = _cues(  # at the start of a sentence
     r"""sure | certainly | absolutely | of course | great | good | perfect | excellent | okay | ok
     | alright | hi | hello | hey | thanks | thank you | you're (?:absolutely )?right | let me | let's
     | i'll | i will | i'm going to | i am going to | now (?:i|let) | first,? (?:i'll|let) | happy to
@@ -71,7 +71,7 @@ _SMALL_TALK = _cues(  # as a sentence begins
     | would you like | do you want | shall i | should i | looking at
     | here(?:'s| is| are)"""
 )
-# A prompt of nothing but these agrees, thanks or goes on, and is about nothing.
+# A prompt with only these words agrees, thanks or continues, and has no subject.
 _EMPTY = frozenset(
     """
     yes yeah yep yup y no nope n ok okay k sure please thanks thank thx ty great good nice perfect cool fine
@@ -82,7 +82,7 @@ _EMPTY = frozenset(
     ja nein danke bitte weiter gut genau sehr oui non merci si gracias
     """.split()
 )
-_OPENER = re.compile(  # politeness before what a prompt is about
+_OPENER = re.compile(  # politeness before the subject of a prompt
     r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|well|great|thanks(?:\ a\ lot)?|thank\ you|please|good|nice|perfect
       |right|alright|and|also|but|then|now|next|yes|no|sure|cool)\b(?:\ (?:there|again|claude))?[,!.:;]*\s+
     |(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ |now\ |maybe\ )*
@@ -106,7 +106,7 @@ _OPEN = _cues(
     | blocked (?:by|on) | unresolved | unfinished | outstanding | postponed? | deferred | parked
     | to be (?:done|decided|discussed|clarified|implemented) | skipped for now | remind me"""
 )
-_PLAN = _cues(  # as the user says it; what fails in a prompt is mended in its answer
+_PLAN = _cues(  # in the user's words; a failure in a prompt is repaired in its answer
     r"""to-?dos? | tomorrow | next (?:time|session|week) | later | remind me | follow-?ups? | left to do
     | open (?:questions?|issues?|points?|tasks?|items?) | not now | postponed? | pick (?:it|this|that) up"""
 )
@@ -116,20 +116,20 @@ _NOTHING_OPEN = _cues(
     | no (?:\w+ )?(?:remaining|open|pending|outstanding|follow-?ups?|to-?dos?|next steps?)
     | all done"""
 )
-# A line above a list of what is left to do.
+# A line above a list of open points.
 _OPEN_HEADING = re.compile(
     r"""[\s#*_]*(?:still\ |what\ is\ |what's\ )*(?:remaining|to-?dos?|to\ do|next|left(?:\ to\ do)?
     |missing|later|open(?:\ questions?)?|not\ (?:yet\ )?done(?:\ yet)?|follow-?ups?|outstanding|pending)
     (?:\ (?:work|steps?|items?|tasks?|points?|issues?|for\ later|now))?[\s:*_]*$""",
     re.IGNORECASE | re.VERBOSE,
 )
-# A question to the user, which names what was not done.
+# A question to the user that names something not done.
 _OFFER = re.compile(r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:do you want|would you like)\b")
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
-# A sentence ends before something that is not lower case, or after a longer word, which spares `e.g. this`;
+# A sentence ends before anything but a lower-case letter, or after a longer word, which spares `e.g. this`;
 # CJK needs no space.
 _SENTENCE_END = re.compile(
     r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])"
@@ -147,11 +147,11 @@ _MARKS = re.compile(r"^[ \t]*(?:#+|//+|--+|\*+)[ \t]?", re.MULTILINE)
 
 @dataclass(frozen=True)
 class _Sentence:
-    """One sentence of a text, on one line, and where it stands."""
+    """One sentence of a text, on one line, and its position."""
 
     text: str
     paragraph: int
-    first: bool  # of its paragraph
+    first: bool  # True for the first sentence of its paragraph
 
 
 def summarise(
@@ -165,10 +165,11 @@ def summarise(
 ) -> str:
     """Summarise a turn in at most `limit` characters: lines Asked:, Answered:, Files:, Tools: and Ran:.
 
-    A line without content is left out. No word is ever cut in half; a clipped sentence ends in an ellipsis.
+    Empty lines are left out. No word is cut in half; a shortened sentence ends in an ellipsis.
     """
     lists = [_name_line("Files", files, limit // 5), _name_line("Tools", tools, limit // 10)]
-    lists.append(_name_line("Ran", reversed(commands), limit // 6))  # the last ones tell most
+    # The last commands are the most informative.
+    lists.append(_name_line("Ran", reversed(commands), limit // 6))
     room = limit - sum(len(line) + 1 for line in lists if line)
     asked = _labelled("Asked", _asked, user or "", room // 3 if assistant and assistant.strip() else room)
     room -= len(asked) + 1 if asked else 0
@@ -177,10 +178,10 @@ def summarise(
 
 
 def gist(user: str | None, assistant: str | None) -> str:
-    """Say what a turn is about where its words are not to be kept: lines `Asked:` and `Answered:`.
+    """Return the gist of a turn whose words are not to be stored: lines `Asked:` and `Answered:`.
 
-    Of the prompt it is the title; of the answer a dozen words if it is one sentence, else the sentences that
-    matter most, at most half of it.
+    For the prompt it is the title; for the answer a dozen words if it is one sentence, else the most
+    important sentences, at most half of it.
     """
     asked, answer = title([Exchange(user or "", "")]), assistant or ""
     said = [sentence.text for sentence in _sentences(answer)]
@@ -191,7 +192,7 @@ def gist(user: str | None, assistant: str | None) -> str:
 
 
 class Exchange(NamedTuple):
-    """What a turn of a session says: the user, the assistant ("" for nothing), and the files it touched."""
+    """The content of a turn: the user's and the assistant's text, "" if missing, and the touched files."""
 
     user: str
     assistant: str
@@ -199,7 +200,7 @@ class Exchange(NamedTuple):
 
 
 def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
-    """Read a turn's summary, as `summarise` or a caller wrote it; lines without a label count as answered."""
+    """Parse a turn's summary, written by `summarise` or a caller; lines without a label count as answered."""
     asked: list[str] = []
     answered: list[str] = []
     for line in summary.split("\n"):
@@ -212,23 +213,24 @@ def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
 
 
 def title(exchanges: Sequence[Exchange]) -> str:
-    """Say what a session, or a turn alone, is about: one sentence, at most `TITLE_WORDS` words of it.
+    """Return the subject of a session, or of a single turn: one sentence, at most `TITLE_WORDS` words of it.
 
-    Of all prompts' sentences it is the one whose words the session uses most, those of the first prompt
-    preferred; without a prompt that is about something, the answers'. What only greets, agrees or is polite
-    is left out. "" if nobody says anything.
+    Among all prompts' sentences it is the one whose words the session uses most, with a preference for the
+    first prompt; if no prompt has a subject, it comes from the answers. Greetings, agreement and politeness
+    are left out. "" if there is no text.
     """
     return _short_title(_without_opener(_about(exchanges)))
 
 
 def left_open(exchanges: Sequence[Exchange]) -> list[str]:
-    """List what a session left open, at most `MOST_OPEN` sentences of it, the last said first.
+    """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
 
-    That is the last prompt if nothing answers it, a question that ends the last answer, and what the last
-    `OPEN_TURNS` turns say is still to be done ("todo", "not yet", "still fails") and no later one takes up.
+    They are an unanswered last prompt, a question at the end of the last answer, and sentences of the last
+    `OPEN_TURNS` turns about what is still to be done ("todo", "not yet", "still fails") that no later turn
+    takes up.
     """
     points: dict[str, None] = {}
-    later: set[str] = set()  # content words of the turns after
+    later: set[str] = set()  # content words of the later turns
     for back, exchange in enumerate(reversed(exchanges[-OPEN_TURNS:])):
         user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
         for point in _open_points(user, assistant, last=back == 0):
@@ -240,7 +242,7 @@ def left_open(exchanges: Sequence[Exchange]) -> list[str]:
 
 
 def decisions(exchanges: Sequence[Exchange]) -> list[str]:
-    """List the sentences of a session that say what was decided or done and what was the cause, in order."""
+    """Return the sentences of a session about decisions, actions and causes, in order."""
     texts = (_excerpt(side) for exchange in exchanges for side in (exchange.user, exchange.assistant))
     said = dict.fromkeys(sentence.text for text in texts for sentence in _sentences(text))
     settled = [text for text in said if not text.endswith(_QUESTION)]
@@ -250,7 +252,7 @@ def decisions(exchanges: Sequence[Exchange]) -> list[str]:
 def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT) -> str:
     """Summarise a session: its title, then lines `Outcome:`, `Answered:`, `Asked:`, `Open:` and `Files:`.
 
-    `Answered:` tells of turns in which nothing was decided or done, `Asked:` what the title does not say.
+    `Answered:` is about turns without decisions or actions, `Asked:` adds to the title.
 
     Args:
         exchanges: the turns in order.
@@ -292,8 +294,8 @@ def abstract(
 ) -> str:
     """Summarise a document in at most `limit` characters: its heading, then central sentences in order.
 
-    For `code`, summarise the comment at its top, then list the first of the `names` that it defines. No word
-    is cut; "" if there is nothing to say.
+    With `code`, summarise the comment at its top, then list the first of the `names` that it defines. No word
+    is cut; "" if there is no text.
     """
     lines = [_clip(heading, limit)] if heading else []
     room = limit - sum(len(line) + 1 for line in lines)
@@ -326,7 +328,7 @@ def _asked(text: str, room: int) -> str:
 
 
 def _answered(question: str, answer: str, room: int) -> str:
-    """Choose sentences that decide, answer the question, name numbers or code, or begin or end the answer."""
+    """Choose sentences that decide, answer the question, have numbers or code, or begin or end the answer."""
     question_words = set(content_words(question[:2000]))
     last = max((sentence.paragraph for sentence in _sentences(answer)), default=0)
 
@@ -345,7 +347,7 @@ def _answered(question: str, answer: str, room: int) -> str:
 
 
 def _chosen(text: str, worth: Callable[[_Sentence], float], room: int) -> str:
-    """Join the worthiest sentences that fit, in the order of the text; "" if none fits."""
+    """Join the best sentences that fit, in the order of the text; "" if none fits."""
     whole_text = _Sentence(_flat(text.replace("`", " ").replace("~", " ")), 0, True)
     candidates = list(_sentences(text)) or [whole_text]
     scores = [worth(sentence) for sentence in candidates]
@@ -353,7 +355,7 @@ def _chosen(text: str, worth: Callable[[_Sentence], float], room: int) -> str:
     chosen: dict[int, str] = {}
     for at in [at for at in order if scores[at] >= 0] or order[:1]:
         whole = candidates[at].text
-        # The rest of the room is no place for half a sentence, unless there is nothing else.
+        # Do not fill the rest with half a sentence, unless there is nothing else.
         piece = _clip(whole, min(room, LONGEST)) if not chosen or len(whole) > LONGEST else whole
         if piece and len(piece) <= room and piece not in chosen.values():
             chosen[at] = piece
@@ -362,18 +364,18 @@ def _chosen(text: str, worth: Callable[[_Sentence], float], room: int) -> str:
 
 
 def _is_empty(prompt: str) -> bool:
-    """Whether a prompt only agrees, thanks or goes on."""
+    """Return True if a prompt only agrees, thanks or continues."""
     words = content_words(prompt[:200])
     return len(words) < 12 and all(word in _EMPTY or word.isdigit() for word in words)
 
 
 def _excerpt(text: str) -> str:
-    """The beginning and the end of a long text, where a turn says what it is about and how it ended."""
+    """Return the beginning and the end of a long text, where a turn has its subject and its outcome."""
     return text if len(text) <= 2 * READ_SIDE else f"{text[:READ_SIDE]}\n\n{text[-READ_SIDE:]}"
 
 
 def _about(exchanges: Sequence[Exchange]) -> str:
-    """Choose the sentence that the whole session is most about: a prompt's, else an answer's."""
+    """Choose the sentence that represents the session best: a prompt's, else an answer's."""
     sides = [(_excerpt(exchange.user), _excerpt(exchange.assistant)) for exchange in exchanges]
     uses = Counter(word for user, answer in sides for word in set(content_words(f"{user} {answer}")))
     prompts = ["" if _is_empty(user) else user for user, _ in sides]
@@ -382,7 +384,7 @@ def _about(exchanges: Sequence[Exchange]) -> str:
 
 
 def _central_of(texts: Sequence[str], uses: Counter[str], least: int) -> str:
-    """Choose the sentence of these texts whose words are used most; it has at least so many content words."""
+    """Choose the sentence of these texts whose words are used most; it must have `least` content words."""
     best, most, factor = "", 0.0, _FIRST
     for text in filter(None, texts):
         for sentence in _sentences(text):
@@ -404,12 +406,12 @@ def _without_opener(sentence: str) -> str:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Whether a sentence is mostly words, and no line of a log or of code."""
+    """Return True if a sentence is mostly words, not a line of a log or of code."""
     return sum(char.isalpha() or char == " " for char in sentence) >= 0.75 * len(sentence)
 
 
 def opening(text: str) -> str:
-    """Return how a text begins as a title, of a dozen words at the most; "" for one without a word.
+    """Return the beginning of a text as a title of at most a dozen words; "" for a text without a word.
 
     >>> opening("- Deploys go out on Tuesdays.\\n- Rollbacks need two approvals.")
     'Deploys go out on Tuesdays'
@@ -419,7 +421,7 @@ def opening(text: str) -> str:
 
 
 def _short_title(sentence: str) -> str:
-    """Cut a sentence after a dozen words, better at the end of a clause."""
+    """Cut a sentence after a dozen words, preferably at the end of a clause."""
     words = sentence.split()
     if len(words) <= TITLE_WORDS and len(sentence) <= TITLE_LIMIT:
         return sentence.rstrip(".:;,\u3002")
@@ -430,7 +432,7 @@ def _short_title(sentence: str) -> str:
 
 
 def _open_points(user: str, assistant: str, *, last: bool) -> Iterator[str]:
-    """List what one turn says is still to be done: a question at the end, lists of it, other sentences."""
+    """Yield the open points of one turn: a question at the end, lists of open points, other sentences."""
     if last and not assistant.strip() and not _is_empty(user):
         yield title([Exchange(user, "")])
         return
@@ -445,7 +447,7 @@ def _open_points(user: str, assistant: str, *, last: bool) -> Iterator[str]:
 
 
 def _open_list(text: str) -> Iterator[str]:
-    """Read the list below a line such as `Remaining:` or `## Next steps`."""
+    """Yield the items of a list below a line such as `Remaining:` or `## Next steps`."""
     listed = False
     for line in text.split("\n"):
         if bullet := _BULLET.match(line):
@@ -456,18 +458,16 @@ def _open_list(text: str) -> Iterator[str]:
 
 
 def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) -> str:
-    """Write `label: sentences`, as many as fit of those whose words differ most, in order; "" if none.
+    """Return `label: sentences` with as many different sentences as fit, in order; "" if none.
 
-    A sentence that `seen` holds is left out; those that are chosen are added to it.
+    Sentences in `seen` are left out; the chosen ones are added to it.
     """
     room -= len(label) + 2
     sentences = (sentence.text for text in dict.fromkeys(texts) for sentence in _sentences(text))
-    fresh = (sentence for sentence in dict.fromkeys(sentences) if not _repeats(sentence, seen))
+    fresh = (sentence for sentence in dict.fromkeys(sentences) if not _is_repeated(sentence, seen))
     candidates = [_clip(sentence, LONGEST_ROLLING) for sentence in fresh]
     words = [set(content_words(sentence)) for sentence in candidates]
-    left = [
-        at for at in range(len(candidates)) if words[at] - _EMPTY
-    ]  # "thanks" and "go on" are about nothing
+    left = [at for at in range(len(candidates)) if words[at] - _EMPTY]  # "thanks" and "go on" have no subject
     chosen: list[int] = []
     said: set[str] = set()
     while left := [at for at in left if len(candidates[at]) <= room and not words[at] <= said]:
@@ -479,8 +479,8 @@ def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) 
     return f"{label}: {_join([candidates[at] for at in sorted(chosen)])}" if chosen else ""
 
 
-def _repeats(sentence: str, seen: Iterable[str]) -> bool:
-    """Whether one of these sentences has all content words of this one."""
+def _is_repeated(sentence: str, seen: Iterable[str]) -> bool:
+    """Return True if one of these sentences has all content words of this one."""
     words = set(content_words(sentence))
     return any(words <= set(content_words(other)) for other in seen)
 
@@ -488,7 +488,7 @@ def _repeats(sentence: str, seen: Iterable[str]) -> bool:
 def _central(sentences: Sequence[_Sentence], room: int) -> str:
     """Join the sentences whose words the whole text uses most, each new word counted once, as many as fit.
 
-    Sentences that differ in their numbers alone, as lines of a log or a table do, count and stand as one.
+    Sentences that differ only in their numbers, as lines of a log or a table do, count as one.
     """
     words = [set(content_words(sentence.text)) for sentence in sentences]
     shapes = [frozenset(word for word in each if not word.isdigit()) or frozenset(each) for each in words]
@@ -497,9 +497,9 @@ def _central(sentences: Sequence[_Sentence], room: int) -> str:
     seen: set[str] = set()
 
     def worth(at: int) -> float:
-        """Sum the uses of the words, half for seen ones; long sentences are not better for being long."""
+        """Sum the uses of the words, half for seen ones; length is no advantage."""
         weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in seen else 1.0) for word in words[at])
-        # fsum: a plain sum would let the order of a set, and so the hash seed, decide a tie.
+        # fsum: in a plain sum, the order of a set, and so the hash seed, would decide a tie.
         return math.fsum(weights) / math.sqrt(len(words[at]) + 1)
 
     left = sorted(at for at in firsts.values() if len(words[at]) >= _LEAST_ABSTRACT_WORDS)
@@ -527,7 +527,7 @@ def _top_comment(text: str) -> str:
 
 
 def _name_line(label: str, names: Iterable[str], room: int) -> str:
-    """Write `label: a, b and 3 more` with as many whole names as fit; "" if there is none or no room."""
+    """Return `label: a, b and 3 more` with as many whole names as fit; "" without names or space."""
     unique = list(dict.fromkeys(filter(None, map(_flat, names))))
     if not unique:
         return ""
@@ -575,7 +575,7 @@ def _paragraphs(text: str) -> Iterator[list[str]]:
 
 
 def _join(sentences: list[str]) -> str:
-    """Put sentences in a row; one without a full stop, such as a list item, is closed by a semicolon."""
+    """Join sentences; one without a full stop, such as a list item, gets a semicolon."""
     closed = [text if text.endswith(_CLOSED) else f"{text};" for text in sentences[:-1]]
     return " ".join([*closed, *sentences[-1:]])
 
@@ -585,30 +585,30 @@ def _flat(text: str) -> str:
 
 
 def _clip(text: str, room: int) -> str:
-    """Cut a text that is too long after a word and add an ellipsis; "" if not one word fits."""
+    """Cut a long text after a word and add an ellipsis; "" if not one word fits."""
     if len(text) <= room:
         return text
     cut = room - 1
-    while cut > 0 and _glued(text[cut - 1], text[cut]):
+    while cut > 0 and _is_inside_word(text[cut - 1], text[cut]):
         cut -= 1
     start = text[: max(cut, 0)].rstrip()
     return f"{start}\u2026" if start else ""
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut a text of more than `most` characters after a word, or in its only word; an ellipsis ends it."""
+    """Cut a text of more than `most` characters after a word, or in its only word, with an ellipsis."""
     if len(text) <= most:
         return text
     return _clip(text, most) or f"{text[: max(most - 1, 0)]}\u2026"[: max(most, 0)]
 
 
-def _glued(before: str, after: str) -> bool:
-    """Whether a cut here falls inside a word. Between Chinese or Japanese characters none does."""
+def _is_inside_word(before: str, after: str) -> bool:
+    """Return True if a cut here is inside a word. Between Chinese or Japanese characters it never is."""
     pair = (before, after)
-    return all(map(_in_word, pair)) and not any(map(_is_ideographic, pair))
+    return all(map(_is_word_character, pair)) and not any(map(_is_ideographic, pair))
 
 
-def _in_word(char: str) -> bool:
+def _is_word_character(char: str) -> bool:
     return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
 
 

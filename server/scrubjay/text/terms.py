@@ -1,8 +1,8 @@
-"""The words of a text: what the index holds, what a query asks for, what counts as a quotation.
+"""The words of a text: for the index, for queries, and for recognising quotations.
 
-The index splits at everything that is not a letter or digit, so `user_profile_id` is three words to it,
-`userProfileId` one, and a Japanese sentence one. `expand` adds what that loses, to texts and to queries
-alike.
+The index splits at everything except letters and digits, so `user_profile_id` is three words to it,
+`userProfileId` one, and a Japanese sentence one. `expand` adds the words that this loses, both to texts and
+to queries.
 """
 
 import re
@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
-# English function and question words: in a question put to a memory they are wording, not evidence.
-# Leaving them out of BM25 was worth 5-6 points of recall on LoCoMo, the cheapest gain measured.
+# English function and question words, which are wording, not evidence, in a question to a memory. Leaving
+# them out of BM25 was worth 5-6 points of recall on LoCoMo, the cheapest gain measured.
 STOP = frozenset(
     """
     a about am an and any are as at be been but by can could d did do does for from had has have he her him
@@ -21,7 +21,7 @@ STOP = frozenset(
     """.split()
 )
 
-# What people say to keep a conversation going; it asks a memory for nothing.
+# Words that keep a conversation going and ask for nothing.
 SMALL_TALK = frozenset(
     """
     again alright bye cheers continue cool correct done exactly fine go going good great hello hey hi morning
@@ -32,14 +32,14 @@ SMALL_TALK = frozenset(
 # by value
 NUMBER_WORDS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 
-# Vowel signs and other marks belong to the word they stand on; to Python they are no letters, to the index
-# mostly.
+# Vowel signs and other marks are part of their word; Python does not count them as letters, the index mostly
+# does.
 _MARK = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     r"\u0900-\u0963\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
 )
 _RUN = re.compile(rf"[^\W_]+(?:[{_MARK}]+[^\W_]*)*")
-# Scripts written without spaces, or whose words carry particles: kana, Han, Hangul, half-width katakana.
+# Scripts without spaces, or whose words have particles: kana, Han, Hangul, half-width katakana.
 _CJK = (
     r"\u1100-\u11ff\u3005-\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
@@ -77,8 +77,8 @@ _SINGULARS = {
 # HTTPServer2 -> HTTP, Server2; userIDs -> user, IDs. Code is ASCII nearly everywhere, so case is read in
 # ASCII only.
 _CAMEL = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+\d*|[A-Z]+\d*|\d+")
-# Up to ten parts: test names are long. Dashes before a flag and underscores around a private name are passed
-# over.
+# Up to ten parts, because test names are long. Dashes before a flag and underscores around a private name are
+# skipped.
 _COMPOUND = tuple(
     (
         mark[-1],
@@ -87,7 +87,7 @@ _COMPOUND = tuple(
     for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
-# A word of prose, which most words are, and which hides nothing.
+# A word of prose, as most words are, which contains no other words.
 _PLAIN = r"[\"'(\[*]*+[A-Za-z]?[a-z'\u2019]*+[\"')\]*.,:;!?]*+"
 PLAIN = re.compile(_PLAIN)
 _ODD = re.compile(rf"(?<!\S)(?!{_PLAIN}(?!\S))\S+")  # any other word
@@ -126,17 +126,17 @@ def content_words(text: str) -> list[str]:
     return [word for word in words(text) if word not in STOP]
 
 
-def asks_nothing(query: str) -> bool:
-    """Whether a query has no content word, or none but small talk.
+def is_small_talk(query: str) -> bool:
+    """Return True if a query has no content word, or only small talk.
 
-    >>> asks_nothing("Yes, do it!"), asks_nothing("zebra?")
+    >>> is_small_talk("Yes, do it!"), is_small_talk("zebra?")
     (True, False)
     """
     return SMALL_TALK.issuperset(content_words(query))
 
 
 def compared_words(text: str) -> list[str]:
-    """List the content words by which two texts are compared, as the index sees them; CJK runs as pairs.
+    """Return the content words by which two texts are compared, as the index has them; CJK runs as pairs.
 
     >>> compared_words("部署脚本")
     ['部署', '署脚', '脚本']
@@ -145,7 +145,7 @@ def compared_words(text: str) -> list[str]:
 
 
 def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
-    """List the compared words that stand in the text as they are and have one of these beginnings."""
+    """Return the compared words that occur in the text unchanged and have one of these beginnings."""
     prefixes = tuple(beginnings)
     if text.isascii() and "" not in prefixes:
         return list(_beginning(text.lower(), prefixes))
@@ -161,7 +161,7 @@ def _has_parts(word: str) -> bool:
 
 
 def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
-    """Yield the words with these prefixes of a text in small ASCII letters, without looking at the others."""
+    """Yield the words with these prefixes in a lower-case ASCII text, skipping the others."""
     for prefix in prefixes:
         at = letters.find(prefix)
         while at >= 0:
@@ -184,7 +184,7 @@ def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
 
 
 def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
-    """Find the beginnings that some compared word of the text may have; surely none has one of the others.
+    """Return the beginnings that a compared word of the text may have; no word has one of the others.
 
     >>> may_begin("user_profile of Ada", ["userprof", "rename"])
     {'userprof'}
@@ -200,7 +200,7 @@ def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
 
 
 def expand(text: str) -> str:
-    """Add to a text the words in it that the index would not see by itself; plain prose stays as it is.
+    """Add the words that the index would not find in a text; plain prose does not change.
 
     >>> expand("call getUserByName twice")
     'call getUserByName twice get User Name'
@@ -209,9 +209,9 @@ def expand(text: str) -> str:
 
 
 def query_terms(query: str) -> str:
-    """Choose what to ask the index for: the query's content words and their expansion, each once.
+    """Return the words to look up in the index: the query's content words and their expansion, each once.
 
-    A query of stop words only keeps them: no words would find nothing.
+    A query with only stop words keeps them, because no words would find nothing.
     """
     plain = content_words(query) or words(query)
     expansion = (word.casefold() for word in _additions(query))
@@ -221,10 +221,10 @@ def query_terms(query: str) -> str:
 
 
 def remove_names(query: str, names: Collection[str]) -> str:
-    """Remove these names (and their possessive 's) from a query, unless only stop words would be left.
+    """Remove these names (and their possessive 's) from a query, unless only stop words would remain.
 
-    The name of a speaker or project is in most texts of its scope and yet dominates a small model's vector of
-    the query.
+    The name of a speaker or project is in most texts of its scope, and yet dominates a small model's vector
+    of the query.
     """
     pattern = _any_of(names)
     if pattern is None or not pattern.search(query):
@@ -234,17 +234,17 @@ def remove_names(query: str, names: Collection[str]) -> str:
 
 
 def mentions(query: str, names: Collection[str]) -> list[str]:
-    """List the names that stand in the query as whole words, in their order; "Ann Lee" is no "Ann"."""
+    """Return the names that occur in the query as whole words, in order; "Ann Lee" is not "Ann"."""
     pattern = _any_of(names)
     folded = {match[1].casefold() for match in pattern.finditer(query)} if pattern else set()
     return [name for name in dict.fromkeys(names) if name.strip().casefold() in folded]
 
 
 def quotes(query: str, text: str) -> bool:
-    """Whether the query quotes the text: its words stand there in a row, in any case and punctuation.
+    """Return True if the query quotes the text: its words occur there in a row, in any case and punctuation.
 
-    At least three words, one of them no stop word; or a single code word, hash or path. A CJK character is
-    half a word.
+    It takes at least three words, one of them not a stop word; or a single code word, hash or path. A CJK
+    character is half a word.
     """
     quote = _sequence(query)
     whole = _normal(text)
@@ -276,7 +276,7 @@ def _composed(text: str) -> str:
 
 
 def _additions(text: str) -> list[str]:
-    """List the words to add: each once, none that the text has, no stop word, of two characters or more."""
+    """Return the words to add, each once: not in the text, not a stop word, at least two characters."""
     normal = _composed(text)
     respelled = [] if normal == text else _RUN.findall(normal)
     hidden = [*_hidden_words(" ".join(_ODD.findall(normal))), *_singulars(normal)]
@@ -357,7 +357,7 @@ def _camel_parts(run: str) -> Iterator[str]:
 
 
 def _joined_version(version: str) -> str:
-    """Make one word of what would be three to the index: v2v13v0 of 2.13.0."""
+    """Return one word for a version that is three to the index: v2v13v0 for 2.13.0."""
     return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
 
 
@@ -373,14 +373,14 @@ def _unspaced_parts(run: str) -> Iterator[str]:
 
 
 def _is_name(words: list[str], *, dotted: bool) -> bool:
-    """Whether joined words are an identifier: not a date, a version, `e.g.` or a number."""
+    """Return True if joined words are an identifier: not a date, a version, `e.g.` or a number."""
     if dotted:
         return all(len(word) > 1 and word[0].isalpha() for word in words)
     return words[0][0].isalpha()
 
 
 def _is_code(token: str) -> bool:
-    """Whether one token without spaces looks like code rather than a word of a language."""
+    """Return True if a token without spaces looks like code rather than a word of a language."""
     if len(token) < 4 or any(char.isspace() for char in token):
         return False
     pieces = _RUN.findall(token)
@@ -391,13 +391,13 @@ def _is_code(token: str) -> bool:
     return (mixed and len(token) >= 6) or joined
 
 
-@lru_cache(maxsize=256)  # one query meets thirty passages, and the next query the same ones
+@lru_cache(maxsize=256)  # a query is compared with thirty passages, often the same ones
 def _sequence(text: str) -> tuple[str, ...]:
     return tuple(_CJK_OR_RUN.findall(_normal(text)))
 
 
 def _any_of(names: Iterable[str]) -> re.Pattern[str] | None:
-    """Compile a pattern for any of the names as a whole word, which `scrubjay` in `scrubjay.py` is not."""
+    """Compile a pattern for any of the names as a whole word; `scrubjay` in `scrubjay.py` is not one."""
     longest_first = sorted({name.strip() for name in names} - {""}, key=lambda name: (-len(name), name))
     if not longest_first:
         return None

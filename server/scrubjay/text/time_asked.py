@@ -1,4 +1,4 @@
-"""The time that a question asks about: a period, past sessions, or what came before or after an event.
+"""The time that a question asks about: a period, past sessions, or the time before or after an event.
 
 Days are those of the time zone of the `now` that is passed in.
 """
@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from scrubjay.text.dates import DAY, Period, named_periods
 from scrubjay.text.terms import NUMBER_WORDS, content_words
 
-LONGEST = 300  # characters of a question about a time; longer ones are texts that happen to name one
-LONGEST_PHRASE = 60  # characters of a time that an argument names
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # where a period begins that has an end alone
+LONGEST = 300  # characters of a question about a time; longer texts only mention one
+LONGEST_PHRASE = 60  # characters of a time in an argument
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has an end
 
-# What a question about a time says besides it: that people talked, worked and decided. No evidence.
+# Words in a question about a time that are no evidence: that people talked, worked and decided.
 _FILLER = frozenset(
     """
     talk talked talking discuss discussed discussing discussion discussions say said saying speak spoke
@@ -68,7 +68,9 @@ _PART = re.compile(r"(?<![a-z])(?:to)?(morning|afternoon|evening|night)(?![\w-])
 _PART_AFTER = re.compile(r" (?:in the |at )?(morning|afternoon|evening|night)(?![\w-])", re.IGNORECASE)
 _BEFORE = re.compile(r"(?<![\w-])(?P<word>before|prior to|until|till|up to)(?: the)? *$", re.IGNORECASE)
 _BEFORE_WITHIN = re.compile(r"(?P<word>before|until|till)(?![\w-])", re.IGNORECASE)
-_BESIDE = re.compile(r"(?:day|days|week|weeks|month|months|morning|night) (?:before|after) *$", re.IGNORECASE)
+_RELATIVE = re.compile(
+    r"(?:day|days|week|weeks|month|months|morning|night) (?:before|after) *$", re.IGNORECASE
+)
 _FROM = re.compile(r"(?<![\w-])(?:between|from|since)(?: the)? *$", re.IGNORECASE)
 _FROM_WITHIN = re.compile(r"(?:from|since)(?![\w-])", re.IGNORECASE)
 _TO = re.compile(r" *(?:and|to|until|till|through|-|\u2013)(?: the| on| last)? *", re.IGNORECASE)
@@ -77,12 +79,12 @@ _ABOUT = re.compile(r" (?:about|on|where|when|with|which|that)(?![\w-])", re.IGN
 _AGO = re.compile(
     rf"(?P<count>an?|(?:a )?(?:{_COUNT})) (?P<unit>day|week|fortnight|month|year)s? ago", re.IGNORECASE
 )
-_NEAR_BEFORE = 20  # characters before a date in which its preposition stands
+_NEAR_BEFORE = 20  # characters before a date that are searched for its preposition
 
 
 @dataclass(frozen=True)
 class PastSessions:
-    """So many sessions in a row; the newest of them is `back` sessions ago, 1 for the last one."""
+    """`count` consecutive sessions; the newest of them is `back` sessions ago, 1 for the last one."""
 
     back: int
     count: int = 1
@@ -90,7 +92,7 @@ class PastSessions:
 
 @dataclass(frozen=True)
 class Event:
-    """What happened, in the question's words; asked is what came before it or, if `after`, since then."""
+    """An event in the question's words; the question is about the time before it, or with `after`, since."""
 
     words: str
     after: bool
@@ -101,25 +103,25 @@ class TimeAsked:
     """The time that a question asks about.
 
     Attributes:
-        rest: what the question has besides, without words for talk and work.
-        firm: nothing else can be meant, because it is told from now ("last week", "November 11"). A date with
-            its year may be the day that something was done, and told later.
+        rest: the rest of the question, without words for talk and work.
+        certain: it can only be this time, because it is relative to now ("last week", "November 11"). A date
+            with its year may be the day that something was done, and told later.
     """
 
     when: Period | PastSessions | Event
     rest: str
-    firm: bool
+    certain: bool
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The content words of the rest; none if the question asks about nothing but a time."""
+        """The content words of the rest; none if the question is only about a time."""
         return _content(self.rest)
 
 
 def time_asked(text: str, now: datetime) -> TimeAsked | None:
-    """Read the time that a question asks about; None if it names none, or several.
+    """Parse the time that a question asks about; None if it names none, or several.
 
-    Every period ends after it begins, and begins by `now` unless the question names a later date itself.
+    Every period ends after it begins, and begins by `now` unless the question itself names a later date.
     """
     if len(text) > LONGEST:
         return None
@@ -128,24 +130,24 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
         if (period := _one_period(text, places, now)) is None:
             return None
         named = "".join(text[at.start : at.stop] for at, _ in places)
-        firm = not _YEAR.search(named) and (period.exact or not period.any_year)
-        return TimeAsked(_until_today(period, now), _without(text, [at for at, _ in places]), firm)
+        certain = not _YEAR.search(named) and (period.exact or not period.any_year)
+        return TimeAsked(_until_today(period, now), _without(text, [at for at, _ in places]), certain)
     if match := _RECENTLY.search(text):
         week = Period(_midnight(now) - 7 * DAY, _midnight(now) + DAY, exact=False)
-        return TimeAsked(week, _without(text, [range(*match.span())]), firm=False)
+        return TimeAsked(week, _without(text, [range(*match.span())]), certain=False)
     if match := _SESSIONS.search(text):
         return _sessions_asked(text, match)
     if match := _EVENT.search(text):
         event = Event(match["words"].strip(), after=match["which"].lower() in ("since", "after"))
         rest = _without(text, [range(*match.span())])
-        return TimeAsked(event, rest, firm=False) if _content(event.words) else None
+        return TimeAsked(event, rest, certain=False) if _content(event.words) else None
     return None
 
 
 def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
-    """Return when the time that a phrase names begins or, if `end`, is over; None if it names none.
+    """Return the start of the time that a phrase names or, with `end`, its end; None if it names none.
 
-    "yesterday" begins and is over at midnight, "3 weeks ago" is a day, "2 hours ago" and "now" are moments.
+    "yesterday" starts and ends at midnight, "3 weeks ago" is a day, "2 hours ago" and "now" are moments.
     """
     phrase = " ".join(text.split())
     if len(phrase) > LONGEST_PHRASE:
@@ -158,7 +160,7 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
         if match := _AGO.fullmatch(phrase):
             day = _day_ago(_midnight(now), match["unit"].lower(), _number(match["count"]))
             return day + DAY if end else day
-    except (ValueError, OverflowError):  # before the calendar begins
+    except (ValueError, OverflowError):  # before the start of the calendar
         return None
     for said in (phrase, f"on {phrase}", f"in {phrase}"):
         asked = time_asked(said, now)
@@ -168,9 +170,9 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
 
 
 def said_as_days(start: datetime, end: datetime) -> str:
-    """Name a period by its days: "2026-11-11", "2026-11-09 to 2026-11-15", "before 2026-11-14".
+    """Return a period's name in days: "2026-11-11", "2026-11-09 to 2026-11-15", "before 2026-11-14".
 
-    Times of day are given where it does not begin or end at midnight. Both are in one time zone.
+    Times of day are given unless it begins or ends at midnight. Both are in one time zone.
     """
     whole = end == _midnight(end) and (start <= EPOCH or start == _midnight(start))
     form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M"
@@ -183,10 +185,10 @@ def said_as_days(start: datetime, end: datetime) -> str:
 
 
 def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime) -> Period | None:
-    """Make one period of what a question names: one, the same twice, or from the first to the second."""
+    """Return the only period of a question: a single one, the same twice, or from one to the other."""
     (at, period), *others = places
     before = text[max(0, at.start - _NEAR_BEFORE) : at.start]
-    if _BESIDE.search(before):
+    if _RELATIVE.search(before):
         return None  # "the day before November 11"
     if len(others) == 1:
         (to, last), within = others[0], text[at.start : at.stop]
@@ -217,7 +219,7 @@ def _until_today(period: Period, now: datetime) -> Period:
 
 
 def _hours(text: str, now: datetime) -> list[tuple[range, Period]]:
-    """Read "the last 2 hours" and "2 hours ago", the latter as the hour or two around that moment."""
+    """Parse "the last 2 hours" and "2 hours ago", the latter as the hour or two around that moment."""
     match = _HOURS.search(text)
     if match is None:
         return []
@@ -241,7 +243,7 @@ def _sessions_asked(text: str, match: re.Match[str]) -> TimeAsked | None:
         sessions = PastSessions(max(1, _number(match["ago"])))
     else:
         sessions = PastSessions(1, max(1, _number(match["count"] or "one")))
-    asked = TimeAsked(sessions, _without(text, [range(*match.span())]), firm=True)
+    asked = TimeAsked(sessions, _without(text, [range(*match.span())]), certain=True)
     session = (match["noun"] or "session").lower().startswith("session")
     if asked.words and (not session or _ABOUT.match(text, match.end())):
         return None  # "the last time we discussed retries" may be long ago

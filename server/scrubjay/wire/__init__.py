@@ -1,1 +1,1 @@
-"""What the pipe, the hooks and the engine exchange, byte for byte. Standard library only."""
+"""The bytes that pipe, hooks and engine exchange. Standard library only."""

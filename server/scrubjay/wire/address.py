@@ -1,6 +1,6 @@
-"""Where the engine of a home listens: the engine writes it, its clients read it. Standard library only.
+"""The address of a home's engine: the engine writes it, its clients read it. Standard library only.
 
-`engine.json` is a hint: only the lock tells whether there is an engine. It holds
+`engine.json` is a hint: only the lock shows whether an engine is running. It holds
 
     {"socket": PATH} or {"address": [HOST, PORT], "token_file": PATH}, and
     {"version": "0.1.0", "protocol": 1, "pid": 5, "auto": true, "started_at": "2026-03-05T12:00:00Z",
@@ -16,7 +16,7 @@ import socket
 import time
 from typing import TYPE_CHECKING
 
-from scrubjay.home.files import clear_way, parsed, read_regular
+from scrubjay.home.files import move_aside_nonfile, parsed, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 HAS_UNIX_SOCKETS = hasattr(socket, "AF_UNIX")
 _LONGEST = 64 * 1024  # bytes of engine.json
-_TRIES, _PAUSE = 50, 0.01  # to replace a file that a client reads, and the seconds between them
+_TRIES, _PAUSE = 50, 0.01  # attempts to replace a file that a client is reading, and the seconds between them
 
 
 def engine_facts(home: Home) -> dict[str, Any]:
-    """Read `engine.json`; if that fails, assume that the engine would listen in the home."""
+    """Read `engine.json`; if that fails, assume that the engine listens in the home."""
     try:
         facts = parsed(read_regular(home.engine_json, _LONGEST))
     except (OSError, ValueError):
@@ -44,11 +44,11 @@ def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
     """Replace `engine.json` in one step, so that no client reads half of it.
 
     Raises:
-        OSError: as the disk says; the file is gone then, for it named an earlier engine.
+        OSError: the disk refused; the file is removed, because it describes an earlier engine.
     """
     fresh = f"{home.engine_json}.{os.getpid()}"
     try:
-        clear_way(home.engine_json)
+        move_aside_nonfile(home.engine_json)
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8") as file:
             json.dump(facts, file)
@@ -61,12 +61,12 @@ def write_facts(home: Home, facts: Mapping[str, Any]) -> None:
         try:
             os.replace(fresh, home.engine_json)
             return
-        except PermissionError:  # Windows, while a client reads the old one
+        except PermissionError:  # Windows, while a client is reading the old one
             if not tries_left:
                 raise
             time.sleep(_PAUSE)
 
 
 def token_path(home: Home) -> str:
-    """Return the path of the file with the token that a loopback port asks for."""
+    """Return the path of the file with the token that a loopback port requires."""
     return os.path.join(home.root, "engine.token")

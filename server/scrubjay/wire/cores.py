@@ -1,4 +1,4 @@
-"""The cores of this machine as places for background work, which all engines of a user share.
+"""Limits background work to the cores of this machine, across all engines of a user.
 
 Standard library only.
 """
@@ -16,8 +16,8 @@ from scrubjay.wire.lock import FileLock
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PATIENCE = 2.0  # seconds; an engine that was stopped keeps its place, and must not stop the others
-_PAUSE = 0.005  # seconds between two looks for a free place
+PATIENCE = 2.0  # seconds; a stopped engine keeps its core, and must not block the others
+_PAUSE = 0.005  # seconds between two attempts
 
 
 def core_count() -> int:
@@ -26,7 +26,7 @@ def core_count() -> int:
 
 
 class Cores:
-    """Lock files in a folder, `count` of them: as many threads of all engines work at once."""
+    """`count` lock files in a folder, which limit the working threads of all engines to `count`."""
 
     def __init__(self, folder: str, count: int) -> None:
         self._next = os.path.join(folder, "core-next.lock")
@@ -34,7 +34,7 @@ class Cores:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Hold a core; after `PATIENCE`, or where the system has removed the folder, go on without one."""
+        """Hold a core; after `PATIENCE`, or if the system has removed the folder, continue without one."""
         place = None
         with suppress(HomeError):
             place = self._next_free()
@@ -45,7 +45,7 @@ class Cores:
                 place.release()
 
     def _next_free(self) -> FileLock | None:
-        """Wait for a core with `next` held, so that nobody who gave one up takes it again before us."""
+        """Wait for a core while holding `next`, so that a thread that gave one up cannot overtake us."""
         end = time.monotonic() + PATIENCE
         with FileLock(self._next) as turn:
             if turn.acquire(PATIENCE):

@@ -6,7 +6,7 @@ client: {"protocol": 1, "version": "0.1.0", "kind": "pipe", "project_dir": "/p",
          "env": {}}
 engine: {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 5, "auto": true, "home": [8, 99],
          "ready": false, "notices": []}
-engine: the same with "error": a sentence, and "retry": true when the next engine may be asked at once
+engine: the same with "error": a sentence, and "retry": true if the next engine may be asked at once
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-PROTOCOL = 1  # the major: a client and an engine with different numbers cannot talk
+PROTOCOL = 1  # a client and an engine with different numbers cannot talk
 KINDS = ("pipe", "hook", "cli")
-_LONGEST_WAIT = 3_600.0  # seconds that are believed
+_LONGEST_WAIT = 3_600.0  # the longest credible `waited`, in seconds
 HELLO_LIMIT = 64 * 1024  # bytes; a longer first line is not a hello
 
 _PROJECT_VARIABLES = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
@@ -32,7 +32,7 @@ _REQUIRED = {"protocol": int, "version": str, "kind": str, "project_dir": str, "
 
 
 def working_dir() -> str:
-    """Return the working directory; the root if it was deleted under this process."""
+    """Return the working directory, or the root if it was deleted under this process."""
     try:
         return os.getcwd()
     except OSError:
@@ -40,12 +40,12 @@ def working_dir() -> str:
 
 
 class Hello:
-    """Who a client is and where it works.
+    """A client's identity, and the folder where it works.
 
-    `kind` is one of KINDS; `scope` is the one that the user named, or None if the engine finds it from the
-    project; `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed on a
-    loopback port only; `replace` asks an engine that a pipe started to finish and make room; `waited` is for
-    how many seconds a call has waited for an engine.
+    `kind` is one of KINDS; `scope` is the one that the user named, or None if the engine derives it from the
+    project; `env` holds the client's SCRUBJAY_* variables without SCRUBJAY_HOME; `token` is needed only on a
+    loopback port; `replace` asks an engine that a pipe started to finish and make room; `waited` is how many
+    seconds a call has waited for an engine.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ def hello_from(
     scope: str | None = None,
     version: str = VERSION,
 ) -> Hello:
-    """Make the hello of a client with the environment `env` in the folder `cwd`.
+    """Return the hello of a client with the environment `env` in the folder `cwd`.
 
     The project is the first of CLAUDE_PROJECT_DIR, CURSOR_PROJECT_DIR and `cwd`; the scope is `scope`, else
     SCRUBJAY_SCOPE.
@@ -117,16 +117,16 @@ def hello_from(
 
 
 def encode(hello: Hello) -> bytes:
-    """Write a hello as a line, its newline included; empty optional fields are left out."""
+    """Encode a hello as a line with its newline; empty optional fields are left out."""
     fields = {name: getattr(hello, name) for name in hello.__slots__}
     return line_of({name: value for name, value in fields.items() if value or name in _REQUIRED})
 
 
 def decode(line: bytes) -> Hello:
-    """Read the hello in `line`. Unknown fields are ignored, so that a newer client can be answered.
+    """Decode the hello in `line`. Unknown fields are ignored, so that a newer client can be answered.
 
     Raises:
-        EngineError: the line is not a hello; the sentence names the field that is wrong.
+        EngineError: the line is not a hello; the message names the wrong field.
     """
     fields = fields_of(line)
     for name, kind in _REQUIRED.items():
@@ -149,12 +149,12 @@ def decode(line: bytes) -> Hello:
 
 
 def line_of(fields: Mapping[str, Any]) -> bytes:
-    """Write a JSON object as one line, its newline included."""
+    """Encode a JSON object as one line with its newline."""
     return json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def fields_of(line: bytes) -> dict[str, Any]:
-    """Read the JSON object in a line of either side.
+    """Decode the JSON object in a line of either side.
 
     Raises:
         EngineError: the line is not a JSON object.
@@ -168,10 +168,10 @@ def fields_of(line: bytes) -> dict[str, Any]:
     return fields
 
 
-def newer(one: str, other: str) -> bool:
-    """Tell whether version `one` is newer than `other`: numbers between dots; junk counts as 0.
+def is_newer(one: str, other: str) -> bool:
+    """Return True if version `one` is newer than `other`: numbers between dots; anything else counts as 0.
 
-    >>> newer("0.10.0", "0.9.9"), newer("1.0", "1.0.0"), newer("0.1", "0.2")
+    >>> is_newer("0.10.0", "0.9.9"), is_newer("1.0", "1.0.0"), is_newer("0.1", "0.2")
     (True, False, False)
     """
     return _numbers(one) > _numbers(other)

@@ -1,4 +1,4 @@
-"""Bytes cut into lines with an upper limit, and the few parts of a line's JSON that decide where it goes.
+"""Cuts bytes into lines of limited length, and reads the few parts of a line's JSON that decide its route.
 
 Standard library only. A long line is never parsed whole: it may have 32 MiB, and a pipe must not hold it
 twice.
@@ -13,21 +13,21 @@ from typing import NamedTuple
 
 RequestId = str | int | float
 
-# What a pipe asks an engine that is silent, and what it answers as long as its event loop turns.
+# A pipe's question to a silent engine, which answers as long as its event loop runs.
 BEAT = b'{"scrubjay":"beat"}\n'
 LINE_LIMIT = 64 * 1024 * 1024  # bytes, both ways: a document of ten million characters, nearly all escaped
-MOST_MARKS = 500_000  # texts, commas and brackets of JSON: 300 turns of an import have at most half as many
-# What a model's client may send: 10 MB of text, nearly all of it escaped; no tool takes a thousand values. An
-# engine took 8 s and 1.9 GB for 18 MB of short ones, and 4 GB for 60 MB of one text.
+MOST_MARKS = 500_000  # strings, commas and brackets of JSON: 300 turns of an import have at most half as many
+# Limits for a model's client: 10 MB of text, nearly all of it escaped; no tool takes a thousand values. An
+# engine took 8 s and 1.9 GB for 18 MB of short values, and 4 GB for a text of 60 MB.
 CALL_LIMIT = 32 * 1024 * 1024
 CALL_MARKS = 20_000
-LARGE = 1024 * 1024  # bytes; of longer ones one at a time is worked on
-# UTF-16 and 32 have them, in which half a letter may look like a quote, so that no mark can be counted.
+LARGE = 1024 * 1024  # bytes; longer lines are processed one at a time
+# UTF-16 and UTF-32 contain NUL bytes; half a letter may look like a quote there, so marks cannot be counted.
 NOT_UTF_8 = "This contains NUL bytes. Send JSON in UTF-8."
 _EXCERPT = 4096  # bytes kept of each end of a line that is too long: enough to find the id of a request
 
-_STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string costs one pass and no memory
-# A string that is never closed is one piece: else each of its quotes would be looked at as the first of one.
+_STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string takes one pass and no memory
+# An unclosed string is one piece: else each of its quotes would be tried as an opening one.
 _PIECE = re.compile(_STRING + rb"?|[{}\[\],]", re.DOTALL)
 _VALUE = re.compile(rb"\s*:\s*(" + _STRING + rb"|[^\s,{}\[\]\"]+)?", re.DOTALL)
 _ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d+)\s*"
@@ -40,31 +40,31 @@ _LAST_ID = re.compile(
 _LONGEST_KEY = len(b'"requestId"')
 
 _SPACE = re.compile(r"\s*")
-_JSON = json.JSONDecoder(parse_int=float)  # digits without end cost a square as an int
+_JSON = json.JSONDecoder(parse_int=float)  # parsing a huge integer is quadratic
 
 _ANSWER = {b'"result"', b'"error"'}
 _TOP = {b'"id"', b'"method"', b'"params"'} | _ANSWER
 _PARAMS = {b'"name"', b'"uri"', b'"requestId"'}
 
 _HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-# Whole pairs, or a half. A backslash behind an odd number of them is a character of the text.
+# Whole pairs, or a half. A backslash after an odd number of backslashes is part of the text.
 _HALVES = re.compile(rb"(?<!\\)(?:\\\\)*+(?:(?:" + _HIGH + _LOW + rb")++|(" + _HIGH + rb"|" + _LOW + rb"))")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-_REPLACEMENT = rb"\ufffd"  # the character that says that another was there; as long as what it replaces
+_REPLACEMENT = rb"\ufffd"  # the replacement character, as long as the escape it replaces
 
 
 class TooLong(bytes):
-    """The first and the last bytes of a line above the limit, with a newline between."""
+    """The first and last bytes of a line above the limit, with a newline between."""
 
 
 class LineCutter:
-    """Cuts one stream into lines. Of a line above `limit` bytes only a `TooLong` comes out."""
+    """Cuts one stream into lines. A line above `limit` bytes becomes a `TooLong`."""
 
     def __init__(self, limit: int = LINE_LIMIT) -> None:
         self.limit = limit
         self._parts: list[bytes] = []
         self._size = 0
-        self._head: bytes | None = None  # of the line that is being dropped
+        self._head: bytes | None = None  # the start of a line that is too long
 
     def feed(self, data: bytes) -> list[bytes]:
         """Return the lines that end in `data`, each with its newline."""
@@ -79,7 +79,7 @@ class LineCutter:
         return lines
 
     def rest(self) -> bytes:
-        """Return what came after the last newline, and empty the cutter."""
+        """Return the bytes after the last newline, and empty the cutter."""
         return self._take() if self._parts else b""
 
     def _add(self, part: bytes) -> None:
@@ -100,30 +100,30 @@ class LineCutter:
 
 
 class Glance(NamedTuple):
-    """The parts of one message that decide where it goes; None if it has no such part."""
+    """The parts of a message that decide its route; None for a missing part."""
 
     id: RequestId | None = None
     method: str | None = None
-    name: str | None = None  # params.name: the tool of a call
+    name: str | None = None  # params.name: the tool to call
     uri: str | None = None  # params.uri: the resource of a subscription
-    request_id: RequestId | None = None  # params.requestId: what a cancellation cancels
+    request_id: RequestId | None = None  # params.requestId: the request to cancel
     is_answer: bool = False  # it has a result or an error
-    has_bad_id: bool = False  # one that is neither text nor a number, such as null
-    problem: str | None = None  # why nobody parses it: it has too many marks, or is no JSON in UTF-8
+    has_bad_id: bool = False  # the id is neither a string nor a number
+    problem: str | None = None  # why it is not parsed: too many marks, or not JSON in UTF-8
 
     @property
     def key(self) -> tuple[str, object] | None:
-        """The id with its type, because 1 and "1" are two requests."""
+        """The id with its type, because 1 and "1" are two different requests."""
         return None if self.id is None else key_of(self.id)
 
 
 def key_of(request_id: object) -> tuple[str, object]:
-    """Make a request id a key of a table."""
+    """Return a request id as a dictionary key."""
     return type(request_id).__name__, request_id
 
 
 def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
-    """Read the parts of a line, of at most so many marks; an empty Glance if it is not a JSON object.
+    """Read the parts of a line with at most `most` marks; an empty Glance if it is not a JSON object.
 
     >>> glance(b'{"method":"tools/call","params":{"name":"forget","arguments":{"id":5}},"id":"7"}')[:3]
     ('7', 'tools/call', 'forget')
@@ -156,7 +156,7 @@ def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
             if key in _TOP if depth == 1 else section == b'"params"' and key in _PARAMS:
                 parts[key] = value[1]
                 if key in _ANSWER and b'"id"' in parts:
-                    break  # an answer needs no more, and what follows may be 64 MiB
+                    break  # enough for an answer, and the rest may be 64 MiB
         elif depth == 1 and _VALUE.match(line, end) is not None:
             section = b""
     request_id = _value(parts.get(b'"id"'))
@@ -177,9 +177,9 @@ def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
 
 
 def messages(line: bytes) -> Iterator[bytes | None]:
-    """Yield each JSON value of a line as a line of its own, and None for a rest that is no JSON.
+    """Yield each JSON value of a line as its own line, and None for a rest that is not JSON.
 
-    A line that is long, or that an engine has to judge, stays whole.
+    A long line, or one that an engine has to judge, stays whole.
 
     >>> list(messages(b'{"id":1} {"id":2}{'))
     [b'{"id":1}\\n', b'{"id":2}\\n', None]
@@ -191,7 +191,7 @@ def messages(line: bytes) -> Iterator[bytes | None]:
     start = 0
     while start < len(text):
         try:
-            start = _SPACE.match(text, start).end()  # type: ignore[union-attr]  # it matches anything
+            start = _SPACE.match(text, start).end()  # type: ignore[union-attr]  # it always matches
             _, end = _JSON.raw_decode(text, start)
         except RecursionError:
             end = len(text)
@@ -203,26 +203,26 @@ def messages(line: bytes) -> Iterator[bytes | None]:
 
 
 def is_crowded(data: bytes | bytearray, most: int) -> bool:
-    """Tell whether a JSON text in UTF-8 has more marks than that; it is read no further."""
+    """Return True if a JSON text in UTF-8 has more than `most` marks; reading stops there."""
     return len(data) > most and next(itertools.islice(_PIECE.finditer(data), most, None), None) is not None
 
 
 def crowded(most: int) -> str:
-    """Return the answer to a line or a body of more marks."""
-    return f"At most {most:,} texts, commas and brackets are taken at once; this has more. Send it in parts."
+    """Return the error for a line or body with more marks."""
+    return f"At most {most:,} strings, commas and brackets are accepted at once. Send this in parts."
 
 
 def well_formed(line: bytes) -> bytes:
-    r"""Put the replacement character in the place of each half of a surrogate pair, which is no text.
+    r"""Replace each half of a surrogate pair with the replacement character.
 
-    Clients that cut a text amid an emoji send such halves, and strict readers refuse the whole line.
+    Clients that cut a text within an emoji send such halves, and strict readers refuse the whole line.
 
     >>> well_formed(rb'{"a":"\ud83d\ude00 \ud83d!","b":"\\ud83d"}')
     b'{"a":"\\ud83d\\ude00 \\ufffd!","b":"\\\\ud83d"}'
     """
     if _HALF.search(line) is None:
         return line
-    whole = bytearray(line)  # changed in place: a list of what stands between took 45 times the line
+    whole = bytearray(line)  # changed in place: a list of the parts took 45 times the memory
     for found in _HALVES.finditer(line):
         if found[1]:
             whole[found.start(1) : found.end(1)] = _REPLACEMENT
@@ -230,7 +230,7 @@ def well_formed(line: bytes) -> bytes:
 
 
 def _id_of_excerpt(line: bytes) -> RequestId | None:
-    """Read the id of a line of which only both ends are left: clients write it first or last."""
+    """Read the id of a line whose two ends are kept: clients write it first or last."""
     match = _FIRST_ID.match(line) or _LAST_ID.search(line)
     return _value(match[1]) if match else None
 

@@ -1,6 +1,6 @@
-"""The file locks that make a second engine impossible. Standard library only.
+"""The file locks that prevent a second engine. Standard library only.
 
-A lock dies with its process, so no lock ever goes stale and none is ever broken by force.
+A lock ends with its process, so no lock is ever stale or has to be broken.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import time
 
 from scrubjay.errors import EngineError, HomeError
-from scrubjay.home.files import clear_way, open_lock, try_lock
+from scrubjay.home.files import move_aside_nonfile, open_lock, try_lock
 
 _PAUSE = 0.02  # seconds between two tries
 
@@ -28,14 +28,14 @@ class FileLock:
         self.release()
 
     def acquire(self, wait_seconds: float = 0.0) -> bool:
-        """Try for `wait_seconds` to take the lock; tell whether it is held now.
+        """Try for `wait_seconds` to take the lock; return True if it is held now.
 
         Raises:
             HomeError: the file cannot be opened, or its filesystem has no locks.
         """
         end = time.monotonic() + wait_seconds
         if self._fd is None:
-            clear_way(self.path)  # nobody holds a lock on what is no file
+            move_aside_nonfile(self.path)  # a lock is always on a regular file
         while not self._try():
             if time.monotonic() >= end:
                 return False
@@ -43,16 +43,16 @@ class FileLock:
         return True
 
     def release(self) -> None:
-        """Give the lock up; do nothing if it is not held."""
+        """Release the lock, if it is held."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
 
     @property
-    def held(self) -> bool:
-        """Whether this object holds the lock, and the file it locked is still the one at its path.
+    def is_held(self) -> bool:
+        """Return True if this object holds the lock, and its file is still the one at its path.
 
-        A lock on a deleted file keeps nobody out: a caller that sees False must stop writing.
+        A lock on a deleted file excludes no process: a caller that sees False must stop writing.
         """
         if self._fd is None:
             return False
@@ -65,7 +65,7 @@ class FileLock:
         """Read the text of the locked file.
 
         Raises:
-            HomeError: the disk refuses.
+            HomeError: the disk refused.
         """
         assert self._fd is not None, "read needs the lock"
         try:
@@ -73,13 +73,13 @@ class FileLock:
             return os.read(self._fd, 4096).decode("ascii", "replace")
         except OSError as error:
             sentence = f"The lock file {self.path} cannot be read: {error.strerror}."
-            raise HomeError(f"{sentence} Look at the health of the disk.") from error
+            raise HomeError(f"{sentence} Check the health of the disk.") from error
 
     def write(self, text: str) -> None:
         """Replace the text of the locked file.
 
         Raises:
-            HomeError: the disk is full, or refuses.
+            HomeError: the disk is full, or refused.
         """
         assert self._fd is not None, "write needs the lock"
         try:
@@ -88,7 +88,7 @@ class FileLock:
             os.write(self._fd, text.encode("ascii"))
         except OSError as error:
             sentence = f"The lock file {self.path} cannot be written: {error.strerror}."
-            raise HomeError(f"{sentence} Make room, or look at the health of the disk.") from error
+            raise HomeError(f"{sentence} Free disk space, or check the health of the disk.") from error
 
     def _try(self) -> bool:
         if self._fd is not None:
@@ -97,12 +97,12 @@ class FileLock:
             fd = open_lock(self.path)
         except OSError as error:
             sentence = f"The lock file {self.path} cannot be opened: {error.strerror}."
-            raise HomeError(f"{sentence} Give yourself read and write rights.") from error
+            raise HomeError(f"{sentence} Give yourself read and write permission.") from error
         if _lock(fd, self.path):
             self._fd = fd
-            if self.held:
+            if self.is_held:
                 return True
-            self._fd = None  # somebody deleted the file between our open and our lock
+            self._fd = None  # the file was deleted between opening and locking it
         os.close(fd)
         return False
 
@@ -124,7 +124,7 @@ def _lock(fd: int, path: str) -> bool:
 
 
 def identity(path: str) -> list[int]:
-    """Return what tells one home from another: device and inode of its lock file; empty if it has none."""
+    """Return what identifies a home: device and inode of its lock file; empty without one."""
     try:
         stat = os.stat(path)
     except OSError:
@@ -133,7 +133,7 @@ def identity(path: str) -> list[int]:
 
 
 def is_held(path: str) -> bool:
-    """Tell whether a process holds the lock at `path`, by taking it for a moment; False without a file."""
+    """Return True if a process holds the lock at `path`, by trying to take it; False without a file."""
     if not os.path.exists(path):
         return False
     with FileLock(path) as lock:
@@ -141,7 +141,7 @@ def is_held(path: str) -> bool:
 
 
 def take(path: str, wait_seconds: float = 1.0) -> FileLock:
-    """Take the engine's lock. Wait a moment: a pipe takes it for an instant to see if there is an engine.
+    """Take the engine's lock. Wait a little, because a pipe takes it briefly to see if an engine is running.
 
     Raises:
         EngineError: another process holds it.
@@ -157,12 +157,13 @@ def take(path: str, wait_seconds: float = 1.0) -> FileLock:
 
 
 def check_filesystem(folder: str) -> None:
-    """Refuse a folder in which two locks do not exclude each other, or a file cannot have two names.
+    """Raise if locks have no effect in a folder, or files cannot have hard links.
 
-    Network and removable filesystems accept calls that do nothing, so this tries both on a file of its own.
+    Network and removable filesystems may accept calls that do nothing, so this tries both on a file of its
+    own.
 
     Raises:
-        HomeError: which of the two does not work here.
+        HomeError: names which of the two does not work here.
     """
     probe = os.path.join(folder, f".probe.{os.getpid()}")
     twin = probe + ".link"

@@ -1,4 +1,4 @@
-"""The folder of what lives only while engines run: sockets, and locks that all engines of a user share.
+"""The folder for what lasts only while engines run: sockets, and locks shared by all engines of a user.
 
 Standard library only.
 """
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
 
 
 def runtime_folder(env: Mapping[str, str]) -> str:
-    """Return where the runtime folder of this user belongs; touch no disk.
+    """Return the path of this user's runtime folder without touching the disk.
 
-    It is the same for all engines of a user, so TMPDIR, which each client may set, does not count.
+    It must be the same for all engines of a user, so TMPDIR, which each client may set, is ignored.
     """
     if runtime := env.get("XDG_RUNTIME_DIR"):
         return os.path.join(runtime, "scrubjay")
-    if hasattr(os, "getuid"):  # the temporary folder is everybody's, so ours carries the user's number
+    if hasattr(os, "getuid"):  # the temporary folder is shared by all users
         return f"/tmp/scrubjay-{os.getuid()}"
     local = env.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
     return os.path.join(local, "Temp", "scrubjay")
 
 
 def own_folder(folder: str) -> None:
-    """Make a folder that only we can enter, or refuse an existing one that others may have made.
+    """Create a folder that only this user can enter, or raise if an existing one is unsafe.
 
     Raises:
-        HomeError: it cannot be made, belongs to somebody else, or is open to others.
+        HomeError: it cannot be created, belongs to another user, or is open to others.
     """
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -43,6 +43,7 @@ def own_folder(folder: str) -> None:
         ) from error
     if hasattr(os, "getuid") and (facts.st_uid != os.getuid() or facts.st_mode & 0o170077 != 0o040000):
         raise HomeError(
-            f"The runtime folder {folder} is not yours alone. Remove it, or set XDG_RUNTIME_DIR to a folder "
+            f"The runtime folder {folder} is open to other users or belongs to one. "
+            "Remove it, or set XDG_RUNTIME_DIR to a folder "
             "of your own."
         )

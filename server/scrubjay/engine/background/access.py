@@ -95,7 +95,7 @@ class Access:
         return len(seen)
 
     async def _put(self, seen: Mapping[str, AccessCount]) -> None:
-        if self._store.shared is None or self._store.shared.maintains:
+        if self._store.shared is None or self._store.shared.is_maintainer:
             await self._store.count_access(seen)
         else:
             await self._store.shared.inbox.put([access_entry(seen)])

@@ -127,7 +127,7 @@ class Consolidation:
 
     async def work(self) -> int:
         """Look at some of what changed, if nothing else works; how many records were written."""
-        if not self._store.writes:  # whoever begins to write looks from the note on
+        if not self._store.is_writer:  # whoever begins to write looks from the note on
             self._caught_up = 0
             self._changed.clear()
             self._going_on.clear()
@@ -140,7 +140,7 @@ class Consolidation:
 
         Sessions that go on are summarised as far as they came. What a write comes in between stays.
         """
-        if not self._store.writes:  # another engine of this store consolidates
+        if not self._store.is_writer:  # another engine of this store consolidates
             return 0
         await self._writer.settle()
         looked = 0

@@ -88,7 +88,10 @@ class Indexer:
         self._new: dict[str, Passage] = {}  # just written, by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
         self._put_off = 0  # times that passages just written were left to wait with all others
-        self._seen = (-1, 0)  # `Store.bare` and this, when nothing else was seen to wait for its vector
+        self._seen = (
+            -1,
+            0,
+        )  # `Store.vectorless_writes` and this, when nothing else was seen to wait for its vector
         self._former: str | None = None  # a space whose vectors are made anew while they are searched
         self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
@@ -133,9 +136,9 @@ class Indexer:
 
         While few or none wait, it costs no look at the store.
         """
-        others_wait = (self._store.bare, self._put_off) != self._seen
+        others_wait = (self._store.vectorless_writes, self._put_off) != self._seen
         few = not others_wait and len(self._new) + len(self._ahead) < MANY
-        if self.trouble or few or not self._store.writes:
+        if self.trouble or few or not self._store.is_writer:
             return self.notice
         waiting = await self._store.count_passages(conditions.both(searched, conditions.NO_VECTOR))
         if waiting < MANY or waiting < SHARE * (total := await self._store.count_passages(searched)):
@@ -146,13 +149,13 @@ class Indexer:
 
     def wake(self) -> None:
         """Look for passages without a vector, if any may have been committed."""
-        if (self._store.bare, self._put_off) != self._seen:
+        if (self._store.vectorless_writes, self._put_off) != self._seen:
             self._idle = False
             self._wake.set()
 
-    def aside(self) -> AbstractContextManager[None]:
+    def foreground(self) -> AbstractContextManager[None]:
         """Let background work step back meanwhile, because somebody waits for an answer."""
-        return self._worker.aside()
+        return self._worker.foreground()
 
     def expect(self, change: Change) -> None:
         """Let the passages of a turn or fact that was just written go ahead of the backlog of a bulk load."""
@@ -188,14 +191,14 @@ class Indexer:
             return None
         note, space = self._store.note, encoder.space
         accepted = _accepted(note, encoder, fresh)
-        if note.space_id is None and not self._store.writes:
+        if note.space_id is None and not self._store.is_writer:
             self.trouble = None  # the engine that writes will say which space it is
         elif note.space_id is None and note.dim == space.dim:
             await self._store.write_note(accepted)
             self.trouble = None
         elif note.space_id == former_space(space) and drift(_canaries(note), fresh) <= FORMER_LIMIT:
             # The note says the new space from now on, and each passage says its own: a killed engine goes on.
-            if self._store.writes:
+            if self._store.is_writer:
                 await self._store.write_note(accepted)
             self.trouble = None
         elif note.space_id != space.space_id:
@@ -211,7 +214,7 @@ class Indexer:
         else:
             self.trouble = None
         self._former = former_space(space)
-        self.former_vectors = await self._count_former() if self._store.writes else None
+        self.former_vectors = await self._count_former() if self._store.is_writer else None
         return encoder
 
     async def _canaries(self) -> Vectors:
@@ -370,12 +373,12 @@ class Indexer:
 
         Passages with the vector of a former space follow, and last those that lack only their token codes.
         """
-        if not self._store.writes:  # the engine that does embeds it
+        if not self._store.is_writer:  # the engine that does embeds it
             return 0
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
         # As of before the look: what is put off meanwhile is among `besides`, and needs another look.
-        if (seen := (self._store.bare, self._put_off)) != self._seen:
+        if (seen := (self._store.vectorless_writes, self._put_off)) != self._seen:
             others = conditions.negation(conditions.one_of("id", besides))
             where = conditions.both(conditions.NO_VECTOR, others)
             waiting = await self._store.passages_without_vectors(self._batch, where)
@@ -404,7 +407,7 @@ class Indexer:
             self._arrived.clear()
             await self._compared.wait()
             try:
-                while self._new and not self.trouble and self._store.writes:
+                while self._new and not self.trouble and self._store.is_writer:
                     await self._embed_new()
             except (OSError, RuntimeError, ValueError, EncoderError) as error:
                 # They are among what `run` finds, which tries again.
@@ -451,7 +454,7 @@ class Indexer:
     async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         vectors, codes = await self._encoded(encoder, waiting, soon=soon)
         space_id = encoder.space.space_id
-        if self._store.note.space_id == space_id and self._store.writes:  # else a reindex began meanwhile
+        if self._store.note.space_id == space_id and self._store.is_writer:  # else a reindex began meanwhile
             if await self._store.set_vectors(vectors, space_id, codes):
                 self._embedded()
             made, self._made = self._made, asyncio.Event()

@@ -59,9 +59,9 @@ class Mending:
         """
         store, lacking = self._store, 0
         async with self._turn:
-            begun, filling = store.begun, store.filling
+            begun, filling = store.restarts, store.filling
             await examine(store, deep=True)
-            if store.writes and not (store.damage or filling or begun != store.begun):
+            if store.is_writer and not (store.damage or filling or begun != store.restarts):
                 lacking = await count_lacking(store, passages_of)
             if lacking:
                 await store.set_complete(False, begun)
@@ -77,7 +77,7 @@ class Mending:
         async with self._turn:
             deleted, aside = await mend(self._store)
             async with self._store.lock:
-                await self._store.begin_anew()
+                await self._store.restart_index()
         self._store.forget_cache()
         self._emptied()
         return {"deleted": deleted, "aside": aside}

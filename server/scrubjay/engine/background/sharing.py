@@ -41,7 +41,7 @@ class Sharing:
             await _for_ever(shared.lease.keep)
 
     async def _work(self, shared: Shared) -> None:
-        if not shared.lease.valid:
+        if not shared.lease.is_valid:
             if shared.leads:
                 log.warning(
                     "this engine no longer maintains the store; the lease was held by %s", shared.lease.holder

@@ -110,7 +110,7 @@ class Upkeep:
 
         The engine that maintains a store does so.
         """
-        if not self._store.writes:
+        if not self._store.is_writer:
             return 0
         compacted = self._commits = 0
         before = self._store.tables
@@ -128,7 +128,7 @@ class Upkeep:
 
         A bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1.
         """
-        if self._store.writes:
+        if self._store.is_writer:
             before = self._store.tables
             async with self._at_work():
                 for name in self._store.tables.names:
@@ -190,7 +190,7 @@ class Upkeep:
         if not await self._optimize(name, self._kept(KEEP_VERSIONS), orphans=True):
             return
         async with self._store.lock:
-            self._store.forget_unindexed()
+            self._store.invalidate_index_stats()
             self.compactions += 1
             self._since_reopened += 1
             self.failures = 0

@@ -1,1 +1,1 @@
-"""The process of the engine: its life, its socket, its connections."""
+"""The engine's process: its lifetime, its socket, its connections."""

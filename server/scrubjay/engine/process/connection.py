@@ -1,8 +1,8 @@
-"""One client's connection, as its face sees it: lines, limits, and which requests are unanswered.
+"""One client's connection: lines, limits, and unanswered requests.
 
-Limits keep a client from harming the others: a line of more than 32 MiB or 20,000 marks of JSON is answered
-with an error (64 MiB or 500,000 of the command line), and a client that lets 16 MiB of answers pile up loses
-its connection. Nothing here ever waits for a client to read.
+Limits keep a client from harming others: a line of more than 32 MiB or 20,000 JSON marks is answered with an
+error (64 MiB or 500,000 for the command line), and a client that lets 16 MiB of answers pile up loses its
+connection. Nothing here ever waits for a client to read.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from scrubjay.wire.lines import (
 log = logging.getLogger("scrubjay.engine.process.connection")
 
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes waiting for one client
-_INPUT_LIMIT = 4 * 1024 * 1024  # bytes of whole lines waiting for the face; above it the client has to wait
-_DRAIN_SECONDS = 2.0  # how long answers are still written to a client that has said its last word
-_ENDLESS = {"subscriptions/listen"}  # requests whose answer is the end of a stream: nobody waits for them
+_INPUT_LIMIT = 4 * 1024 * 1024  # bytes of lines waiting to be processed; above it the client has to wait
+_DRAIN_SECONDS = 2.0  # for writing the last answers to a client that has stopped sending
+_ENDLESS = {"subscriptions/listen"}  # requests answered by the end of a stream: not waited for
 
 
 class Connection(asyncio.Protocol):
     """One client, from its hello until either side closes.
 
     `hello` is set before a face sees the connection; `in_flight` maps the key of each unanswered request to
-    its method, and is kept by `read_line` and `write_line`, so that a face has nothing to do for it.
+    its method. `read_line` and `write_line` update it.
     """
 
     hello: Hello
@@ -53,7 +53,7 @@ class Connection(asyncio.Protocol):
         output_limit: int = OUTPUT_LIMIT,
     ) -> None:
         self.in_flight: dict[tuple[str, object], str] = {}
-        self.lines_read = 0  # since the hello
+        self.lines_read = 0  # lines since the hello
         self._opened = opened
         self._line_limit = line_limit
         self._output_limit = output_limit
@@ -61,20 +61,19 @@ class Connection(asyncio.Protocol):
         self._cutter = LineCutter(line_limit)
         self._queue: collections.deque[bytes] = collections.deque()
         self._queued = 0  # bytes
-        self._news = asyncio.Event()  # a line, an end, or an answer that was waited for
+        self._news = asyncio.Event()  # set by a line, the end, or an awaited answer
         self._ended = False  # the client will send no more
-        self._draining: float | None = None  # seconds the engine still grants, once it is finishing
+        self._draining: float | None = None  # the grace period in seconds, once the engine is finishing
         self._lost = asyncio.Event()
         self._transport: asyncio.Transport
 
     # What a face uses.
 
     async def read_line(self) -> bytes | None:
-        """The client's next line without its newline, or None at the end.
+        """Return the client's next line without its newline, or None at the end.
 
-        The end is reported only when every request was answered or a bound has passed, because a face that
-        sees it stops working on the answers. A line above the limit is answered with an error here and never
-        seen by the face.
+        The end is reported only when every request is answered or a time limit has passed, because a face
+        that sees it stops working on answers. A line above the limit is answered with an error here.
         """
         while True:
             if self._draining is None and self._queue:
@@ -94,17 +93,17 @@ class Connection(asyncio.Protocol):
     async def write_line(self, line: bytes | str) -> None:
         """Send one line; its newline may be missing.
 
-        A client that is gone is not an error: there is nobody to tell.
+        A client that is gone is not an error.
         """
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
-            what = f"The answer has {len(data)} bytes and the limit of a line is {self._line_limit}."
+            what = f"The answer has {len(data)} bytes, and a line may have {self._line_limit}."
             data = _error(glance(data), f"{what} Ask for less.")
         self._answered(glance(data))
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
     def begin(self, key: tuple[str, object], method: str) -> None:
-        """Count work as in flight that no line announced; the engine waits for it before it finishes."""
+        """Count work as in flight without a request line; the engine waits for it before it finishes."""
         self.in_flight[key] = method
 
     def end(self, key: tuple[str, object]) -> None:
@@ -113,19 +112,19 @@ class Connection(asyncio.Protocol):
         self._news.set()
 
     async def ended(self) -> None:
-        """Wait until the client sends no more; for a face that works for it and does not read meanwhile."""
+        """Wait until the client stops sending; for a face that works without reading meanwhile."""
         while not self._ended:
             self._news.clear()
             await self._news.wait()
 
     def close(self) -> None:
-        """Close after what is waiting has been written."""
+        """Close after the waiting output has been written."""
         self._transport.close()
 
     # What the engine uses.
 
     def welcome(self, hello: Hello) -> None:
-        """Take the client's hello; the command line alone may send more than a model's client."""
+        """Store the client's hello; only the command line may send more than a model's client."""
         self.hello = hello
         if hello.kind == "cli":
             self._most_marks = MOST_MARKS
@@ -133,18 +132,18 @@ class Connection(asyncio.Protocol):
             self._line_limit = self._cutter.limit = min(self._line_limit, CALL_LIMIT)
 
     def drain(self, seconds: float) -> None:
-        """Read no more; let the requests in flight end within `seconds`, then report the end to the face."""
+        """Stop reading; let the requests in flight end within `seconds`, then report the end to the face."""
         self._draining = seconds
         if not self._lost.is_set():
             self._transport.pause_reading()
         self._news.set()
 
     def say(self, fields: dict[str, Any]) -> None:
-        """Send a line that is the engine's own and not the face's."""
+        """Send a line from the engine itself, not from a face."""
         self._send(line_of(fields))
 
     async def closed(self, seconds: float) -> None:
-        """Close, wait until what is left has been written, and cut the connection off after `seconds`."""
+        """Close, wait until the output has been written, and cut the connection off after `seconds`."""
         self._transport.close()
         try:
             await asyncio.wait_for(self._lost.wait(), seconds)
@@ -154,15 +153,15 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Start."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Take what the client sent; above the limit it has to wait."""
+        """Process the client's bytes; above the limit it has to wait."""
         for line in self._cutter.feed(data):
-            if line == BEAT:  # it is no line of the client, and waits behind none
+            if line == BEAT:  # not one of the client's lines; answer at once
                 self._send(BEAT)
                 continue
             self._queue.append(line)
@@ -173,7 +172,7 @@ class Connection(asyncio.Protocol):
             self._news.set()
 
     def eof_received(self) -> bool:
-        """Note that the client will send no more."""
+        """Note that the client has stopped sending."""
         self._ended = True
         self._news.set()
         return True  # keep our own direction open: answers may still be on their way
@@ -184,17 +183,17 @@ class Connection(asyncio.Protocol):
         self._lost.set()
         self._news.set()
 
-    # Its own affairs.
+    # Internals.
 
     def _next(self) -> bytes | None:
-        """Take the first waiting line and note a request as in flight; None for a line that was refused."""
+        """Return the first waiting line and note a request as in flight; None for a refused line."""
         line = self._queue.popleft()
         self._queued -= len(line)
         if self._queued <= _INPUT_LIMIT // 2 and not self._ended:
             self._transport.resume_reading()
         self.lines_read += 1
         if isinstance(line, TooLong):
-            what = f"A line may have {self._line_limit} bytes, and this one has more."
+            what = f"This line is longer than {self._line_limit} bytes."
             self._send(_error(glance(line), f"{what} Send it in parts."))
             return None
         seen = glance(line, self._most_marks)

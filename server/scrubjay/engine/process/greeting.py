@@ -1,30 +1,30 @@
-"""What an engine answers to a client's hello."""
+"""The engine's answer to a client's hello."""
 
 import hmac
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from scrubjay.wire.hello import PROTOCOL, Hello, newer
+from scrubjay.wire.hello import PROTOCOL, Hello, is_newer
 
 _OF_ONE_CLIENT = {"SCRUBJAY_SCOPE"}  # variables that belong in a client's environment
 
 
 class Identity(NamedTuple):
-    """What an engine says about itself."""
+    """An engine's description of itself."""
 
     version: str
     pid: int
-    auto: bool  # started by a pipe: it ends when idle and makes room for a newer one
-    home: list[int]  # see `lock.identity`: an address may be left over from another home
+    auto: bool  # started by a pipe: ends when idle, and makes room for a newer engine
+    home: list[int]  # see `lock.identity`: an address may belong to another home
     protocol: int = PROTOCOL
 
     def fields(self, *, ready: bool) -> dict[str, Any]:
-        """The part of an engine's hello that never depends on the client."""
+        """Return the part of an engine's hello that does not depend on the client."""
         return {**self._asdict(), "kind": "engine", "ready": ready, "beats": True}
 
 
 class Greeting(NamedTuple):
-    """The answer to one hello, as the fields of a line, and what follows from it."""
+    """The answer to one hello, as the fields of a line, and its consequences."""
 
     fields: dict[str, Any]
     accepted: bool
@@ -35,11 +35,11 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
     """Answer a hello, always with our version and start: a newer client may then replace this engine.
 
     Args:
-        hello: what the client said.
-        me: what this engine is.
-        ready: whether the engine has finished loading.
-        token: what the client must know on a loopback port; None on a Unix socket, where rights decide.
-        env: the engine's own SCRUBJAY_* variables, to name those of the client that differ.
+        hello: the client's hello.
+        me: this engine.
+        ready: True if the engine has finished loading.
+        token: required from the client on a loopback port; None on a Unix socket, where permissions decide.
+        env: the engine's own SCRUBJAY_* variables, for comparison with the client's.
     """
     fields = me.fields(ready=ready)
     if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):
@@ -57,7 +57,7 @@ def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Ma
 
 
 def unheeded(hello: Hello, env: Mapping[str, str]) -> list[str]:
-    """The SCRUBJAY_* variables of a client that the engine, whose environment is `env`, does not follow."""
+    """Return a client's SCRUBJAY_* variables that the engine, whose environment is `env`, ignores."""
     return sorted(
         name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value
     )
@@ -80,12 +80,12 @@ def _mismatch(hello: Hello, me: Identity) -> str:
 
 
 def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
-    """What the client shows its user: settings that have no effect, an engine that will not be replaced."""
+    """Return notices for the client's user: ignored settings, an engine that will not be replaced."""
     notices = []
     if odd := unheeded(hello, env):
         what = f"{', '.join(odd)} has no effect here: one engine serves all clients."
         notices.append(f"{what} Use `scrubjay config` instead.")
-    if newer(hello.version, me.version) and not me.auto:
+    if is_newer(hello.version, me.version) and not me.auto:
         what = f"The engine (pid {me.pid}) is version {me.version} and was started by hand"
         notices.append(f"{what}; restart it to use {hello.version}.")
     return notices

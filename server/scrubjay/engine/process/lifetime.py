@@ -1,6 +1,6 @@
-"""How an engine lives: from its socket being open until the last answer is written.
+"""The lifetime of an engine: from opening its socket until the last answer is written.
 
-The faces are handed in. Whoever calls `serve` has taken the engine's lock before, and releases it by ending.
+The faces are passed in. The caller of `serve` holds the engine's lock, and releases it when its process ends.
 """
 
 import asyncio
@@ -31,30 +31,32 @@ log = logging.getLogger("scrubjay.engine.process.lifetime")
 
 Face = Callable[[Connection], Awaitable[None]]
 
-_HELLO_SECONDS = 10.0  # a client that says nothing this long is not one
+_HELLO_SECONDS = 10.0  # for a client to send its hello
 _CLOSE_SECONDS = 2.0  # for a client to read its last lines
-# After which an engine whose event loop stands still ends itself. Pipes say after seven that it gives no
-# sign of life, and busy machines were seen to stand still for eighteen.
+# How long the event loop may stand still before the engine ends itself. Pipes report a stuck engine after
+# seven seconds, and busy machines were seen to stand still for eighteen.
 HANG_SECONDS = 60.0
-_TICK_SECONDS = 5.0  # at most this late the engine notices that it is idle or homeless
+_TICK_SECONDS = 5.0  # between two checks whether the engine is idle or its home was removed
 
 
 @dataclass(eq=False, kw_only=True)
 class Lifetime:
     """One engine of one home.
 
-    Make it, give its `finish` to whoever may end it, then `await serve(...)`, once.
+    Create it, give its `finish` to the code that may end it, then `await serve(...)`, once.
     """
 
     home: Home = field(kw_only=False)
-    lock: FileLock = field(kw_only=False)  # held; when its file disappears the home was deleted: the end
-    auto: bool  # started by a pipe: it ends when idle, and makes room for a newer version
+    # Held; if its file disappears, the home was deleted, and the engine ends.
+    lock: FileLock = field(kw_only=False)
+    auto: bool  # started by a pipe: ends when idle, and makes room for a newer version
     idle_seconds: float  # without a client or work
-    busy: Callable[[], bool] = lambda: False  # whether work goes on that no client waits for
-    ready: Callable[[], bool] = lambda: True  # whether loading is over; told to every client in the hello
+    busy: Callable[[], bool] = lambda: False  # returns True during work that no client waits for
+    # Returns True when loading is over; sent to every client in the hello.
+    ready: Callable[[], bool] = lambda: True
     grace_seconds: float = 30.0  # for requests in flight once the engine is finishing
     hang_seconds: float = HANG_SECONDS
-    http: str | None = None  # the address of the HTTP face for `engine.json`
+    http: str | None = None  # the address of the HTTP interface, for `engine.json`
     version: str = VERSION
     env: Mapping[str, str] = field(default_factory=lambda: os.environ)  # SCRUBJAY_*, XDG_RUNTIME_DIR
     loopback: bool = not HAS_UNIX_SOCKETS  # a port with a token, as on Windows, not a Unix socket
@@ -64,7 +66,7 @@ class Lifetime:
     def __post_init__(self) -> None:
         self.me = Identity(self.version, os.getpid(), self.auto, identity(self.lock.path))
         self.started_at = datetime.now(UTC)
-        self.connections: set[Connection] = set()  # those that have said hello
+        self.connections: set[Connection] = set()  # those that have sent a hello
         self._attended: dict[asyncio.Task[None], Connection] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finishing = asyncio.Event()
@@ -78,7 +80,7 @@ class Lifetime:
         if self._loop is None:
             self._end(reason)
         else:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: the engine has ended already
+            with contextlib.suppress(RuntimeError):  # the loop is closed, so the engine has ended already
                 self._loop.call_soon_threadsafe(self._end, reason)
 
     async def serve(
@@ -87,8 +89,8 @@ class Lifetime:
         """Listen until the engine is finished, and return the reason.
 
         Args:
-            faces: for each kind of hello, what talks to the client; it returns when the connection's
-                lines end.
+            faces: the function that serves the client, for each kind of hello; it returns when the
+                connection ends.
             background: started as soon as the engine listens; if it raises, the engine finishes and the
                 error is raised here.
         """
@@ -112,8 +114,8 @@ class Lifetime:
                 self._announce(listener, finishing=True)
                 server.close()
         finally:
-            # Where the home was removed under us, the files at these paths are another engine's by now.
-            ours = self.lock.held
+            # If the home was removed, these files may belong to another engine by now.
+            ours = self.lock.is_held
             listener.close(remove_files=ours)
         await self._see_off()
         if ours:
@@ -141,7 +143,7 @@ class Lifetime:
             if await self._welcome(connection, faces, token):
                 self.connections.add(connection)
                 await faces[connection.hello.kind](connection)
-        except Exception:  # one client's failure must not reach the others, whatever it is
+        except Exception:  # no failure of one client may affect the others
             log.exception("a connection ended with an error")
         finally:
             if connection in self.connections and self._finishing.is_set():
@@ -151,13 +153,13 @@ class Lifetime:
             await connection.closed(_CLOSE_SECONDS)
 
     async def _welcome(self, connection: Connection, faces: Mapping[str, Face], token: str | None) -> bool:
-        """Exchange hellos; whether the client may stay."""
+        """Exchange hellos; return True if the client may stay."""
         try:
             line = await asyncio.wait_for(connection.read_line(), _HELLO_SECONDS)
         except TimeoutError:
             return False
         if line is None:
-            return False  # it only looked whether somebody answers, or we are finishing
+            return False  # the client only checked for an engine, or we are finishing
         connection.lines_read = 0
         try:
             if len(line) > HELLO_LIMIT:
@@ -179,7 +181,7 @@ class Lifetime:
         return greeting.accepted
 
     async def _see_off(self) -> None:
-        """Let every client have its answers, then end the faces that have not ended by themselves."""
+        """Let every client receive its answers, then end the faces that are still running."""
         for connection in self._attended.values():
             connection.drain(self.grace_seconds)
         if self._attended:
@@ -191,12 +193,12 @@ class Lifetime:
                 await asyncio.wait(late, timeout=2 * _CLOSE_SECONDS)
 
     async def _watch(self) -> None:
-        """Return when the engine is to finish: somebody asked, it was idle too long, or its home is gone."""
+        """Return when the engine has to finish: on request, when idle too long, or when its home is gone."""
         loop = asyncio.get_running_loop()
         tick = min(_TICK_SECONDS, max(self.idle_seconds / 10, 0.02))
         last = loop.time()
         while not self._finishing.is_set():
-            if not self.lock.held:
+            if not self.lock.is_held:
                 self._end("its home was removed")
             elif not self.me.auto or self.connections or self.busy():
                 last = loop.time()
@@ -226,14 +228,15 @@ class Lifetime:
             "http": self.http,
             "finishing": finishing,
         }
-        if not self.lock.held:
+        if not self.lock.is_held:
             return
         try:
             write_facts(self.home, facts)
         except FileNotFoundError:  # the home may be removed at any moment
             return
         except OSError as error:
-            # Without the file a client looks for the socket in the home, and may find it on a full disk too.
+            # Without the file, clients look for the socket in the home, so the engine is reachable on a full
+            # disk too.
             if not finishing and listener.facts != {"socket": self.home.socket}:
                 raise
             log.error("%s cannot be written: %s", self.home.engine_json, error.strerror)
@@ -243,12 +246,12 @@ class Lifetime:
 def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     """Call `finish` with the signal's name when the system or the user asks this process to end.
 
-    Only the main thread hears signals; in any other, nothing is changed. `finish` must be safe to call from
-    anywhere.
+    Only the main thread receives signals; in any other, nothing is changed. `finish` must be safe to call
+    from anywhere.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
-    elif sys.platform == "win32":  # pragma: no cover - asyncio has no signal handlers there
+    elif sys.platform == "win32":  # pragma: no cover - asyncio has no signal handlers on Windows
         names = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
         before = {
             each: signal.signal(each, lambda number, _: finish(signal.Signals(number).name)) for each in names
@@ -271,10 +274,10 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
 
 @contextlib.asynccontextmanager
 async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
-    """End this process if its event loop stands still for so long; the file at `path` then says where.
+    """End this process if its event loop stands still for `seconds`; stack traces go to the file at `path`.
 
-    A text that no test foresaw may hold the interpreter for hours, and with it every client. Python's own
-    watchdog needs no interpreter. What crashes amid native code leaves its place in that file as well.
+    An unforeseen text may occupy the interpreter for hours, and block every client. Python's own watchdog
+    needs no interpreter. Crashes in native code write their stack to that file as well.
     """
 
     async def keep_alive() -> None:
@@ -284,7 +287,7 @@ async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
 
     try:
         file = open_log(path)
-    except OSError:  # a full disk, on which an engine starts all the same
+    except OSError:  # a full disk, which must not stop an engine
         file = os.open(os.devnull, os.O_WRONLY)
     faulthandler.enable(file)
     task = asyncio.create_task(keep_alive())

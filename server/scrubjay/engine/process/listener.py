@@ -1,7 +1,7 @@
-"""The socket on which an engine waits for its clients, open to its owner only.
+"""The socket on which an engine waits for its clients, accessible to its owner only.
 
-Only the holder of the engine's lock may call `listen`: it removes whatever an earlier engine left at the same
-place.
+Only the holder of the engine's lock may call `listen`, which removes what an earlier engine left at the same
+path.
 """
 
 import contextlib
@@ -16,11 +16,11 @@ from scrubjay.home.paths import SOCKET_PATH_LIMIT, Home
 from scrubjay.wire.address import HAS_UNIX_SOCKETS, token_path
 from scrubjay.wire.runtime import own_folder, runtime_folder
 
-_BACKLOG = 128  # clients that may knock at once; a machine that wakes up with 20 editors open sends 20
+_BACKLOG = 128  # clients that may connect at once; a machine that wakes up with 20 editors open sends 20
 
 
 class Listener(NamedTuple):
-    """An open socket, the part of `engine.json` that leads to it, and the files to remove when it closes."""
+    """An open socket, its entry in `engine.json`, and the files to remove when it closes."""
 
     socket: socket.socket
     facts: dict[str, Any]
@@ -43,13 +43,13 @@ def _on_path(home: Home, env: dict[str, str]) -> Listener:
     path = socket_path(home, env)
     _make_room(path)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    previous = os.umask(0o177)  # the socket is born 0600: there is no moment in which others may connect
+    previous = os.umask(0o177)  # the socket is created with 0600, so that others can never connect
     try:
         listener.bind(path)
     except OSError as error:
         listener.close()
         raise HomeError(
-            f"No socket can be made at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local "
+            f"No socket can be created at {path}: {error.strerror}. Set SCRUBJAY_HOME to a folder on a local "
             "disk."
         ) from error
     finally:
@@ -71,18 +71,18 @@ def _on_loopback(home: Home) -> Listener:
 
 
 def _make_room(path: str) -> None:
-    """Remove what an earlier engine left at our place; a folder, which no engine makes, is set aside.
+    """Remove what an earlier engine left at our path; a folder, which no engine makes, is moved away.
 
     Raises:
-        HomeError: the place stays taken.
+        HomeError: the path is still taken.
     """
     try:
         if os.path.isdir(path) and not os.path.islink(path):
             os.rename(path, f"{path}.{secrets.token_hex(4)}")
         _remove(path)
     except OSError as error:
-        sentence = f"The engine's place {path} is taken: {error.strerror}."
-        raise HomeError(f"{sentence} Move away what is there.") from error
+        sentence = f"The engine's path {path} is taken: {error.strerror}."
+        raise HomeError(f"{sentence} Move it away.") from error
 
 
 def _remove(*paths: str) -> None:
@@ -92,10 +92,10 @@ def _remove(*paths: str) -> None:
 
 
 def socket_path(home: Home, env: dict[str, str]) -> str:
-    """Return where the Unix socket belongs: in the home, or if that path is too long, in a runtime folder.
+    """Return the path of the Unix socket: in the home, or if that is too long, in a runtime folder.
 
     Raises:
-        HomeError: the runtime folder belongs to somebody else or is open to others.
+        HomeError: the runtime folder belongs to another user or is open to others.
     """
     if len(os.fsencode(home.socket)) <= SOCKET_PATH_LIMIT:
         return home.socket
@@ -103,7 +103,7 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
     folder = runtime_folder(env)
     path = os.path.join(folder, f"{name}.sock")
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
-        problem = f"No room for a socket: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes."
+        problem = f"No socket is possible: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes."
         raise HomeError(f"{problem} Shorten SCRUBJAY_HOME.")
     own_folder(folder)
     return path

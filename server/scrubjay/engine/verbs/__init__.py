@@ -1,1 +1,1 @@
-"""What faces ask an engine for, each verb once."""
+"""The engine's operations for its interfaces, each implemented once."""

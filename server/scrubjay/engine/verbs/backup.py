@@ -1,4 +1,4 @@
-"""Backs up a home: links its files while nothing is written, copies them, and checks that the copy opens."""
+"""Backs up a home: links its files between two writes, copies them, and checks that the copy opens."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from scrubjay.store.snapshot import count_rows_at
 
 
 class BackupSummary(Result):
-    """A finished backup: its folder, how many records it has, and its size."""
+    """A finished backup: its folder, the number of its records, and its size."""
 
     folder: str
     turns: int
@@ -31,26 +31,24 @@ class Backup(Verb):
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def working(self) -> bool:
-        """Whether a backup is being made."""
+    def is_running(self) -> bool:
+        """Return True while a backup is being made."""
         return self._turn.locked()
 
     async def make(self, folder: str, report: backups.Report) -> BackupSummary:
-        """Copy the home as it is now into a new folder, which appears whole and checked or not at all.
+        """Copy the home as it is now into a new folder, which appears complete and checked, or not at all.
 
-        Writes wait for the links of a moment only, not for the copy: they are acknowledged and searched
+        Writes wait only a moment for the links, not for the copy: they are acknowledged and searched
         meanwhile.
 
         Raises:
-            InputError: something is in the folder, it lies within the home, or has no room.
-            StoreError: the copy is not what was copied.
+            InputError: the folder is not empty, is inside the home, or has too little space.
+            StoreError: the copy differs from the store.
             OSError: it cannot be written.
         """
         if self._store.shared is not None:
-            advice = (
-                "Use the bucket's own versions or copies, or `scrubjay export`, which reads it at one moment."
-            )
-            raise InputError(f"A store in {self._store.path} is not copied as a folder. {advice}")
+            advice = "Use the bucket's own versions or copies, or `scrubjay export`, which is consistent."
+            raise InputError(f"A store in {self._store.path} cannot be copied as a folder. {advice}")
         _refuse(folder, self._home)
         async with self._turn:
             try:
@@ -62,7 +60,7 @@ class Backup(Verb):
                 facts["made_at"] = self._clock().isoformat()
                 await asyncio.to_thread(backups.write_manifest, draft, facts, files)
                 if os.path.isdir(folder):
-                    os.rmdir(folder)  # an empty one; only POSIX would rename onto it
+                    os.rmdir(folder)  # an empty one; only POSIX can rename onto it
                 os.rename(draft, folder)
             finally:
                 await asyncio.to_thread(backups.clear, self._home)
@@ -71,7 +69,7 @@ class Backup(Verb):
         return BackupSummary(folder=folder, files=len(files), bytes=size, **totals)
 
     async def _hold_still(self) -> dict[str, int]:
-        """Link the store's files between two commits; how many rows each table has then."""
+        """Link the store's files between two commits; return how many rows each table then has."""
         await self._writer.drain()
         await self._access.flush(everything=True)
         await self._writer.settle()
@@ -90,16 +88,16 @@ async def _check(path: str, counts: dict[str, int]) -> None:
         what = f"The copy cannot be opened ({type(error).__name__}), so no backup was made."
         raise StoreError(f"{what} Run `scrubjay doctor`.") from error
     if copied != counts:
-        what = "The copy holds other rows than the store, so no backup was made."
+        what = "The copy has other rows than the store, so no backup was made."
         raise StoreError(f"{what} Try again, and run `scrubjay doctor`.")
 
 
 def _refuse(folder: str, home: Home) -> None:
     real = os.path.realpath(folder)
     if real == os.path.realpath(home.root) or real.startswith(os.path.realpath(home.root) + os.sep):
-        advice = "Name a folder outside of it, best on another disk."
-        raise InputError(f"{folder} lies within the home {home.root}. {advice}")
+        advice = "Choose a folder outside it, preferably on another disk."
+        raise InputError(f"{folder} is inside the home {home.root}. {advice}")
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
-        raise InputError(f"{folder} is there already and is not empty. Name a new folder.")
+        raise InputError(f"{folder} already exists and is not empty. Choose a new folder.")
     if not os.path.isdir(os.path.dirname(real)):
-        raise InputError(f"{os.path.dirname(folder)} is no folder; make it first.")
+        raise InputError(f"{os.path.dirname(folder)} is not a folder; create it first.")

@@ -1,4 +1,4 @@
-"""Keeps conversations of chat clients, as documents and, if `chat_capture` says so, as turns of sessions."""
+"""Stores conversations of chat clients as documents and, if `chat_capture` allows, as turns of sessions."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ from scrubjay.text.conversations import Exchange, Message, contains, exchanges, 
 
 
 class ConversationState(NamedTuple):
-    """A conversation after an addition: its document and how far that is, and how many turns changed."""
+    """A conversation after an addition: its document with its status, and how many turns changed."""
 
     id: str
     status: Status
@@ -25,7 +25,7 @@ class ConversationState(NamedTuple):
 
 @dataclass(eq=False)
 class Conversations(Verb):
-    """Adds to one conversation after another, because what one continues must not change meanwhile."""
+    """Adds to one conversation at a time, because the stored text must not change during an addition."""
 
     _documents: Documents
     _order: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -33,13 +33,13 @@ class Conversations(Verb):
     async def add(
         self, name: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None
     ) -> ConversationState:
-        """Add what is new in these messages, whose secrets were replaced, to a conversation of a scope.
+        """Add the new ones of these redacted messages to a conversation of a scope.
 
         The document holds every message, whatever the policy is, and no facts are extracted from it. Searches
         of chats find the turns; under the policy `off` none are recorded.
 
         Raises:
-            InputError: the messages say nothing, and there is no such conversation yet.
+            InputError: the messages are empty, and the conversation does not exist yet.
         """
         async with self._order:
             await self._writer.drain()
@@ -55,7 +55,7 @@ class Conversations(Verb):
         stored = await self._store.get(Document, current[:1])
         content = transcript(next((row.content for row in stored.values()), ""), messages)
         if not content:
-            raise InputError("messages say nothing: each is empty. Give at least one with content.")
+            raise InputError("messages has no content: each is empty. Give at least one with content.")
         fields: dict[str, Any] = dict(content=content, custom_id=name, type="text", task_type="superrag")
         title = next((row.title for row in stored.values()), None)
         fields["title"] = title or f"Conversation {name}"
@@ -87,9 +87,9 @@ class Conversations(Verb):
         return len(new)
 
     async def _new_exchanges(self, name: str, sent: Sequence[Exchange], scope: str) -> list[Exchange]:
-        """The exchanges that the session does not contain yet.
+        """Return the exchanges that the session does not contain yet.
 
-        An answer that is sent by itself, and answers the session's last turn, becomes part of that turn.
+        An answer sent alone, to the session's last turn, becomes part of that turn.
         """
         session = (await self._store.sessions.of([(scope, name)]))[(scope, name)]
         rows = await self._store.get(Turn, session.positions)

@@ -1,4 +1,4 @@
-"""Counts what a search may find by scope and partition, including every write that was acknowledged."""
+"""Counts searchable records by scope and partition, including every acknowledged write."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scop
 
 __all__ = ["Counts", "ScopeCounts"]
 
-MOST_KEYS = 20  # of a filter that are looked up
+MOST_KEYS = 20  # of a filter that are checked
 _NAMES = ("turns", "memories", "documents")
 
 
@@ -22,15 +22,15 @@ class Counts(Verb):
         return await self._store.names.scopes()
 
     async def by_scope(self, scope: str | None = None) -> dict[str, ScopeCounts]:
-        """Return what each scope holds, or what only `scope` holds if it holds anything.
+        """Return the counts of each scope, or only those of `scope` if it holds anything.
 
-        A scope whose records are all forgotten, expired or replaced is there with zeros.
+        A scope whose records are all forgotten, expired or replaced is listed with zeros.
         """
         await self._writer.caught_up()
         return await count_by_scope(self._store.tables, self._clock(), scope)
 
     async def summary(self) -> dict[str, dict[str, int]]:
-        """Return {scope: {turns, memories, documents}} without the scopes that hold none of these."""
+        """Return {scope: {turns, memories, documents}} without scopes that have none of these."""
         numbers = {
             scope: {name: getattr(counts, name) for name in _NAMES}
             for scope, counts in (await self.by_scope()).items()
@@ -38,12 +38,12 @@ class Counts(Verb):
         return {scope: each for scope, each in numbers.items() if any(each.values())}
 
     async def by_partition(self, scopes: Sequence[str]) -> Counter[str]:
-        """Return how many facts and turns of these scopes each partition holds."""
+        """Return how many facts and turns of these scopes each partition has."""
         await self._writer.caught_up()
         return await count_by_partition(self._store, scopes, self._clock())
 
     async def unused_keys(self, filters: Filter, scopes: Sequence[str]) -> list[str]:
-        """Return the metadata keys that a filter asks for and that no record of these scopes has."""
+        """Return the metadata keys of a filter that no record of these scopes has."""
         await self._writer.caught_up()
         unused = []
         for key in list(dict.fromkeys(_keys(filters)))[:MOST_KEYS]:

@@ -1,6 +1,6 @@
-"""Adds and changes documents for clients that name them by a custom_id.
+"""Adds and changes documents for clients that name them by custom_id.
 
-A text that is sent under the custom_id of a known document replaces its text or continues it.
+A text sent with the custom_id of an existing document replaces its text or continues it.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.paragraphs import SHORT
 
-# share of the old text's characters in lines of the new one that makes it a later state of the old
+# share of the old text's characters in lines that the new text has too, from which the new text replaces it
 REVISED = 0.5
 Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
 
 
 class DocumentState(NamedTuple):
-    """What became of a document that was sent; `changed` is False if its text was known already."""
+    """The result for a sent document; `changed` is False if the text was stored already."""
 
     id: str
     status: Status
@@ -43,18 +43,18 @@ class DocumentState(NamedTuple):
 
 @dataclass(eq=False)
 class Documents(Verb):
-    """Adds one document after another, because the text that one continues must not change meanwhile."""
+    """Adds one document at a time, because the text to be continued must not change meanwhile."""
 
     _order: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
-        """Add a document, or replace or continue the one that has its custom_id; see `continue_text`.
+        """Add a document, or replace or continue the one with its custom_id; see `continue_text`.
 
-        Fields that the text does not give (metadata, date, ...) stay as they are. With `document_id` that
-        very document gets this text.
+        Fields that are not given (metadata, date, ...) do not change. With `document_id`, that document gets
+        the text.
 
         Raises:
-            InputError: the text has an error, and the known document has none.
+            InputError: the new text has an error, and the existing document has none.
         """
         sent = await self._envelope(text, scope, source)
         async with self._order:
@@ -80,12 +80,12 @@ class Documents(Verb):
         return states
 
     async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> DocumentState:
-        """Change fields of a document, named as in a `DocumentText`; another `content` replaces its text."""
+        """Change fields of a document, named as in `DocumentText`; a new `content` replaces its text."""
         custom_id = str(values.get("custom_id") or "")
         same_name = await self.with_custom_id(custom_id, [document.scope])
         if any(row.id != document.id and row.forgotten_at is None for row in same_name):
-            advice = "Give this one another, or change that one."
-            raise InputError(f"custom_id = {custom_id[:80]!r} is another document's. {advice}")
+            advice = "Use another custom_id, or change that document."
+            raise InputError(f"custom_id = {custom_id[:80]!r} belongs to another document. {advice}")
         fields: dict[str, Any] = {"document_id": document.id, "error": document.error}
         if document.status == "done":
             fields["content"] = document.content
@@ -97,7 +97,7 @@ class Documents(Verb):
     async def with_custom_id(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
         """Return the documents of these scopes with this custom_id, without their texts.
 
-        Those that are not forgotten come first, and of these the latest.
+        Those that are not forgotten come first, the latest of them first.
         """
         where = conditions.matching(custom_id=custom_id, scope=scopes)
 
@@ -108,9 +108,9 @@ class Documents(Verb):
         return sorted(named, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
 
     async def statuses(self, rows: Sequence[Document]) -> dict[str, Status]:
-        """Return how far each of these documents is, by id.
+        """Return the status of each of these documents, by id.
 
-        A document is queued until it is in the tables, and embedding until meaning finds it.
+        A document is queued until it is in the tables, and embedding until it has all its vectors.
         """
         ids = [row.id for row in rows]
         staged = {row.id for row in self._store.staged(Document)}
@@ -135,7 +135,7 @@ class Documents(Verb):
         current = old if old is not None and old.forgotten_at is None else None
         complete = current if current is not None and current.status == "done" else None
         if complete is not None and text.error is not None:
-            raise InputError(f"{text.error} The document {complete.id} stays as it was.")
+            raise InputError(f"{text.error} The document {complete.id} is unchanged.")
         lasting = {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
         args = {**lasting, **sent.args, "document_id": document_id}
         if text.document_id is None and current is not None and "content" in args:
@@ -143,7 +143,7 @@ class Documents(Verb):
         same = complete if complete is not None and complete.content == args.get("content") else None
         if same is not None:
             args = {"type": same.type, **args}
-            if title_in(args.get("metadata", {})) == title_in(same.metadata):  # else it names another
+            if title_in(args.get("metadata", {})) == title_in(same.metadata):  # else the title changes
                 args = {"title": same.title, **args}
         args = {name: value for name, value in args.items() if value is not None}
         planner = partial(plan_add, lookup=Lookup(old, document_id, prefetch.facts_of(sent.scope)))
@@ -157,17 +157,18 @@ class Documents(Verb):
     async def _target(
         self, text: DocumentText, sent: Envelope, prefetch: Prefetch
     ) -> tuple[Document | None, str]:
-        """The document that a text is for, None for a new one, and its id."""
+        """Return the document that a text is for, or None for a new one, and its id."""
         document_id = _id_of(sent)
         old = await prefetch.document(document_id)
         if text.document_id is not None:
             return old, document_id
         if text.custom_id is not None:
             if old is None and (named := await self.with_custom_id(text.custom_id, [sent.scope])):
-                return await prefetch.document(named[0].id), named[0].id  # it got this custom_id later
+                # The document got this custom_id later.
+                return await prefetch.document(named[0].id), named[0].id
             return old, document_id
         digest = content_hash(sent.args.get("content") or "")
-        for attempt in range(1, 1_000):  # the document that these words named may have got other words since
+        for attempt in range(1, 1_000):  # the document of this content hash may have other content by now
             if old is None or old.content_hash == digest:
                 break
             document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
@@ -176,27 +177,27 @@ class Documents(Verb):
 
 
 class Prefetch:
-    """What one batch has looked up, and what it adds; nobody else adds documents meanwhile."""
+    """The look-ups of one batch, and its additions; no other task adds documents meanwhile."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._documents: dict[str, Document | None] = {}
-        # By scope and hash of words the fact that says them, None if none does.
+        # By scope and content hash: the fact with that content, or None.
         self._facts: dict[str, dict[str, Memory | None]] = {}
 
     async def document(self, document_id: str) -> Document | None:
-        """Return the document that has this id."""
+        """Return the document with this id."""
         if document_id not in self._documents:
             self._documents[document_id] = (await self._get([document_id])).get(document_id)
         return self._documents[document_id]
 
     def facts_of(self, scope: str) -> Mapping[str, Memory | None]:
-        """Return what is known of the facts of a scope."""
+        """Return the looked-up facts of a scope, by content hash."""
         return self._facts.get(scope, {})
 
     async def load(self, envelopes: Sequence[Envelope]) -> None:
         """Look up the documents that these envelopes may be for, and facts that equal their short texts."""
-        staged = self._store.staged(Memory)  # before the look at the disk, or a commit could hide one
+        staged = self._store.staged(Memory)  # before reading the disk, or a commit in between could hide one
         ids = [_id_of(each) for each in envelopes]
         rows = await self._get(ids)
         self._documents.update((document_id, rows.get(document_id)) for document_id in ids)
@@ -215,13 +216,13 @@ class Prefetch:
         self.add_staged()
 
     async def _get(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Whole rows of those that exist. Most do not: to look for an id takes 3 ms, for every column 7."""
+        """Return the existing rows. Most ids are new: looking for an id takes 3 ms, for all columns 7."""
         likely = await self._store.may_hold(Document, ids)
         existing = await self._store.get(Document, likely, columns=["id"])
         return await self._store.get(Document, existing)
 
     def add_staged(self) -> None:
-        """Take over what is staged."""
+        """Include the staged records."""
         self._documents.update((row.id, row) for row in self._store.staged(Document))
         self._add_facts(self._store.staged(Memory))
 
@@ -234,9 +235,9 @@ class Prefetch:
 def continue_text(old: str, new: str) -> str:
     """Return the text of a document after `new` was sent under its name.
 
-    `new` replaces `old` if it contains all of it, or half of its lines. It changes nothing if `old` ends with
-    it already, as when a call is repeated. Otherwise it is a continuation and follows `old`, so that in doubt
-    nothing is lost.
+    `new` replaces `old` if it contains all of it, or half of its lines. It changes nothing if `old` already
+    ends with it, as after a repeated call. Otherwise it continues `old`, so that nothing is lost in doubt.
+
 
     >>> continue_text("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'
@@ -252,14 +253,14 @@ def continue_text(old: str, new: str) -> str:
 
 
 def _share_in_both(old: str, new: str) -> float:
-    """The share of the old text's characters that stand in lines of the new one too."""
+    """Return the share of the old text's characters in lines that the new text has too."""
     before, after = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
     whole = sum(len(line) * count for line, count in before.items())
     return sum(len(line) * count for line, count in (before & after).items()) / whole
 
 
 def _id_of(sent: Envelope) -> str:
-    """The id of the document that an envelope names, else of the first of its custom_id, or of its words."""
+    """Return the id of the document that an envelope names, or else of its custom_id, or of its content."""
     if document_id := sent.args.get("document_id"):
         return str(document_id)
     if custom_id := sent.args.get("custom_id"):
@@ -272,12 +273,12 @@ def document_in(
 ) -> DocumentText:
     """Read a file, given as its bytes, as the text of a document.
 
-    It may take seconds, so call it in a thread. `values`, fields of a `DocumentText`, win over what the file
-    says of itself. One that cannot be read becomes a failed document, which says why and is known again by
-    its bytes.
+    It may take seconds, so call it in a thread. `values`, fields of a `DocumentText`, take precedence over
+    the file's own properties. A file that cannot be read becomes a failed document with the reason,
+    recognised again by its bytes.
 
     Raises:
-        InputError: it cannot be read, and not `may_fail`.
+        InputError: it cannot be read, and `may_fail` is not set.
     """
     fields = {"task_type": "memory", "title": name[:LONGEST_TITLE], **values}
     try:

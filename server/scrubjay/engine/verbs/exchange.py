@@ -1,6 +1,6 @@
-"""Exports records into one file and imports them from one, in the format of `scrubjay.records.exchange`.
+"""Exports records into a file and imports them, in the format of `scrubjay.records.exchange`.
 
-The engine reads and writes the file itself: a document's line may be larger than any message to it may be.
+The engine itself reads and writes the file, because a document's line may be longer than any message to it.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ from scrubjay.records.exchange import Exported, Header, Imported, ImportRecords,
 from scrubjay.store.failures import is_of_store, reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 
-PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # of one envelope; a larger record has one of its own
+PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # per envelope; a larger record has its own
 AHEAD = 4  # envelopes that wait for their commit before the next page is planned
 
-CHANGED = "It was changed meanwhile: what stood before that line is imported; repeat it with the whole file."
+CHANGED = "It was changed meanwhile: the lines before that one are imported; repeat it with the whole file."
 
-Report = Callable[[int, int, str], None]  # done, total, what is done
+Report = Callable[[int, int, str], None]  # done, total, current step
 
 
 @dataclass(eq=False)
@@ -37,17 +37,17 @@ class Exchange(Verb):
     _running: int = 0
 
     @property
-    def working(self) -> bool:
-        """Whether an export or import runs."""
+    def is_running(self) -> bool:
+        """Return True while an export or import is running."""
         return self._running > 0
 
     async def export(self, path: str, scope: str | None, report: Report) -> Exported:
         """Write every record of a scope (None: of all) to a file, as they are at this moment.
 
-        The file is there whole or not at all.
+        The file appears whole or not at all.
 
         Raises:
-            InputError: something else is there already.
+            InputError: something other than an export has that path.
             OSError: it cannot be written.
         """
         _refuse_to_overwrite(path)
@@ -93,8 +93,8 @@ class Exchange(Verb):
     async def load(self, path: str, source: str, report: Report) -> Imported:
         """Import the records of an export.
 
-        All of it is checked before the first is imported; what is acknowledged survives a kill, and the same
-        call again imports the rest.
+        All of it is checked before the first record is imported; acknowledged records survive a kill, and
+        repeating the call imports the rest.
 
         Raises:
             InputError: a line is damaged or missing; nothing was imported.
@@ -129,7 +129,7 @@ class Exchange(Verb):
         request = envelope("import", records, scope=USER_SCOPE, source=source, at=self._clock())
         request = request.model_copy(update={"redacted": sum(count for _, count in pairs)})
         answer = cast(Imported, await self._writer.write(request))
-        if self._writer.pending > AHEAD:  # what is staged is in memory
+        if self._writer.pending > AHEAD:  # staged records are in memory
             await self._writer.settle()
         return answer
 
@@ -156,17 +156,17 @@ def _append(file: BinaryIO, page: list[AnyRecord]) -> None:
 
 
 def _refuse_to_overwrite(path: str) -> None:
-    """Refuse a path at which something is that is no export; an older export is replaced."""
+    """Raise if the path has anything other than an export; an older export is replaced."""
     try:
         if not os.path.isfile(path):
             if os.path.lexists(path):
-                advice = "Name another one, or use `-` for standard output."
+                advice = "Choose another path, or `-` for standard output."
                 raise InputError(f"{path} is not a plain file. {advice}")
             return
         with open(path, "rb") as file:
             head = file.read(100)
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}. Name another file.") from error
+        raise InputError(f"{path} cannot be written: {error.strerror}. Choose another file.") from error
     if head and exchange.FORMAT.encode() not in head:
-        advice = "Name another file, or remove it."
-        raise InputError(f"{path} is there already and is no export of Scrubjay. {advice}")
+        advice = "Choose another file, or remove it."
+        raise InputError(f"{path} already exists and is not a Scrubjay export. {advice}")

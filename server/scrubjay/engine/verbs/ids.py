@@ -1,6 +1,6 @@
-"""Finds what a caller means who says an id as a search shows it, or a part of one.
+"""Finds a record by an id as a search shows it, or by a part of one.
 
-Faces for people and models ask here before they call another verb; HTTP's families take whole ids alone.
+Interfaces for people and models call this before another operation; the HTTP interfaces require full ids.
 """
 
 from typing import Any, TypeVar
@@ -19,31 +19,30 @@ R = TypeVar("R", bound=Request)
 class Ids(Verb):
     """Resolves short ids; in all methods `scope` is the caller's, a tuple if it may see no other."""
 
-    async def full(self, said: str, scope: Scope | None) -> str:
-        """Return the id of the record that is meant; `said` itself if it fits none.
+    async def full(self, given: str, scope: Scope | None) -> str:
+        """Return the full id; `given` itself if it matches no record.
 
         Raises:
-            InputError: it fits several.
+            InputError: it matches several records.
         """
         await self._writer.drain()
-        return await full_id(self._store, said, scope if isinstance(scope, tuple) else None)
+        return await full_id(self._store, given, scope if isinstance(scope, tuple) else None)
 
-    async def reached(self, said: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
-        """Return the record that is meant, of the scopes in `reach` (None: all); None if there is none.
+    async def reached(self, given: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
+        """Return the matching record in the scopes of `reach` (None: all), or None.
 
         Raises:
-            InputError: it fits several.
+            InputError: it matches several records.
         """
-        record = await self._store.find(await self.full(said, reach))
+        record = await self._store.find(await self.full(given, reach))
         return None if record is not None and reach is not None and record.scope not in reach else record
 
     async def spell_out(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
-        """Return the request with whole ids; those of a turn to record stay, because they make sessions.
+        """Return the request with full ids; those of a turn to record stay, because they name sessions.
 
         Raises:
-            InputError: one fits several records.
-            NotFound: what is to be forgotten, or to get a new version, lies in none of the scopes in `reach`
-                (None: all).
+            InputError: an id matches several records.
+            NotFound: the record to forget or update is in none of the scopes in `reach` (None: all).
         """
         whole: dict[str, Any] = {}
         if isinstance(request, Forget) and request.id is not None and reach is not None:
@@ -66,10 +65,10 @@ class Ids(Verb):
             whole["doc_id"] = await full_document_id(self._store, request.doc_id, searched)
         return request.model_copy(update=whole) if whole else request
 
-    async def _within(self, said: str, reach: tuple[str, ...], field: str = "") -> str:
-        record = await self.reached(said, reach)
+    async def _within(self, given: str, reach: tuple[str, ...], field: str = "") -> str:
+        record = await self.reached(given, reach)
         if record is None:
-            nothing = f"Nothing here has the id {said[:80]!r}. Take the id of a search result."
+            nothing = f"There is no record with the id {given[:80]!r}. Use the id of a search result."
             nothing = f"{field}: {nothing}" if field else nothing
-            raise NotFound(f"{nothing} The scope of another project has to be named with it.")
+            raise NotFound(f"{nothing} For another project's record, give its scope too.")
         return record.id

@@ -1,4 +1,4 @@
-"""Runs the ingests of one engine, one after another, and lists its documents with how far each is."""
+"""Runs the ingests of an engine, one at a time, and lists its documents with their status."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_co
 
 @dataclass(eq=False)
 class Ingest(Verb):
-    """Runs one ingest at a time: two of one tree at once would write every file twice."""
+    """Runs one ingest at a time: two of the same tree at once would write every file twice."""
 
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _running: job.Ingest | None = None
 
     @property
-    def working(self) -> bool:
-        """Whether an ingest runs."""
+    def is_running(self) -> bool:
+        """Return True while an ingest is running."""
         return self._turn.locked()
 
     async def run(
@@ -38,9 +38,9 @@ class Ingest(Verb):
         again: bool = False,
         hidden: bool = False,
     ) -> Ingested:
-        """Bring the documents of files and folders up to date.
+        """Update the documents of files and folders.
 
-        What is written when it is cancelled stays.
+        If it is cancelled, finished documents stay.
         """
         async with self._turn:
             self._running = job.Ingest(self._store, self._writer.write, self._clock, scope, source)
@@ -50,7 +50,7 @@ class Ingest(Verb):
                 self._running = None
 
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
-        """List the documents of a scope ("*": everywhere): those being ingested, then the latest others."""
+        """List the documents of a scope ("*": everywhere): those being ingested, then the latest."""
         await self._writer.caught_up()
         here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
         where = conditions.both(conditions.NOT_FORGOTTEN, here)

@@ -1,7 +1,7 @@
-"""Reads what is stored for the faces: records by id, pages of them, and what belongs to a document or a fact.
+"""Reads stored records for the interfaces: by id, in pages, and those that belong to a document or a fact.
 
-Every verb sees all writes that were acknowledged before it was called: a read by id finds what waits for its
-commit, the others commit first.
+Every operation sees all writes acknowledged before the call: a read by id includes staged records, the others
+commit first.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -39,14 +39,14 @@ _PASSAGE_COLUMNS = ["id", "record_id", "part", "text", "line_start", "line_end"]
 
 @dataclass(frozen=True)
 class Page(Generic[R]):
-    """One page of rows, and how many rows all pages have together."""
+    """One page of rows, and the number of rows on all pages."""
 
     rows: list[R]
     total: int
 
 
 class Paging(TypedDict, total=False):
-    """Which page of records, in which order; `filters` are on metadata."""
+    """The page to return and its order; `filters` are on metadata."""
 
     start: Required[int]
     size: Required[int]
@@ -59,7 +59,7 @@ class Lists(Verb):
     """Reads records."""
 
     async def find(self, record_id: str) -> AnyRecord | None:
-        """Return the record of any kind that has this id, None if there is none."""
+        """Return the record of any kind with this id, or None."""
         await self._writer.drain()
         return await self._store.find(record_id)
 
@@ -69,9 +69,9 @@ class Lists(Verb):
         return await detail(self._store, record_id, self._access.counted)
 
     async def latest(self, last: int, scope: str) -> list[Hit]:
-        """Return what was recorded or added last in a scope ("*": everywhere), the newest first.
+        """Return the latest additions to a scope ("*": everywhere), newest first.
 
-        A turn has a title: what it is about, and never "yes, do it".
+        A turn has a title that says what it is about, never "yes, do it".
         """
         await self._writer.caught_up()
         records = await self._store.latest(last, None if scope == EVERY_SCOPE else scope, self._clock())
@@ -85,7 +85,7 @@ class Lists(Verb):
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
     ) -> dict[str, T]:
-        """Return the records of one kind with these ids, whatever became of them, by id."""
+        """Return the records of one kind with these ids, in whatever state, by id."""
         await self._writer.drain()
         return await self._store.get(kind, ids, columns=columns)
 
@@ -104,18 +104,19 @@ class Lists(Verb):
     ) -> Page[Document]:
         """Return a page of the documents that are not forgotten, without their texts unless `content`.
 
-        `path` is where they are filed: exactly there, or anywhere below if it ends in a slash.
+        `path` is the client's own path for them: exactly that one, or everything below it if it ends in a
+        slash.
         """
         where = _documents(scopes, path)
         return await self._page(Document, where, None if content else COLUMNS, **paging)
 
     async def documents_at(self, scopes: Collection[str], path: str | None = None) -> list[Document]:
-        """Return the ids and scopes of all documents that are filed at `path`, as for `documents`."""
+        """Return the ids and scopes of all documents at `path`, as for `documents`."""
         await self._writer.caught_up()
         return await self._store.select(Document, _documents(scopes, path), columns=["id", "scope"])
 
     async def unfinished_documents(self, scopes: Collection[str], *, failed: bool = False) -> list[Document]:
-        """Return the documents whose passages wait for vectors, without their texts, the last changed first.
+        """Return the documents that lack vectors, without their texts, last changed first.
 
         `failed` includes those that could not be read.
         """
@@ -130,7 +131,7 @@ class Lists(Verb):
         return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
 
     async def chunks_of(self, document_id: str, *, start: int = 0, size: int | None = None) -> list[Passage]:
-        """Return the chunks of one document in its order: `size` of them from number `start` on, or all."""
+        """Return the chunks of a document in order: `size` of them from number `start`, or all."""
         await self._writer.caught_up()
         where = conditions.both(
             conditions.equal("record_id", document_id),
@@ -171,7 +172,7 @@ class Lists(Verb):
     ) -> Page[Memory]:
         """Return a page of facts, each in its newest version.
 
-        `forgotten` includes those that are forgotten or expired, `summaries` those of sessions.
+        `forgotten` includes forgotten and expired ones, `summaries` those of sessions.
         """
         where = conditions.both(
             conditions.one_of("scope", scopes),
@@ -217,7 +218,7 @@ class Lists(Verb):
         """Return the fact of a scope with exactly these words: the current one, else the last.
 
         Raises:
-            NotFound: there is none.
+            NotFound: no fact has these words.
         """
         await self._writer.drain()
         facts = cast(
@@ -227,7 +228,7 @@ class Lists(Verb):
         return max(facts, key=lambda fact: (is_current(fact, now), fact.created_at))
 
     async def newest_version(self, fact: Memory) -> Memory:
-        """Return the end of the chain of updates that this version of a fact is in."""
+        """Return the last version in this fact's chain of updates."""
         return await versions.latest(self._store, fact)
 
     async def older_versions(self, fact: Memory) -> list[Memory]:
@@ -235,7 +236,7 @@ class Lists(Verb):
         return await versions.history(self._store, fact) if fact.version > 1 else []
 
     async def links(self, facts: Sequence[Memory], scope: str) -> dict[str, Context]:
-        """Return the versions around each fact and what it is linked to within a scope, by the fact's id."""
+        """Return the versions of each fact and the facts linked to it within a scope, by the fact's id."""
         question = Question("", (scope,), ("memory",), self._clock())
         return await lineage.contexts(self._store, question, facts)
 
@@ -245,7 +246,7 @@ class Lists(Verb):
         return await facts_like(self._store, fact, self._clock(), self._indexer.embed_soon)
 
     async def inferred(self, scope: str) -> list[Memory]:
-        """Return the facts of a scope that were concluded and wait for review, most parents first."""
+        """Return the inferred facts of a scope that wait for review, those with most parents first."""
         await self._writer.caught_up()
         return await reviewing.review_queue(self._store, scope, self._clock())
 
@@ -261,7 +262,7 @@ class Lists(Verb):
         descending: bool = True,
         filters: Filter | None = None,
     ) -> Page[T]:
-        """Read the ids and sort keys of all that match, then the records of one page, with these columns."""
+        """Read the ids and sort keys of all matching rows, then these columns of one page."""
         await self._writer.caught_up()
         keys = await self._store.select(kind, where, columns=["id", sort, *(["metadata"] if filters else [])])
         if filters is not None:

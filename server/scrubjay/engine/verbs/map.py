@@ -1,4 +1,4 @@
-"""Places sessions and facts by meaning, so that a person can look over all of them at once."""
+"""Places sessions and facts on a map by meaning, so that a user can see all of them at once."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.conditions import Where
 
 MOST = 10_000  # points, the newest
-_SENT_SECONDS = 2.0  # after which the points are sent, and the 15 MB that making them took lie idle
-_LABEL = 120  # characters of what a point says
+_SENT_SECONDS = 2.0  # until the points are sent; then the 15 MB used to make them are given back
+_LABEL = 120  # characters of a point's label
 _COLUMNS = ["id", "src", "record_id", "scope", "session_id"]
 
 
@@ -29,16 +29,16 @@ class Point(NamedTuple):
 
 @dataclass(eq=False)
 class Map(Verb):
-    """Lays out the facts and sessions of one store, again when there are others."""
+    """Lays out the facts and sessions of a store; recomputed when there are new ones."""
 
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _made_of: int = 0
     _places: dict[str, Place] = field(default_factory=dict)  # by the id of a passage
 
     async def points(self) -> list[Point]:
-        """Return current facts, and sessions where their summaries lie; at most `MOST`, the newest first.
+        """Return current facts, and sessions at the place of their summaries; at most `MOST`, newest first.
 
-        What has no vector yet is not among them.
+        Records without a vector are left out.
         """
         await self._writer.caught_up()
         where = _placed()
@@ -55,12 +55,12 @@ class Map(Verb):
             if (place := self._places.get(passage_id)) is not None:
                 name = record_id if src == "memory" else session_id or ""
                 label = " ".join(text.split())[:_LABEL]
-                # a long session has several summaries; the first one stays
+                # a long session has several summaries; use the first
                 points[scope, name] = Point(src == "memory", scope, *place, name, label)
         return list(points.values())
 
 
 def _placed() -> Where:
-    """The first passages of facts and of the summaries of sessions that have a vector."""
+    """Return the condition for the first passages of facts and session summaries that have a vector."""
     first = conditions.matching(src=("memory", "summary"), part=0, hidden=False)
     return conditions.both(first, conditions.present("space_id"))

@@ -1,4 +1,4 @@
-"""Takes in what other programs kept: sessions of turns, and facts of other memories."""
+"""Imports the past from other programs: sessions of turns, and facts of other memories."""
 
 import asyncio
 from collections import defaultdict
@@ -21,25 +21,25 @@ from scrubjay.redaction.redact import redact
 from scrubjay.store import conditions
 
 SOURCE = "import"
-MOST_STAGED = 1_000  # records that wait in memory for their commit before more are taken
+MOST_STAGED = 1_000  # records that may wait in memory for their commit
 
 
 @dataclass(eq=False)
 class Past(Verb):
-    """Takes in the past, acknowledged call by call; what is known already is left as it is."""
+    """Imports the past, acknowledged call by call; existing records do not change."""
 
     _running: int = 0
     _staged: int = 0
 
     @property
-    def working(self) -> bool:
-        """Whether something is taken in."""
+    def is_running(self) -> bool:
+        """Return True while an import is running."""
         return self._running > 0
 
     async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
-        """Record the turns that are not recorded yet; from the answer on, all of them survive a kill.
+        """Record the turns that are not recorded yet; once this returns, all of them survive a kill.
 
-        A session of one scope that is known in one stays there, wherever its folder is now.
+        A session that already exists in a single scope stays there, wherever its folder is now.
         """
         self._running += 1
         try:
@@ -64,9 +64,9 @@ class Past(Verb):
             self._running -= 1
 
     async def add(self, kept: Sequence[KeptFact]) -> FactsAdded:
-        """Add facts that other memories hold, with their times and older values.
+        """Add facts of other memories, with their times and older values.
 
-        A known one stays as it is, unless it was changed there after what is known here.
+        An existing fact does not change, unless the other memory changed it later.
         """
         self._running += 1
         try:
@@ -89,7 +89,7 @@ class Past(Verb):
             self._running -= 1
 
     async def _news(self, first: Memory, told: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
-        """What another memory says that is newer than a known fact, and the fact with its place taken."""
+        """Return another memory's newer values for an existing fact, and the fact, replaced by them."""
         latest = await chains.latest(self._store, first)
         texts = [redact(each.content)[0] for each in told]
         if texts[-1] == latest.content or latest.forgotten_at is not None:
@@ -102,7 +102,7 @@ class Past(Verb):
         return "updated", list(_continued(latest, newer))
 
     async def _import(self, scope: str, records: list[AnyRecord], now: datetime) -> int:
-        """Import records as they are, but for their secrets; how many these were."""
+        """Import records unchanged except for redacted secrets; return the number of secrets."""
         pairs = await asyncio.to_thread(lambda: [exchange.redact_record(record) for record in records])
         redacted = sum(count for _, count in pairs)
         if records:
@@ -119,7 +119,7 @@ class Past(Verb):
             await self._writer.settle()
 
     async def _scopes(self, kept: Iterable[KeptSession]) -> dict[tuple[str, str], str]:
-        """The scope of each session of one scope, by host and id, that one other scope knows."""
+        """Return the scope of each session that exists in exactly one other scope, by host and id."""
         told: dict[tuple[str, str], set[str]] = defaultdict(set)
         for each in kept:
             told[each.host, each.session_id].add(each.scope)
@@ -134,7 +134,7 @@ class Past(Verb):
 
 
 def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
-    """The versions that follow the latest one, each before it with its place taken."""
+    """Yield the versions that follow the latest one, each preceded by the version it replaces."""
     for each in newer:
         since = max(each.created_at, latest.created_at) if each.version > 1 else each.updated_at
         yield latest.model_copy(update={"is_latest": False, "replaced_at": since, "updated_at": since})
@@ -156,7 +156,7 @@ def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
 
 
 def _versions(kept: KeptFact, now: datetime) -> list[Memory]:
-    """The fact and its older values as the versions of one memory."""
+    """Return the fact and its older values as the versions of one memory."""
     began = kept.created_at or kept.updated_at or now
     values = [(content, since or began) for content, since in kept.earlier]
     values.append((kept.content, (kept.updated_at or began) if values else began))

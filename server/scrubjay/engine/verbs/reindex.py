@@ -1,6 +1,6 @@
-"""Builds the passages anew from the records.
+"""Rebuilds the passages from the records.
 
-This is done after a changed model, changed chunking, other developers' words, or damage.
+This is needed after a change of the model, of chunking or of the developers' dictionary, or after damage.
 """
 
 import asyncio
@@ -20,38 +20,38 @@ from scrubjay.store.schema import read_table
 from scrubjay.store.upserts import stored_embeddings
 from scrubjay.text.developer_words import IN_USE
 
-PAGE = 500  # records a commit
-WORDS = "words"  # the note that names the dictionary with which the passages were made
+PAGE = 500  # records per commit
+WORDS = "words"  # the note with the version of the dictionary that the passages were made with
 _UNKNOWN, _BEGUN = (
     "unknown",
     "begun with ",
-)  # its values if the dictionary is unknown, and while passages are made
-Progress = Callable[[int, int, str], None]  # done, in all, and what is done: reading (records), embedding
+)  # its values if the dictionary is unknown, and during a reindex
+Progress = Callable[[int, int, str], None]  # done, total, and the step: reading (records), embedding
 
 
 @dataclass(eq=False)
 class Reindex(Verb):
-    """Reindexes one store, once at a time."""
+    """Reindexes one store, one run at a time."""
 
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _listeners: list[Progress] = field(default_factory=list)
     _finished: int = 0
 
     @property
-    def working(self) -> bool:
-        """Whether a reindex runs."""
+    def is_running(self) -> bool:
+        """Return True while a reindex is running."""
         return self._turn.locked()
 
     async def run(self, progress: Progress | None = None) -> int:
-        """Build passages and vectors anew beside those that are searched; how many passages there are then.
+        """Build new passages and vectors next to the current ones; return the number of passages.
 
-        The old ones answer until the new ones are complete. If they are of another model than the one there
-        is, their words answer until the new passages are written; vectors follow. Whoever asks while one runs
-        waits for that one. A killed one goes on when the engine next starts. Passages that an older Scrubjay
-        wrote are filled where they are, and keep their vectors.
+        The old passages answer searches until the new ones are complete. If they are from a model that is no
+        longer available, only their words are searched until the new passages are written; vectors follow. A
+        call during a running reindex waits for that one. A killed reindex continues when the engine next
+        starts. Passages that an older Scrubjay wrote are completed in place, and keep their vectors.
 
         Raises:
-            EncoderError: the model that the settings name cannot be loaded; the old index stays as it is.
+            EncoderError: the model in the settings cannot be loaded; the old index stays.
             InputError: another engine maintains the store.
         """
         waits, finished = self._turn.locked(), self._finished
@@ -68,15 +68,14 @@ class Reindex(Verb):
                 self._listeners.remove(progress)
 
     async def is_needed(self) -> bool:
-        """Return True if the passages were made with other developers' words than those in use.
+        """Return True if the passages were made with another developers' dictionary than the current one.
 
-        A store without passages takes these as its own. One that several engines share keeps the first that
-        it is given, because each engine may have others. While the words of the home cannot be read, the
-        index stays as it is.
+        A store without passages adopts the current one. A store that several engines share keeps the first
+        one, because each engine may have another. While the home's words cannot be read, the index stays.
         """
         store = self._store
-        known = await store.notes.read(WORDS) if store.writes else None
-        if not store.writes or known == IN_USE.version:
+        known = await store.notes.read(WORDS) if store.is_writer else None
+        if not store.is_writer or known == IN_USE.version:
             return False
         is_empty = store.building is None and not await store.count_passages()
         if not is_empty and not IN_USE.is_whole:
@@ -88,16 +87,16 @@ class Reindex(Verb):
         return False
 
     async def _run_through(self) -> None:
-        """Run again as often as damage that was found meanwhile made the index begin anew."""
+        """Run again each time that damage found meanwhile restarted the index."""
         store, begun = self._store, -1
         store.filling = True
         try:
-            while begun != store.begun:
-                begun = store.begun
+            while begun != store.restarts:
+                begun = store.restarts
                 try:
                     await self._run(begun)
                 except (OSError, RuntimeError, ValueError, EncoderError):
-                    if begun == store.begun:
+                    if begun == store.restarts:
                         raise
         finally:
             store.filling = False
@@ -125,19 +124,19 @@ class Reindex(Verb):
                     refuse_follower(store.shared, "A reindex")
                 self._say(total, total, "embedding")
             await store.finish_generation()
-            if store.begun == begun:
+            if store.restarts == begun:
                 await store.notes.write(WORDS, words)
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
-        while begun == store.begun and await indexer.embed_some(encoder):
+        while begun == store.restarts and await indexer.embed_some(encoder):
             total = await store.count_passages()
             self._say(total - await store.count_passages(conditions.NO_VECTOR), total, "embedding")
 
     async def _take_words(self) -> tuple[str, bool]:
-        """Return which words are in use, and whether the passages that are searched are of others.
+        """Return the dictionary's version, and True if the searched passages were made with another one.
 
-        What a killed engine built with others is dropped.
+        A new generation that a killed engine built with another dictionary is dropped.
         """
         store, words = self._store, IN_USE.version
         known, begun = await store.notes.read(WORDS), f"{_BEGUN}{words}"
@@ -152,7 +151,7 @@ class Reindex(Verb):
         return words, True
 
     async def _refill(self, keep: Encoder | None = None) -> None:
-        """Cut all records; if `keep` is given, passages whose text is the same keep this model's vectors."""
+        """Cut all records into passages; with `keep`, those with unchanged text keep this model's vectors."""
         kinds: list[type[Any]] = [Turn, Memory, Document]
         failed, done, total = None, 0, sum([await self._store.count(kind) for kind in kinds])
         for kind in kinds:
@@ -166,13 +165,13 @@ class Reindex(Verb):
                         await self._keep_vectors(page, keep.space.space_id)
                     done += len(page)
                     self._say(done, max(done, total), "reading")
-            except (RuntimeError, ValueError) as error:  # of damaged records; the others are to be found
+            except (RuntimeError, ValueError) as error:  # damaged records; the others must be indexed
                 failed = error
         if failed is not None:
             raise failed
 
     async def _keep_vectors(self, record_ids: list[str], space_id: str) -> None:
-        """Give passages that are built the vectors of those that are searched, if their text is the same."""
+        """Copy the vectors of searched passages to those being built, if their text is the same."""
         tables = self._store.tables
         if tables.building is None:
             return

@@ -1,4 +1,4 @@
-"""Forgets, deletes for good and restores records; a query forgets what its dry run listed."""
+"""Forgets, purges and restores records; a query forgets what its dry run listed."""
 
 import asyncio
 import os
@@ -20,17 +20,17 @@ from scrubjay.records.forgetting import records_to_forget, texts_of, with_histor
 from scrubjay.search.hits import as_hit
 from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
-# of what a query means to forget; a hit below it is more likely to be about something else
+# least relevance for forgetting by query; a hit below it is more likely about something else
 LEAST_RELEVANCE = 0.5
 MOST = 100  # records that one query forgets
-DRY_RUNS = 32  # that are remembered, the last ones
+DRY_RUNS = 32  # dry runs that are remembered
 
 
 @dataclass(eq=False)
 class Removal(Verb):
     """Forgets and restores.
 
-    What a dry run listed is what the same query forgets afterwards, whatever was added in between.
+    A query forgets exactly what its dry run listed, whatever was added in between.
     """
 
     _search: Search
@@ -38,11 +38,10 @@ class Removal(Verb):
     _listed: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (scope, query) -> ids
 
     async def forget(self, request: Forget, scope: str, source: str) -> Forgotten:
-        """Forget by id, by the exact words of a fact, or what a dry run of the same query listed.
+        """Forget by id, by the exact words of a fact, or everything that the query's dry run listed.
 
         Raises:
-            InputError: no record is meant, its query had no dry run, or something runs that would keep
-                what is purged.
+            InputError: no record matches, the query had no dry run, or a running task would keep purged text.
         """
         if request.purge and not request.dry_run:
             self.refuse_purge()
@@ -66,9 +65,9 @@ class Removal(Verb):
         return await self._forget(records, request, source) if records else Forgotten(ids=[], forgotten=0)
 
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
-        """Forget the facts that a query is about, without a dry run before.
+        """Forget the facts that match a query, without a dry run.
 
-        `candidates` are those facts with their relevance, whether they are forgotten now or not.
+        `candidates` are those facts with their relevance, forgotten or, in a dry run, not.
         """
         facts = await self._search.facts_about(request)
         if request.dry_run or not facts:
@@ -78,7 +77,7 @@ class Removal(Verb):
         return answer.model_copy(update={"candidates": facts})
 
     async def purge(self, records: Sequence[AnyRecord], source: str) -> Forgotten:
-        """Delete these records, at least one, for good; their bytes are off the disk when this returns."""
+        """Purge these records, at least one; their bytes are off the disk when this returns."""
         return await self._forget(records, Forget(id=records[0].id, purge=True), source)
 
     async def restore(self, record_id: str, source: str) -> Restored:
@@ -89,8 +88,8 @@ class Removal(Verb):
         listed = self._listed.pop((scope, query), None)
         if listed is None:
             raise InputError(
-                "query forgets nothing without a dry run. Call forget with the same query and dry_run true, "
-                "read what it lists, then repeat the call without dry_run, or forget one of them by its id."
+                "query needs a dry run first. Call forget with the same query and dry_run true, "
+                "check the list, then repeat the call without dry_run, or forget single records by id."
             )
         return [record for each in listed if (record := await self._store.find(each)) is not None]
 
@@ -103,7 +102,7 @@ class Removal(Verb):
         log = ForgetRecords.model_validate(fields)
         answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))
         if request.purge:
-            await self._writer.settle()  # the bytes go with it
+            await self._writer.settle()  # this removes the bytes
             answer = answer.model_copy(update={"files": await asyncio.to_thread(_files_of, records)})
             if self._store.shared is not None:
                 until = self._clock() + VERSION_LIFETIME + timedelta(seconds=SWEEP_SECONDS)
@@ -117,6 +116,6 @@ class Removal(Verb):
 
 
 def _files_of(records: Sequence[AnyRecord]) -> list[str]:
-    """Return the files that are still there, of documents that came with a folder."""
+    """Return the files that still exist, of documents that came from a folder."""
     paths = [record.path for record in records if isinstance(record, Document) and record.folder]
     return [path for path in paths if path and os.path.lexists(path)]

@@ -1,4 +1,4 @@
-"""What an engine does with a scope as a whole: moves it into another, deletes it for good."""
+"""Operations on whole scopes: merging one into another, and purging one."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ from scrubjay.store.bucket.sharing import refuse_follower
 
 @dataclass(eq=False)
 class Scopes(Verb):
-    """Merges and deletes scopes, their settings included."""
+    """Merges and purges scopes, including their settings."""
 
     _counts: Counts
     _removal: Removal
 
     async def merge(self, old: str, new: str) -> int:
-        """Move everything of one scope into another, and its settings; how many records moved.
+        """Move all records of one scope into another, and its settings; return how many records moved.
 
         Raises:
             InputError: another engine maintains the store.
@@ -34,10 +34,10 @@ class Scopes(Verb):
         return moved
 
     async def delete(self, scope: str, source: str) -> ScopeCounts | None:
-        """Delete everything of one scope for good, and its settings; what it held, None for nothing.
+        """Purge a scope and its settings; return the counts of what it held, or None.
 
         Raises:
-            InputError: an export, import, backup or reindex runs, which would keep what is deleted.
+            InputError: a running export, import, backup or reindex would keep deleted text.
         """
         self._removal.refuse_purge()
         counts = (await self._counts.by_scope(scope)).get(scope)

@@ -1,6 +1,6 @@
-"""Searches: memories, documents, profiles, and what a hook puts into a session.
+"""Searches: memories, documents, profiles, and the text that a hook puts into a session.
 
-Each sees every write acknowledged before it.
+Each search sees every write acknowledged before it.
 """
 
 import logging
@@ -31,8 +31,8 @@ from scrubjay.text.dates import LocalZone
 
 log = logging.getLogger("scrubjay.engine.verbs.search")
 
-SEARCHES = 8  # after which memory is given back; 50 MB and more lie idle after 32
-Scope = str | tuple[str, ...]  # the caller's project, or all that a caller without one may see
+SEARCHES = 8  # searches after which memory is given back; 50 MB and more are unused after 32
+Scope = str | tuple[str, ...]  # the caller's project, or all scopes that it may see
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 
 
@@ -46,7 +46,7 @@ class Search(Verb):
 
     @property
     def idle_seconds(self) -> float:
-        """How long ago the last search ended."""
+        """Return how long ago the last search ended."""
         return time.monotonic() - self._ended
 
     async def memories(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
@@ -66,24 +66,24 @@ class Search(Verb):
     async def chunks(self, request: SearchDocuments, scopes: tuple[str, ...]) -> list[FoundChunk]:
         """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
         embed = self._indexer.embed_query
-        with self._indexer.aside():
+        with self._indexer.foreground():
             await self._writer.caught_up()
             return await search_chunks(self._store, request, scopes=scopes, now=self._clock(), embed=embed)
 
     async def facts_about(self, request: ForgetMatching) -> list[Hit]:
-        """Return the facts of one scope that a query is about, with their relevance."""
+        """Return the facts of one scope that match a query, with their relevance."""
         await self._writer.caught_up()
         return await facts_about(self._store, request, self._clock(), self._indexer.embed_query)
 
     async def profile(self, scope: Scope, max_tokens: int = TOKENS, filters: Filter | None = None) -> Profile:
-        """Return what to know of the user and a scope, or of just these scopes, before anything is asked."""
+        """Return what to know of the user and a scope, or only of these scopes, before any question."""
         await self._writer.caught_up()
         return await profile(self._store, scope, self._clock(), max_tokens=max_tokens, filters=filters)
 
     async def profile_buckets(
         self, scopes: tuple[str, ...], filters: Filter | None = None
     ) -> dict[str, list[Hit]]:
-        """Return the facts of each bucket of these scopes, by its name; see `scrubjay.search.buckets`."""
+        """Return the facts of each profile bucket of these scopes, by name; see `scrubjay.search.buckets`."""
         await self._writer.caught_up()
         buckets: dict[str, str] = {}
         for scope in scopes:
@@ -97,21 +97,21 @@ class Search(Verb):
         Raises:
             EncoderError: a text cannot be embedded.
         """
-        with self._indexer.aside():
+        with self._indexer.foreground():
             found = await self._indexer.token_matches(query, texts)
         return [marked(query, text, tokens) for text, tokens in zip(texts, found, strict=True)]
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
-        """Return what to put beside a prompt, "" for nothing; see `scrubjay.search.injection`."""
+        """Return the text to add to a prompt, or ""; see `scrubjay.search.injection`."""
         request = injection.search_for(event) if self._settings().inject == "prompt" else None
         if request is None:
             return ""
-        asks = "?" in request.query  # "fix it today" says when, but asks for nothing from then
-        hits = await self.recall(request, scope, tied=False, timed=asks)
+        asks = "?" in request.query  # "fix it today" names a time, but does not ask about it
+        hits = await self.recall(request, scope, with_related=False, timed=asks)
         return injection.injection(hits, session_id=event.get("session_id"), max_bytes=injection.room(event))
 
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
-        """Return what to put at a session's beginning; see `scrubjay.search.opening`.
+        """Return the text for the beginning of a session; see `scrubjay.search.opening`.
 
         `event` may hold `session_id`, `source` and `max_bytes`, as hooks send them.
         """
@@ -125,7 +125,7 @@ class Search(Verb):
         )
 
     async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
-        """Leave out what was forgotten or replaced by writes that the disk has not taken yet."""
+        """Leave out hits that were forgotten or replaced by writes that are not committed yet."""
         now, dropped = self._clock(), set()
         for hit in (*hits.results, *hits.related):
             if self._store.is_staged(hit.id):
@@ -140,37 +140,38 @@ class Search(Verb):
         self, search: Callable[..., Awaitable[Hits]], request: Request, scope: Scope, **options: Any
     ) -> Hits:
         started = time.perf_counter()
-        with self._indexer.aside():
+        with self._indexer.foreground():
             behind = await self._writer.caught_up()
             now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
             try:
                 hits = await search(self._store, request, **options)
-            except (RuntimeError, ValueError) as error:  # LanceDB's, of an index or records that are damaged
+            # LanceDB's errors for a damaged index or damaged records.
+            except (RuntimeError, ValueError) as error:
                 if not is_of_store(error):
                     raise
                 log.error("a search failed", exc_info=error)
-                await self._mend()  # which has indexes built anew
+                await self._mend()  # which rebuilds indexes
                 try:
                     hits = await search(self._store, request, **options)
                 except (RuntimeError, ValueError) as again:
                     raise not_read(self._store.path, again, self._store.damage) from again
             lack = await self._indexer.lack(_searched(request, scope))
             if unsearched := await self._store.unsearched():
-                new = f"{unsearched:,} passages that were just added are not searched by their words yet."
+                new = f"{unsearched:,} newly added passages are not searched by words yet."
                 lack = f"{new} {lack}" if lack else new
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
         if behind and isinstance(hits, MemoryHits):
             hits = await self._without_forgotten(hits)
-        damaged = f"Some of what was stored is damaged. {SEE_DOCTOR}" if self._store.damage else None
+        damaged = f"Some stored data is damaged. {SEE_DOCTOR}" if self._store.damage else None
         degraded = " ".join(each for each in (behind, lack, damaged) if each) or None
         return hits.model_copy(update={"timing": milliseconds, "degraded": degraded})
 
 
 def _searched(request: Request, scope: Scope) -> Where:
-    """The passages that a search looks through, by scope and kind."""
+    """Return the condition for the passages that a search covers, by scope and kind."""
     assert isinstance(request, SearchMemories | SearchDocuments)
     is_chunk = conditions.equal("src", "chunk")
     mode = "documents" if isinstance(request, SearchDocuments) else request.search_mode

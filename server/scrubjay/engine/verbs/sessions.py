@@ -1,4 +1,4 @@
-"""Reads sessions: which there are, when turns were spoken and by which host, and one session turn by turn."""
+"""Reads sessions: their list, the turns per day and host, and one session turn by turn."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ from scrubjay.store.sessions import Key
 from scrubjay.text.dates import LocalZone
 from scrubjay.text.summary import title
 
-LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` has all of it
-MOST_FACTS = 200  # of one session
+LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` returns all of it
+MOST_FACTS = 200  # facts of one session
 MOST_RECALLED = 20
-_PATIENCE = 0.25  # seconds that the list of sessions waits for what was said last
-_SCOPES = 8  # whose counts are remembered
-_TITLES = 2_000  # of sessions without a summary that are remembered
-# Each of its columns: who asks for a whole turn has the whole table kept in memory, which is for searches.
+_PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns
+_SCOPES = 8  # scopes whose counts are cached
+_TITLES = 2_000  # cached titles of sessions without a summary
+# Each of the columns by name: reading whole turns would keep the whole table in memory, which is for
+# searches.
 _TURN = list(Turn.model_fields)
 _SIDES = ("user", "assistant", "text")
 
 
 class ListedSession(Result):
-    """A session in the list: what it was about, who led it, how long it is."""
+    """A session in the list: its subject, its host, its length."""
 
     scope: str
     session_id: str
@@ -47,7 +48,7 @@ class ListedSession(Result):
 
 
 class ListedHost(Result):
-    """A host and what came from it."""
+    """A host and its turns."""
 
     host: str
     turns: int
@@ -55,13 +56,13 @@ class ListedHost(Result):
 
 
 class Overview(Result):
-    """A page of sessions, the latest first, and of all of them the turns of each day and host."""
+    """A page of sessions, the latest first, and the turns per day and host of all sessions."""
 
     results: list[ListedSession]
     total: int
     days: dict[str, int]
     hosts: list[ListedHost]
-    behind: str | None  # why the last turns may be missing
+    behind: str | None  # why the latest turns may be missing
 
 
 class RecalledTurn(Result):
@@ -73,9 +74,9 @@ class RecalledTurn(Result):
 
 
 class SessionView(Result):
-    """A stretch of one session: its turns from `start` on, and the facts and documents that belong to it.
+    """A part of one session: its turns from `start`, and the facts and documents that belong to it.
 
-    `recalled` are turns of the whole session, the one that was recalled last first; at most `MOST_RECALLED`.
+    `recalled` are turns of the whole session, the most recently recalled first; at most `MOST_RECALLED`.
     """
 
     scope: str
@@ -91,7 +92,7 @@ class SessionView(Result):
 
 
 class _Overall(NamedTuple):
-    """What was counted of a scope's turns, and of which state of the table and the time zone."""
+    """The counts of a scope's turns, with the version of the table and the time zone they are for."""
 
     state: tuple[int, timedelta | None]
     spans: list[SessionSpan]
@@ -117,7 +118,7 @@ class Sessions(Verb):
     ) -> Overview:
         """Return a page of the sessions of a scope (None: of all), of one host or of one local day.
 
-        While the store is busy it does not wait for the last turns, and is `behind`.
+        While the store is busy, it does not wait for the latest turns and sets `behind`.
         """
         behind = await self._writer.caught_up(_PATIENCE)
         zone = LocalZone()
@@ -126,9 +127,9 @@ class Sessions(Verb):
         if host is not None:
             spans = [span for span in spans if span.host == host]
         if day is not None:
-            spans = [span for span in spans if _goes_on(span, day, zone)]
+            spans = [span for span in spans if _is_open_on(span, day, zone)]
         page = spans[start : start + size]
-        said = await self._said([(span.scope, span.session_id) for span in page])
+        said = await self._titles_and_summaries([(span.scope, span.session_id) for span in page])
         return Overview(
             results=[_listed(span, *said[span.scope, span.session_id]) for span in page],
             total=len(spans),
@@ -138,7 +139,7 @@ class Sessions(Verb):
         )
 
     async def _overall(self, scope: str | None, zone: LocalZone) -> _Overall:
-        """Count the turns of a scope by session, day and host, anew when table or zone have changed."""
+        """Count the turns of a scope by session, day and host; cached for one table version and zone."""
         state = await self._store.tables.turns.version(), self._clock().astimezone(zone).utcoffset()
         if (known := self._overalls.get(scope)) is not None and known.state == state:
             return known
@@ -153,19 +154,21 @@ class Sessions(Verb):
     async def read(
         self, scope: str, session_id: str, *, start: int = 0, size: int = 50, turn: int | None = None
     ) -> SessionView:
-        """Return `size` turns of a session from `start` on, or those around the turn numbered `turn`.
+        """Return `size` turns of a session from `start`, or those around the turn numbered `turn`.
 
-        Forgotten turns are among them. A side of more than `LONGEST_TEXT` characters is cut; `cut` in its
-        turn names such sides and their lengths.
+        Forgotten turns are included. A side of more than `LONGEST_TEXT` characters is cut; the turn's `cut`
+        names such sides and their lengths.
 
         Raises:
-            NotFound: there is no such session.
+            NotFound: the session does not exist.
         """
         await self._writer.caught_up()
         key = scope, session_id
         places = (await self._store.sessions.of([key]))[key].places
         if not places:
-            raise NotFound(f"The project {scope!r} has no session {session_id[:80]!r}. It may be another's.")
+            raise NotFound(
+                f"The project {scope!r} has no session {session_id[:80]!r}. It may be in another one."
+            )
         if turn is not None:
             at = next((at for at, place in enumerate(places) if place.turn >= turn), len(places) - 1)
             start = max(0, at - size // 4)
@@ -176,7 +179,7 @@ class Sessions(Verb):
         facts = await self._facts(key)
         cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
         documents = await self._store.get(Document, cited, columns=COLUMNS)
-        name, text = (await self._said([key]))[key]
+        name, text = (await self._titles_and_summaries([key]))[key]
         return SessionView(
             scope=scope,
             session_id=session_id,
@@ -214,8 +217,8 @@ class Sessions(Verb):
         facts = await self._store.newest(Memory, where, MOST_FACTS)
         return [self._access.counted(fact) for fact in facts[::-1]]
 
-    async def _said(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
-        """Return the title and the summary of each session; one without a summary has a title alone."""
+    async def _titles_and_summaries(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
+        """Return the title and the summary of each session; one without a summary only has a title."""
         where = conditions.both(
             conditions.one_of("session_id", {session for _, session in keys}),
             conditions.current(Memory, self._clock()),
@@ -235,7 +238,7 @@ class Sessions(Verb):
         }
 
     async def _first_words(self, keys: Sequence[Key]) -> dict[Key, str]:
-        """Return titles made of the first two turns of these sessions."""
+        """Return titles made from the first two turns of these sessions."""
         sessions = await self._store.sessions.of(keys)
         firsts = {
             key: [place.id for place in session.places if not place.forgotten][:2]
@@ -262,7 +265,7 @@ def _listed(span: SessionSpan, name: str, text: str) -> ListedSession:
     return ListedSession(**fields, title=name, summary=text)
 
 
-def _goes_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
+def _is_open_on(span: SessionSpan, day: str, zone: LocalZone) -> bool:
     first, last = (at.astimezone(zone).date().isoformat() for at in (span.started_at, span.ended_at))
     return first <= day <= last
 

@@ -1,4 +1,4 @@
-"""What an engine says of itself and of its home. Counts, sizes and reasons; never content."""
+"""The status of an engine and its home: counts, sizes and reasons; never content."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ class Status(Verb):
     _upkeep: Upkeep
 
     def model(self) -> dict[str, Any]:
-        """Return the model's name, the dimension of its vectors, and whether it works."""
+        """Return the model's name, the dimension of its vectors, and its state."""
         return {
             "model": self._settings().model,
             "dimension": self._store.note.dim,
@@ -39,9 +39,9 @@ class Status(Verb):
         }
 
     async def report(self) -> dict[str, Any]:
-        """Return the state as of everything acknowledged; see the keys. Sizes are bytes.
+        """Return the state after every acknowledged write; see the keys. Sizes are bytes.
 
-        Of a store that cannot be read, return why (`damage`) and nothing else.
+        For a store that cannot be read, return only the reason (`damage`).
         """
         try:
             return await self._report()
@@ -52,13 +52,13 @@ class Status(Verb):
 
     async def _report(self) -> dict[str, Any]:
         home, store = self._home, self._store
-        await self._writer.settled()  # if the disk takes it; else the backlog in the spool tells of it
+        await self._writer.settled()  # if the disk allows; else the backlog in the spool shows it
         visible = conditions.NOT_FORGOTTEN
         from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
-        # a host that says no answer at its event has it in its transcript, which may be late or gone
+        # some hosts send no answer with their event; it is in their transcript, which may be late or gone
         at_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
         lacking = conditions.both(at_stop, conditions.missing("assistant"))
-        waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.set_aside_paths(home)
+        waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.broken_paths(home)
         return {
             "space_id": store.note.space_id,
             "trouble": self._indexer.trouble,
@@ -95,7 +95,7 @@ class Status(Verb):
     async def _hosts(
         self, from_hooks: Where, lacking: Where, set_aside: Sequence[str]
     ) -> dict[str, dict[str, Any]]:
-        """Say of each host what came from it, when the last was, and what went wrong, a sentence each."""
+        """Return for each host its counts, the time of its last turn, and its errors, a sentence each."""
         without_answer = await count_by_host(self._store, lacking)
         said = {
             name: await count_by_host(self._store, conditions.both(from_hooks, conditions.present(column)))
@@ -109,16 +109,16 @@ class Status(Verb):
                 "turns": turns,
                 **{name: counts[host][0] if host in counts else 0 for name, counts in said.items()},
                 "last": last.isoformat(),
-                "trouble": [*trouble, *(f"Set aside: {reason}" for reason in broken.get(host, ()))],
+                "trouble": [*trouble, *(f"Moved away: {reason}" for reason in broken.get(host, ()))],
             }
         return hosts
 
 
 def _shared(store: Store) -> dict[str, Any] | None:
-    """Of a store in a bucket: where it is, and who writes its tables."""
+    """Return the place of a store in a bucket, and the engine that writes its tables; else None."""
     if store.shared is None:
         return None
-    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.maintains}
+    return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.is_maintainer}
 
 
 async def _fragments(store: Store) -> int:
@@ -132,7 +132,7 @@ async def _unindexed(store: Store) -> int:
 
 
 def _by_host(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Tell by host why these envelopes were set aside; of many the host cannot be read."""
+    """Return the reasons why these envelopes were moved away, by host; for many the host is unknown."""
     found: dict[str, list[str]] = {}
     for path, reason in zip(paths, spool.reasons(paths), strict=True):
         with suppress(ScrubjayError):
@@ -144,13 +144,13 @@ def _size(root: str) -> int:
     total = 0
     for folder, _, names in os.walk(root):
         for name in names:
-            with suppress(FileNotFoundError):  # compaction removes files at any time
+            with suppress(FileNotFoundError):  # compaction may remove files at any time
                 total += os.lstat(os.path.join(folder, name)).st_size
     return total
 
 
 def _peak_rss() -> int | None:
-    """The greatest resident memory of this process in bytes; None where the system does not tell."""
+    """Return the greatest resident memory of this process in bytes; None if the system does not know."""
     try:
         import resource
     except ImportError:  # Windows
@@ -160,7 +160,7 @@ def _peak_rss() -> int | None:
 
 
 def _last_errors(folder: str) -> list[str]:
-    """The last lines of the logs that report an error; they hold ids and reasons, never content."""
+    """Return the last lines of the logs that report an error; they hold ids and reasons, never content."""
     errors = []
     for name in ("engine.log", "hooks.log"):
         path = os.path.join(folder, name)

@@ -1,4 +1,4 @@
-"""What the verbs of one engine work with."""
+"""The base class of an engine's operations."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from scrubjay.store.store import Store
 
 @dataclass(eq=False)
 class Verb:
-    """The base of what faces ask for. `_settings` are those of the moment."""
+    """An operation of an engine. `_settings` returns the current settings."""
 
     _home: Home
     _store: Store

@@ -142,7 +142,7 @@ async def _records(
         "include": {"related_memories": query.related, "forgotten": query.forgotten},
     }
     request = parse(SearchRecords, values).model_copy(update={"filters": query.filters})
-    hits = await context.core.search.memories(request, scopes, tied=False, apart=True)
+    hits = await context.core.search.memories(request, scopes, with_related=False, programmatic=True)
     return [Match(hits.records[hit.id], hit) for hit in hits.results]
 
 

@@ -1,4 +1,4 @@
-// Documents by folder, how far each is, and one of them.
+// Documents by folder with their status, and a single document.
 
 import { button, calmly, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news, send } from "./engine.js";
@@ -50,16 +50,16 @@ async function showAll(place, signal) {
     ondragleave: () => drop.classList.remove("over"),
     ondrop: (event) => (event.preventDefault(), drop.classList.remove("over"), add([...event.dataTransfer.files])),
   }, h("span", `Drop files here to add them ${chosen() ? `to ${project(chosen())}` : "for every project"}, or `), button("choose some", () => picker.click()), picker);
-  const reindex = button("Build the index anew", () => attempt(async () => {
+  const reindex = button("Rebuild the index", () => attempt(async () => {
     reindex.disabled = true;
     const bar = h("progress", { "aria-label": "Building the index" });
-    const what = h("span.faint", "The old index answers meanwhile.");
+    const what = h("span.faint", "Searches use the old index meanwhile.");
     fill(work, h("p.row", bar, what));
-    const heard = ({ detail }) => ((bar.max = Math.max(detail.total, 1)), (bar.value = detail.done), (what.textContent = `${detail.what} ${number(detail.done)} of ${number(detail.total)}; the old index answers meanwhile`));
+    const heard = ({ detail }) => ((bar.max = Math.max(detail.total, 1)), (bar.value = detail.done), (what.textContent = `${detail.what} ${number(detail.done)} of ${number(detail.total)}; searches use the old index meanwhile`));
     news.addEventListener("progress", heard);
     try {
       const { passages } = await call("reindex");
-      say(`${plural(passages, "passage")} indexed anew.`);
+      say(`${plural(passages, "passage")} indexed.`);
     } finally {
       news.removeEventListener("progress", heard);
       reindex.disabled = false;
@@ -81,7 +81,7 @@ function folders(documents, draw) {
     const again = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read again: ${folder}` });
     const hidden = rows.slice(SHOWN);
     return h("section.group", h("h2", { dir: "auto" }, folder || "Added by hand", h("small", chosen() ? null : `${project(scope)}, `, plural(rows.length, "document"), " ", again)),
-      rows.slice(0, SHOWN).map(row), hidden.length ? h("p.faint", `and ${number(hidden.length)} more; search finds them`) : null);
+      rows.slice(0, SHOWN).map(row), hidden.length ? h("p.faint", `and ${number(hidden.length)} more; use search to find them`) : null);
   });
 }
 
@@ -121,12 +121,12 @@ async function showOne(place, where, signal) {
     fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [record.path ?? record.filepath, project(record.scope), record.type, plural(record.chunk_count, "chunk"), moment(record.updated_at)].filter(Boolean).join(" · "))),
       h("div.row", record.path && !record.forgotten_at ? button("Read again", () => read(record.path, record.scope, draw)) : null,
         record.forgotten_at ? button("Restore", () => restoreAll([record.id], draw, "document")) : button("Forget …", () => forgetAll([record.id], draw, "document")),
-        button("Delete for good …", () => purgeAll([record.id], back, "document")))),
+        button("Delete permanently …", () => purgeAll([record.id], back, "document")))),
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
     record.error ? h("p.warn", record.error) : null,
-    found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} wait for a vector.`) : null,
+    found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} have no vector yet.`) : null,
     record.summary ? h("section.card", h("h2", "Summary"), h("p", { dir: "auto" }, record.summary)) : null,
-    record.chunk_count ? toggle("As the chunks that searches find", false, (on) => attempt(() => (on ? chunks() : draw()))) : null,
+    record.chunk_count ? toggle("As the chunks that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null,
     text, more);
     async function chunks() {
       const shown = h("div.chunks");

@@ -1,7 +1,7 @@
-// Makes elements. Whatever is shown was written by others, so text becomes a text node and never markup.
+// Creates elements. All shown text is foreign, so it becomes a text node and never markup.
 
 const SVG = "http://www.w3.org/2000/svg";
-// What nobody sees, or what reorders a line; the same characters as in `scrubjay.text.foreign`, a test compares.
+// Characters that are invisible or reorder a line; a test compares them with those in `scrubjay.text.foreign`.
 const HIDDEN = new RegExp(
   "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e" +
     "\\u2060-\\u206f\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}" +
@@ -31,7 +31,7 @@ function append(element, children) {
   }
 }
 
-/** `h("p.note", {id: "x", onclick: f}, "text", h("b"))`; of `vars`, each is a custom property of CSS. */
+/** `h("p.note", {id: "x", onclick: f}, "text", h("b"))`; `vars` are custom properties of CSS. */
 export function h(name, props, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag || "div");
@@ -47,14 +47,14 @@ export function s(tag, props, ...children) {
   return make(document.createElementNS(SVG, tag), props, children);
 }
 
-/** Put these in the place of what an element holds. */
+/** Replace the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
 }
 
-/** Call `work` when nothing was asked for so many milliseconds. */
+/** Call `work` after so many milliseconds without another request. */
 export function calmly(work, milliseconds) {
   let timer = 0;
   return (...args) => {
@@ -73,7 +73,7 @@ export function toggle(label, checked, onchange, props = {}) {
   return h("label.toggle", box, h("span", label));
 }
 
-/** A choice among a few: `options` are [value, label]. */
+/** A choice among a few `options`, each [value, label]. */
 export function choice(label, options, chosen, onchange) {
   const list = h(
     "select",
@@ -83,8 +83,8 @@ export function choice(label, options, chosen, onchange) {
   return list;
 }
 
-/** A word on a coloured ground. */
+/** A word on a coloured background. */
 export const tag = (text, kind = "") => h(`span.tag${kind ? `.${kind}` : ""}`, text);
 
-/** What is shown where there is nothing yet: what that means and what to do first. */
+/** The text of an empty view: what that means and what to do first. */
 export const empty = (title, ...more) => h("div.empty", h("h2", title), more.map((each) => h("p", each)));

@@ -1,4 +1,4 @@
-// Asks the engine, and hears from it.
+// Calls the engine, and receives its events.
 
 class Refusal extends Error {
   constructor(status, sentence) {
@@ -29,9 +29,9 @@ async function ask(path, options) {
 const given = (params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
 const post = (path, values, signal) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(values), signal });
 
-let first = null; // the call that was sent with the key of a link
+let first = null; // the call sent with the key of a link
 
-/** Call one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
+/** Make one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
 export function call(name, params = {}, signal = undefined) {
   const values = given(params);
   if (first?.asked === JSON.stringify([name, values])) {
@@ -42,13 +42,13 @@ export function call(name, params = {}, signal = undefined) {
   return post(`call/${name}`, values, signal);
 }
 
-/** Exchange the key of a link for the cookie of this browser, and send the first call with it, whose answer `call` gives. */
+/** Exchange the key of a link for this browser's cookie, together with the first call, whose answer `call` returns. */
 export function enter(key, name, params) {
   first = { asked: JSON.stringify([name, params]), answer: post("enter", { key, call: name, params }) };
   return first.answer;
 }
 
-/** Send a file; `onprogress` hears the share that is sent, from 0 to 1. */
+/** Send a file; `onprogress` gets the share that is sent, from 0 to 1. */
 export function send(file, scope, onprogress) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
@@ -62,7 +62,7 @@ export function send(file, scope, onprogress) {
       try {
         answer = JSON.parse(request.responseText);
       } catch {
-        // a refusal by the server itself is no JSON
+        // a refusal by the server itself is not JSON
       }
       if (request.status === 200) done(answer);
       else failed(new Refusal(request.status, answer?.error ?? `The engine answered ${request.status}.`));
@@ -71,7 +71,7 @@ export function send(file, scope, onprogress) {
   });
 }
 
-/** What happens at the engine, as events "record", "settings" and "progress"; "state" says whether it can be heard. */
+/** The engine's events "record", "settings" and "progress"; "state" is the state of the connection. */
 export const news = new EventTarget();
 
 export function listen() {

@@ -1,11 +1,11 @@
-// Facts: what holds now, how it came to that, and away with what does not.
+// Facts: the current ones, their history, and how to correct or delete them.
 
 import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, confirmed, refine, say } from "./page.js";
 import { date, firstLine, moment, number, plural, project, prose } from "./words.js";
 
-export const UNCHANGED = "Nothing changed: it was forgotten or deleted before.";
+export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
 const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
 
@@ -38,7 +38,7 @@ export async function show(place, where, signal) {
     const gone = facts.filter((each) => picked.has(each.id) && each.forgotten_at).map((each) => each.id);
     const there = ids.filter((each) => !gone.includes(each));
     fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), there.length ? button("Forget …", () => forget(there)) : null, gone.length ? button("Restore", () => restore(gone)) : null,
-      button("Delete for good …", () => purge(ids)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
+      button("Delete permanently …", () => purge(ids)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
     bulk.hidden = !ids.length;
   }
   const done = () => (picked.clear(), attempt(draw));
@@ -46,10 +46,10 @@ export async function show(place, where, signal) {
   const restore = (ids) => restoreAll(ids, done);
   const purge = (ids) => purgeAll(ids, done);
 
-  const form = h("details.card.add", h("summary", "Add a fact"), editor({ label: "One fact, understandable on its own", save: "Keep it", withScope: true, onsave: (fields) => attempt(async () => {
+  const form = h("details.card.add", h("summary", "Add a fact"), editor({ label: "One fact, understandable on its own", save: "Save", withScope: true, onsave: (fields) => attempt(async () => {
     const added = await call("add", fields);
     const undo = added.action === "known" ? null : async () => (await call("forget", { ids: [added.id] }), await draw());
-    say({ stored: "Kept.", known: "Known already; it was said again.", updated: "Kept as a new version." }[added.action], undo);
+    say({ stored: "Saved.", known: "This fact already exists.", updated: "Saved as a new version." }[added.action], undo);
     if (added.similar?.length) say(`Like it: ${firstLine(added.similar[0].memory, 120)}`);
     form.open = false;
     await draw();
@@ -57,15 +57,15 @@ export async function show(place, where, signal) {
   }) }));
   fill(place, h("div.top", h("h1", "Facts"), h("div.row.chips",
     choice("Order", [["updated_at", "Changed last"], ["created_at", "Newest first"]], state.sort, (value) => ((state.sort = value), refine(state), attempt(draw))),
-    toggle("Forgotten ones too", Boolean(state.forgotten), (on) => ((state.forgotten = on ? "1" : ""), refine(state), attempt(draw))))),
+    toggle("Include forgotten", Boolean(state.forgotten), (on) => ((state.forgotten = on ? "1" : ""), refine(state), attempt(draw))))),
     form, bulk, list);
   await draw();
   const again = calmly(() => attempt(draw), 600);
   news.addEventListener("record", ({ detail }) => detail.kind === "memory" && !place.contains(document.activeElement?.closest("textarea")) && again(), { signal });
 }
 
-const nothing = () => empty("No facts yet", "A fact is one sentence worth keeping: a decision, a preference, how something is done.",
-  "Models keep them with the tool add_memory. You can add the first one above.");
+const nothing = () => empty("No facts yet", "A fact is one sentence worth remembering: a decision, a preference, a way of doing something.",
+  "Models save them with the tool add_memory. You can add the first one above.");
 
 function row(fact, picked, changed) {
   const box = h("input", { type: "checkbox", checked: picked.has(fact.id), "aria-label": `Choose: ${firstLine(fact.content, 60)}`, onchange: () => {
@@ -88,7 +88,7 @@ const badges = (fact) => [
 
 async function showOne(place, where, signal) {
   let deleting = false;
-  let late = false; // because somebody writes the next version, or deletes it
+  let late = false; // an update arrived while the user edits or deletes
   const busy = () => deleting || Boolean(place.querySelector("details[open]"));
   const draw = async (waits = () => false) => {
     const found = await call("fact", { id: where.parts[0] }, signal);
@@ -96,17 +96,17 @@ async function showOne(place, where, signal) {
     if (late) return;
     const { fact } = found;
     const back = () => (location.hash = address("facts", [], { in: chosen() }));
-    const change = h("details.card.add", h("summary", "Change it"), editor({ label: "What holds now", save: "Keep as a new version", text: fact.content, onsave: ({ content }) => attempt(async () => {
+    const change = h("details.card.add", h("summary", "Change it"), editor({ label: "The current value", save: "Save as a new version", text: fact.content, onsave: ({ content }) => attempt(async () => {
       const before = fact.content;
       const changed = await call("change", { id: fact.id, content });
       await draw();
-      say("The new version holds; the old one stays in its history.", async () => (await call("change", { id: changed.id, content: before }), await draw()));
+      say("Saved. The old version stays in its history.", async () => (await call("change", { id: changed.id, content: before }), await draw()));
       return true;
     }) }));
     fill(place, h("div.top", h("h1", "A fact"), h("div.row",
       fact.forgotten_at ? button("Restore", () => restoreAll([fact.id], draw))
         : button("Forget …", () => forgetAll([fact.id], draw)),
-      button("Delete for good …", async () => {
+      button("Delete permanently …", async () => {
         deleting = true;
         await purgeAll([fact.id], back);
         deleting = false;
@@ -117,7 +117,7 @@ async function showOne(place, where, signal) {
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
       fact.forgotten_at ? null : change,
       found.repeats.length ? h("section.card", h("h2", "It repeats"), found.repeats.map((each) => other(each.id, each.content, each.created_at))) : null,
-      found.like.length ? h("section.card", h("h2", "Beside it"), found.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("another value", "warn"), contradict: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
+      found.like.length ? h("section.card", h("h2", "Similar facts"), found.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("another value", "warn"), contradict: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
       found.versions.length ? h("section.card", h("h2", "Versions"), h("ol.versions", h("li", h("b", `version ${fact.version}, holds now`), h("span.faint", ` since ${moment(fact.created_at)}`)),
         found.versions.map((each) => h("li", h("b", `version ${each.version}`), h("span.faint", ` of ${moment(each.created_at)}${each.replaced_at ? ` to ${moment(each.replaced_at)}` : ""}`), prose(each.content))))) : null,
       found.related.length ? h("section.card", h("h2", "Linked"), found.related.map((each) => other(each.id, each.memory, each.updated_at, tag(each.relation)))) : null,
@@ -130,7 +130,7 @@ async function showOne(place, where, signal) {
       await draw(busy);
     } catch (error) {
       if (error.status !== 404) throw error;
-      fill(place, empty("It is gone", error.message));
+      fill(place, empty("It no longer exists", error.message));
     }
   }), 600);
   await draw();
@@ -142,7 +142,7 @@ const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: 
 
 function editor({ label, save, text = "", withScope = false, onsave }) {
   const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });
-  const tags = h("input", { type: "text", placeholder: "tags, with blanks between", "aria-label": "Tags" });
+  const tags = h("input", { type: "text", placeholder: "tags, separated by spaces", "aria-label": "Tags" });
   const kind = h("select", { "aria-label": "Kind" }, Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
   const scope = chosen();
   return h("form", { onsubmit: async (event) => {
@@ -155,8 +155,8 @@ function editor({ label, save, text = "", withScope = false, onsave }) {
 
 /** Forget with a reason; it can be undone. */
 export async function forgetAll(ids, done, noun = "fact") {
-  const reason = h("input", { type: "text", maxlength: 500, placeholder: "why, if you like", "aria-label": "Reason" });
-  if (!(await confirmed(`Forget ${plural(ids.length, noun)}?`, [h("p", "No search finds it any more. It stays on the disk and can be restored."), reason], "Forget"))) return;
+  const reason = h("input", { type: "text", maxlength: 500, placeholder: "reason (optional)", "aria-label": "Reason" });
+  if (!(await confirmed(`Forget ${plural(ids.length, noun)}?`, [h("p", "Searches no longer find it. It stays on the disk and can be restored."), reason], "Forget"))) return;
   await attempt(async () => {
     const { ids: gone } = await call("forget", { ids, reason: reason.value.trim() });
     if (gone.length) say(`${plural(gone.length, noun)} forgotten.`, () => restoreAll(gone, done, noun));
@@ -165,18 +165,18 @@ export async function forgetAll(ids, done, noun = "fact") {
   });
 }
 
-/** Restore, and say how many came back, which of them no search finds, and how many are gone; it can be undone. */
+/** Restore, and report how many came back, which of them searches leave out, and how many are deleted; it can be undone. */
 export const restoreAll = (ids, done, noun = "fact") => attempt(async () => {
   const { ids: back, gone, unseen } = await call("restore", { ids });
   const reasons = Object.values(unseen);
   const which = back.length === 1 ? "it" : `${number(reasons.length)} of them`;
   const but = reasons.length ? `, but searches leave ${which} out: ${[...new Set(reasons)].join("; ")}` : "";
-  const rest = gone.length ? ` ${plural(gone.length, noun)} ${gone.length === 1 ? "is" : "are"} gone for good.` : "";
+  const rest = gone.length ? ` ${plural(gone.length, noun)} ${gone.length === 1 ? "is" : "are"} permanently deleted.` : "";
   say(`${plural(back.length, noun)} restored${but}.${rest}`, back.length ? async () => (await call("forget", { ids: back }), await done()) : null);
   await done();
 });
 
-/** Delete for good, after saying what goes with it. */
+/** Delete permanently, after listing what else is deleted. */
 export async function purgeAll(ids, done, noun = "fact") {
   const taken = await attempt(() => call("would-purge", { ids }));
   if (!taken) return;
@@ -187,11 +187,11 @@ export async function purgeAll(ids, done, noun = "fact") {
   }
   const rows = taken.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, firstLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
   const rest = taken.results.length - rows.length;
-  const body = [h("p", `${plural(taken.results.length, "record")} leave the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
-  if (!(await confirmed("Delete for good?", body, "Delete for good"))) return;
+  const body = [h("p", `${plural(taken.results.length, "record")} will be deleted from the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
+  if (!(await confirmed("Delete permanently?", body, "Delete permanently"))) return;
   await attempt(async () => {
     const { ids: gone } = await call("purge", { ids });
-    say(`${plural(gone.length, "record")} deleted for good.`);
+    say(`${plural(gone.length, "record")} permanently deleted.`);
     await done();
   });
 }

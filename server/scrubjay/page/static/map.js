@@ -1,23 +1,23 @@
-// Sessions and facts placed by meaning.
+// A map of sessions and facts by meaning.
 
 import { button, empty, fill, h } from "./dom.js";
 import { call } from "./engine.js";
 import { address, chosen } from "./page.js";
 import { plural, project } from "./words.js";
 
-const NEAR = 14; // pixels from the pointer to the point it means
-const CELLS = 64; // of the grid that finds it, a side
-const NAMED = 12; // projects with a colour of their own
+const NEAR = 14; // pixels from the pointer to the point it selects
+const CELLS = 64; // of the grid that finds points, per side
+const NAMED = 12; // projects with their own colour
 
 export async function show(place, where, signal) {
   const { scopes, points } = await call("map", {}, signal);
   if (points.length < 3) {
-    fill(place, h("div.top", h("h1", "Map")), empty("Nothing to draw yet", "Facts appear here as soon as they have a vector, and sessions when they were summarised, a few minutes after their last turn."));
+    fill(place, h("div.top", h("h1", "Map")), empty("Nothing to draw yet", "Facts appear here as soon as they have a vector, and sessions once they are summarised, a few minutes after their last turn."));
     return;
   }
   const canvas = h("canvas", { tabindex: "0", role: "application", "aria-label": `A map of ${plural(points.length, "fact or session", "facts and sessions")}. Arrow keys move, plus and minus zoom, Enter opens the point in the middle.` });
   const tip = h("div.maptip", { role: "status", hidden: true });
-  const ring = h("i.ring", { hidden: true }); // above the picture, so that pointing paints nothing anew
+  const ring = h("i.ring", { hidden: true }); // above the canvas, so that pointing repaints nothing
   const counts = new Map();
   for (const [, scope] of points) counts.set(scope, (counts.get(scope) ?? 0) + 1);
   const order = [...counts].sort((one, other) => other[1] - one[1]).map(([scope]) => scope);
@@ -50,7 +50,7 @@ export async function show(place, where, signal) {
   let paints = [];
   const pen = canvas.getContext("2d", { willReadFrequently: true });
   let picture = pen.createImageData(1, 1);
-  // distances mean little in such a picture, so it takes the shape of its window
+  // distances mean little on this map, so it takes the shape of its window
   const toScreen = (x, y) => [size.width / 2 + (x - view.x) * size.width * view.zoom, size.height / 2 + (y - view.y) * size.height * view.zoom];
   const toMap = (x, y) => [view.x + (x - size.width / 2) / (size.width * view.zoom), view.y + (y - size.height / 2) / (size.height * view.zoom)];
 
@@ -62,7 +62,7 @@ export async function show(place, where, signal) {
       paint();
     });
   }
-  /** Write the points as pixels: for paths of ten thousand a browser without a graphics card takes 100 ms. */
+  /** Draw the points as pixels: as paths, ten thousand take a browser without a graphics card 100 ms. */
   function paint() {
     const { width, height, data } = picture;
     const dots = devicePixelRatio;
@@ -96,7 +96,7 @@ export async function show(place, where, signal) {
     paints = rgb([...[...Array(NAMED)].map((_, at) => resolved(colour(at))), getComputedStyle(canvas).color, getComputedStyle(canvas).backgroundColor]);
     draw();
   }
-  // a canvas knows no variables and no light-dark(): the browser computes the colour of an element instead
+  // a canvas supports neither variables nor light-dark(), so let the browser compute an element's colour
   function resolved(value) {
     const probe = h("i", { vars: { color: value } });
     canvas.after(probe);
@@ -193,7 +193,7 @@ export async function show(place, where, signal) {
     draw();
   });
   fill(place, h("div.top", h("h1", "Map"), h("div.row", button("+", () => zoom(1.4), { "aria-label": "Nearer" }), button("−", () => zoom(1 / 1.4), { "aria-label": "Further" }), button("All", () => ((view = { x: 0.5, y: 0.5, zoom: 0.92 }), point(-1), draw())))),
-    h("p.faint", `${plural(points.length, "fact or session", "facts and sessions")}, placed so that what means the same lies together.`), legend, h("div.map", canvas, ring, tip));
+    h("p.faint", `${plural(points.length, "fact or session", "facts and sessions")}, arranged so that similar ones are close together.`), legend, h("div.map", canvas, ring, tip));
   const watch = new ResizeObserver(measure);
   signal.addEventListener("abort", () => watch.disconnect());
   place.addEventListener("shown", () => (watch.observe(canvas), recolour()), { once: true });
@@ -201,10 +201,10 @@ export async function show(place, where, signal) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour, { signal });
 }
 
-/** Hues apart from each other, the first that of the page. */
+/** Well separated hues, starting with the page's own. */
 const colour = (rank) => `light-dark(oklch(0.55 0.13 ${(255 + rank * 137.5) % 360}), oklch(0.74 0.11 ${(255 + rank * 137.5) % 360}))`;
 
-/** How much of each pixel a point covers, of 0.78 at most: a square, or a disc, `radius` pixels large. */
+/** The coverage of each pixel by a point, at most 0.78: a square, or a disc, of `radius` pixels. */
 function shape(radius, isSquare) {
   const side = 2 * Math.ceil(radius + 0.5);
   const share = new Float32Array(side * side).map((_, at) => {
@@ -215,7 +215,7 @@ function shape(radius, isSquare) {
   return { side, share };
 }
 
-/** Colours of CSS as red, green and blue from 0 to 255. */
+/** CSS colours as red, green and blue from 0 to 255. */
 function rgb(colours) {
   const canvas = document.createElement("canvas");
   canvas.width = colours.length;

@@ -1,4 +1,4 @@
-// The frame of the page: who may look, which view is open, keys, light and dark.
+// The frame of the page: access, the current view, keys, light and dark.
 
 import { button, choice, empty, fill, h, s } from "./dom.js";
 import { call, enter, listen, news } from "./engine.js";
@@ -15,9 +15,9 @@ const VIEWS = {
 };
 const FILES = { today: "today", session: "session", search: "search", facts: "facts", documents: "documents", document: "documents", map: "map", settings: "settings" };
 const KEYS = [
-  ["j  k", "the next, the one before"],
+  ["j  k", "next, previous"],
   ["Enter", "open it"],
-  ["x", "choose it, to change several"],
+  ["x", "select it, to change several"],
   ["/", "search"],
   ["g then t s f d m e", "Today, Search, Facts, Documents, Map, Settings"],
   ["Esc", "close, or back"],
@@ -29,11 +29,11 @@ const decoded = (part) => {
   try {
     return decodeURIComponent(part);
   } catch {
-    return part; // somebody typed a lone %
+    return part; // the user typed a single %
   }
 };
 
-/** Where we are: the view, the parts of its address after it, and its options. */
+/** The current location: the view, the following parts of the address, and its options. */
 export function here() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...parts] = path.split("/").map(decoded);
@@ -47,17 +47,17 @@ export function address(view, parts = [], options = {}) {
   return `#/${path}${query.size ? `?${query}` : ""}`;
 }
 
-/** Go to the same view with other options, without a new step of history. */
+/** Open the same view with other options, without a new history entry. */
 export function refine(options) {
   const now = here();
   history.replaceState(null, "", address(now.view, now.parts, { ...Object.fromEntries(now.options), ...options }));
 }
 
-/** The project that every view is about; "" for all. */
+/** The project shown in every view; "" for all. */
 export const chosen = () => here().options.get("in") ?? "";
 
 let toasts;
-/** Say something for a while; `undo` is offered beside it. */
+/** Show a message for a while, with an undo button if `undo` is given. */
 export function say(sentence, undo = null) {
   const note = h("div.toast", h("span", sentence));
   const close = () => note.remove();
@@ -67,7 +67,7 @@ export function say(sentence, undo = null) {
   setTimeout(close, undo ? 20_000 : 7_000);
 }
 
-/** Do what may be refused; the refusal is shown, and undefined returned. */
+/** Do work that may be refused; show a refusal and return undefined. */
 export async function attempt(work) {
   try {
     return await work();
@@ -77,7 +77,7 @@ export async function attempt(work) {
   }
 }
 
-/** Ask in a dialog; `body` says what it is about. True if the answer is `yes`. */
+/** Ask in a dialog with the given `body`. True if the answer is `yes`. */
 export function confirmed(title, body, yes) {
   return new Promise((done) => {
     const dialog = h(
@@ -97,7 +97,7 @@ const main = h("main", { id: "main", tabindex: "-1" });
 const live = h("span.live", { role: "status" });
 const projects = h("div.projects");
 let nav;
-let leave = null; // of the view that is open
+let leave = null; // closes the current view
 let turn = 0;
 
 async function open() {
@@ -113,7 +113,7 @@ async function open() {
   }
   for (const link of projects.querySelectorAll("a")) markProject(link, where);
   try {
-    // Nothing waits for the first view: even a module that is loaded is imported after the next painting.
+    // Do not delay the first view: even a loaded module is only imported after the next paint.
     const view = where.view === "today" ? today : await import(`./${FILES[where.view]}.js`);
     if (mine !== turn) return;
     const place = h("div.view");
@@ -162,7 +162,7 @@ function theme() {
       if (value) localStorage.setItem("theme", value);
       else localStorage.removeItem("theme");
     } catch {
-      // a browser that keeps nothing shows what the system prefers
+      // a browser without storage follows the system
     }
     dispatchEvent(new CustomEvent("theme"));
   };
@@ -207,7 +207,7 @@ function pressed(event) {
   event.preventDefault();
 }
 
-/** Move to the next thing that can be opened. */
+/** Focus the next item that can be opened. */
 function step(by) {
   const items = [...main.querySelectorAll(".item")];
   const at = items.indexOf(document.activeElement?.closest(".item"));
@@ -221,7 +221,7 @@ function frame() {
   nav = h("nav", { "aria-label": "Views" }, Object.entries(VIEWS).map(([view, [name, path]]) =>
     h("a", { "data-view": view, href: address(view) }, s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: path })), name)));
   toasts = h("div.toasts", { role: "status", "aria-live": "polite" });
-  const skip = button("Skip to what is shown", () => main.focus(), { plain: true });
+  const skip = button("Skip to content", () => main.focus(), { plain: true });
   skip.classList.add("skip");
   document.body.replaceChildren(skip,
     h("aside", h("a.brand", { href: address("today") }, h("img", { src: "icon.svg", alt: "" }), "Scrubjay"), nav, projects,
@@ -235,8 +235,8 @@ function hear({ detail }) {
   if (detail === "ended") say("The engine has ended. `scrubjay open` starts it again.");
 }
 
-function locked(sentence = "This browser came by no link.") {
-  document.body.replaceChildren(h("main.locked", empty("Not open", sentence, "Run `scrubjay open` in a terminal: it makes a link that works once, for one browser.")));
+function locked(sentence = "This browser has not opened a link.") {
+  document.body.replaceChildren(h("main.locked", empty("Not open", sentence, "Run `scrubjay open` in a terminal: it creates a link that works once, for one browser.")));
 }
 
 async function start() {
@@ -248,12 +248,12 @@ async function start() {
   news.addEventListener("state", hear);
   addEventListener("hashchange", open);
   addEventListener("keydown", pressed);
-  const opening = open(); // while the key is on its way, which brings what is shown first
+  const opening = open(); // while the key is being exchanged, which also returns the first data
   if (key) {
     try {
       await entering;
     } catch (error) {
-      // who reloads the page of a link that was used has its cookie already
+      // after a reload of a used link, the browser has its cookie already
       const known = await call("home").catch(() => null);
       if (!known) return locked(error.message);
       await opening;

@@ -1,4 +1,4 @@
-// Search as one types, with why each hit came, and what a model would be shown of it.
+// Search while typing, with the reasons for each hit, and what a model would be shown.
 
 import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
 import { call } from "./engine.js";
@@ -7,7 +7,7 @@ import { marks, moment, number, plural, project } from "./words.js";
 
 const KINDS = { memory: "Facts", turn: "Turns", chunk: "Documents" };
 const TIMES = [["", "Any time"], ["today", "Today"], ["7 days ago", "Last 7 days"], ["30 days ago", "Last 30 days"], ["365 days ago", "Last year"]];
-// The parts of a ranking sum, gathered into what a person can tell apart.
+// The parts of a ranking sum, grouped for readers.
 const WHY = {
   meaning: ["meaning", ["meaning"]],
   words: ["words", ["words", "coverage"]],
@@ -15,8 +15,8 @@ const WHY = {
   context: ["its session", ["neighbours", "session", "alone"]],
   exact: ["names, dates, quotations", ["date", "speaker", "named", "answer", "quoted", "current"]],
 };
-const MARKED = 8; // hits in which meaning is marked
-const PAUSE = 40; // milliseconds between two keys that are one thought
+const MARKED = 8; // hits in which matches by meaning are marked
+const PAUSE = 40; // milliseconds without a key before searching
 
 export async function show(place, where, signal) {
   const get = (name) => where.options.get(name) ?? "";
@@ -50,7 +50,7 @@ export async function show(place, where, signal) {
     if (!state.model) markMore(answer, mine.signal);
     if (held) results.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   };
-  // What matches by meaning takes a look by the model, so it comes when nobody types.
+  // Matches by meaning need the model, so they are marked when the user stops typing.
   const markMore = calmly(async (answer, stopped) => {
     const hits = answer.results.slice(0, MARKED).filter((hit) => (hit.memory ?? hit.chunk ?? "").length <= 2_000);
     if (stopped.aborted || !hits.length) return;
@@ -80,7 +80,7 @@ export async function show(place, where, signal) {
     return chip;
   });
   const hosts = h("span");
-  const tagBox = h("input.small", { type: "text", value: state.tag, placeholder: "#tag", "aria-label": "Only what has this tag", onchange: () => set("tag")(tagBox.value.trim()) });
+  const tagBox = h("input.small", { type: "text", value: state.tag, placeholder: "#tag", "aria-label": "Only with this tag", onchange: () => set("tag")(tagBox.value.trim()) });
   const until = h("input.small", { type: "date", value: state.until, "aria-label": "Until", onchange: () => set("until")(until.value) });
   fill(place, h("h1.unseen", "Search"), h("div.searchbar", box),
     h("div.row.chips", kindChips, chosen() ? tag(project(chosen())) : null, choice("Time", TIMES, state.since, set("since")), h("label.small", "until ", until), hosts, tagBox, h("span.space"),
@@ -93,32 +93,32 @@ export async function show(place, where, signal) {
   }, () => {});
 }
 
-const hint = () => empty("Search all of it", "Ask as you would ask a colleague: a question, a name, an error message, a day.",
-  "What comes is what a model gets for the same words, in the same order. The bar beside a hit says why it came.");
+const hint = () => empty("Search everything", "Ask as you would ask a colleague: a question, a name, an error message, a day.",
+  "The results are those that a model gets for the same words, in the same order. The bar next to a hit shows why it was found.");
 
 function summary(answer) {
   const hits = plural(answer.results.length, "hit");
-  const sure = { strong: "", weak: ", possibly related only", none: "" }[answer.confidence];
+  const sure = { strong: "", weak: ", only possibly related", none: "" }[answer.confidence];
   const period = answer.period ? `, ${answer.period}` : "";
   const note = answer.degraded ? ` ${answer.degraded}` : "";
-  return `${hits}${sure}${period}; a model is shown ${plural(answer.tokens.rendered, "token")}; ${Math.round(answer.timing)} ms.${note}`;
+  return `${hits}${sure}${period}; a model would see ${plural(answer.tokens.rendered, "token")}; ${Math.round(answer.timing)} ms.${note}`;
 }
 
-const asModel = (answer) => h("pre.model", { tabindex: "0", "aria-label": "What a model is shown" }, answer.text);
+const asModel = (answer) => h("pre.model", { tabindex: "0", "aria-label": "What a model sees" }, answer.text);
 
 function listed(answer, state, search) {
   const more = state.more
-    ? button("Only what a model is shown", () => ((state.more = ""), search()))
-    : button("Show more, which a model would not be shown", () => ((state.more = "1"), search()));
+    ? button("Only what a model sees", () => ((state.more = ""), search()))
+    : button("Show more than a model would see", () => ((state.more = "1"), search()));
   if (!answer.results.length) {
-    return [empty("Nothing likely", "A model would be told that nothing is remembered about this.", "Other words may find it: a name, a file, the day."), h("div.row", more)];
+    return [empty("Nothing likely", "A model would be told that no memory answers this.", "Try other words: a name, a file, the day."), h("div.row", more)];
   }
   const most = Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
-  return [key(), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Beside them"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
+  return [key(), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Related"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
 }
 
-/** What the parts of the bars mean. */
-const key = () => h("div.why.key", h("span", "Why it came:"), Object.entries(WHY).map(([name, [says]]) => h("span", h(`i.${name}`), says)));
+/** The legend of the bars. */
+const key = () => h("div.why.key", h("span", "Why it was found:"), Object.entries(WHY).map(([name, [says]]) => h("span", h(`i.${name}`), says)));
 
 function target(hit) {
   if (hit.src === "turn") return address("session", [hit.scope, hit.session_id, String(hit.turn)]);
@@ -129,14 +129,14 @@ function found(hit, most) {
   const state = hit.replaced_by ? tag("replaced since", "warn") : hit.contradicts ? tag("may contradict another", "warn") : hit.amended_by ? tag(`${hit.src === "turn" ? "later" : "older; see"} ${hit.amended_name ?? hit.amended_by}`, "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
   return h("a.item.hit", { href: target(hit) },
     h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), hit.title ? h("span", { dir: "auto" }, hit.title) : null, h("span.faint", project(hit.scope), " · ", moment(hit.date)),
-      state, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "beside a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
+      state, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "next to a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
       h("span.space"), why(hit, most)),
     h("div.said", { dir: "auto", "data-hit": hit.id }, marks(hit.marked ?? [])));
 }
 
 const parts = (hit) => Object.entries(WHY).map(([name, [, of]]) => [name, of.reduce((sum, each) => sum + Math.max(0, hit.explain?.parts[each] ?? 0), 0)]);
 
-/** A bar of what spoke for a hit, as long as its sum. */
+/** A bar of the evidence for a hit, as long as its sum. */
 function why(hit, most) {
   if (!hit.explain) return null;
   const values = parts(hit).filter(([, value]) => value > 0.004);

@@ -37,7 +37,7 @@ export async function show(place, where, signal) {
   };
   buttons();
   fill(place,
-    h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without words"),
+    h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without text"),
       h("p.faint", project(scope), " · ", view.turns[0] ? date(view.turns[0].started_at) : "", " · ", plural(view.total, "turn"), " · ", h("code", session_id)))),
     h("div.split", h("div", earlier, turns, later), aside(view)),
   );
@@ -65,7 +65,7 @@ function aside(view) {
   const summary = view.summary ? h("section.card", h("h2", "Summary"), prose(view.summary, { folded: false })) : null;
   const facts = h("section.card", h("h2", "Facts"), view.facts.length
     ? h("ul.plain", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, firstLine(each.content)))))
-    : h("p.faint", "No fact was kept from this session."));
+    : h("p.faint", "No fact was saved in this session."));
   const recalled = view.recalled.length
     ? h("section.card", h("h2", "Recalled from it"), h("ul.plain", view.recalled.map((each) => h("li", h("a", { href: address("session", [view.scope, view.session_id, String(each.turn)]) }, `#${each.turn}`), h("span.faint", ` ${plural(each.times, "time")}, last ${ago(each.last)}`)))))
     : null;
@@ -80,13 +80,13 @@ function article(turn, here = -1) {
   const isHere = turn.turn === here;
   const forgotten = Boolean(turn.forgotten_at);
   return h(`article.item.turn${forgotten ? ".gone" : ""}`, { id: turn.id, tabindex: "0", "data-changed": turn.updated_at, "data-here": isHere, "aria-label": `Turn ${turn.turn}` },
-    h("div.head", h("a.number", { href: link, title: "The address of this turn" }, `${turn.turn}`), h("time", { datetime: turn.started_at, title: moment(turn.started_at) }, time(turn.started_at)),
+    h("div.head", h("a.number", { href: link, title: "Link to this turn" }, `${turn.turn}`), h("time", { datetime: turn.started_at, title: moment(turn.started_at) }, time(turn.started_at)),
       turn.access_count ? h("span.faint", `recalled ${plural(turn.access_count, "time")}, last ${ago(turn.last_accessed_at)}`) : null,
-      turn.alike?.length ? h("span.faint", `says again what ${plural(turn.alike.length, "older turn")} said`) : null,
+      turn.alike?.length ? h("span.faint", `repeats ${plural(turn.alike.length, "older turn")}`) : null,
       (turn.tags ?? []).map((each) => tag(`#${each}`)),
       h("span.space"), actions(turn)),
     forgotten ? h("p.faint", `Forgotten on ${moment(turn.forgotten_at)}${turn.forget_reason ? `: ${turn.forget_reason}` : ""}.`) : null,
-    turn.purged_at ? h("p.faint", "Its texts were deleted for good.") : null,
+    turn.purged_at ? h("p.faint", "Its texts were permanently deleted.") : null,
     side(turn, "user", "You"), side(turn, "assistant", "Assistant"), turn.text ? side(turn, "text", turn.role) : null,
     touched(turn));
 }
@@ -118,7 +118,7 @@ function actions(turn) {
   return button("Forget", () => attempt(async () => {
     const { ids } = await call("forget", { ids: [turn.id] });
     await again();
-    if (ids.length) say(`Turn ${turn.turn} is forgotten: no search finds it.`, restore);
+    if (ids.length) say(`Turn ${turn.turn} is forgotten: searches no longer find it.`, restore);
     else say(UNCHANGED);
   }), { plain: true });
 }

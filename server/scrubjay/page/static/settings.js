@@ -1,4 +1,4 @@
-// Settings, each with its effect, what is known of each host, how the engine is, and the way out with everything.
+// Settings with their effects, the state of each host and of the engine, and export.
 
 import { button, calmly, choice, fill, h, tag, toggle } from "./dom.js";
 import { call, news } from "./engine.js";
@@ -6,8 +6,8 @@ import { attempt, chosen, say } from "./page.js";
 import { ago, bytes, inline, moment, number, plural, project } from "./words.js";
 
 const GROUPS = [
-  ["What is captured", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
-  ["What a model is shown", ["inject", "summary_every"]],
+  ["Capture", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
+  ["What a model sees", ["inject", "summary_every"]],
   ["Documents", ["roots"]],
 ];
 const LISTS = new Set(["excluded", "roots"]);
@@ -28,8 +28,8 @@ export async function show(place, where, signal) {
   fill(place, h("div.top", h("h1", "Settings")),
     groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => by.get(key).line))),
     h("section.card", h("h2", "Hosts"), hosts,
-      h("p.faint", inline("`scrubjay setup` connects them and takes that back; `scrubjay doctor` tries what each one has."))),
-    h("section.card", h("h2", "Take it with you"), h("p", inline("Everything recorded, as lines of JSON, which `scrubjay import` reads on another machine.")),
+      h("p.faint", inline("`scrubjay setup` connects or disconnects them; `scrubjay doctor` tests each of them."))),
+    h("section.card", h("h2", "Take it with you"), h("p", inline("All records as lines of JSON, which `scrubjay import` reads on another machine.")),
       h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), chosen() ? h("a.button", { href: `export?scope=${encodeURIComponent(chosen())}`, download: "" }, `Export ${project(chosen())}`) : null)),
     engine);
   tell(first);
@@ -41,32 +41,32 @@ export async function show(place, where, signal) {
   for (const kind of ["record", "settings"]) news.addEventListener(kind, again, { signal });
 }
 
-/** What each host has: tools to recall with, capture, and what came from it. */
+/** What each host has: tools, capture, and the turns it has sent. */
 function hostTable(hosts, seen) {
   const from = new Map(seen.map((each) => [each.host, each]));
   const others = seen.filter((each) => !hosts.some((host) => host.host === each.host)).map((each) => ({ host: each.host, title: each.host }));
   if (!hosts.length && !others.length) return h("p.faint", "No assistant was found on this machine, and none has sent a turn.");
   const says = (has, may = true) => (has === undefined ? "" : has ? "yes" : may ? h("span.warn", "not connected") : "it cannot");
   const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "", from.has(each.host) ? number(from.get(each.host).turns) : "", from.has(each.host) ? ago(from.get(each.host).last_seen) : ""];
-  return h("div.wide", { tabindex: "0", role: "region", "aria-label": "Hosts" }, h("table", h("thead", h("tr", ["Host", "Tools", "Capture", "Recalls by itself", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
+  return h("div.wide", { tabindex: "0", role: "region", "aria-label": "Hosts" }, h("table", h("thead", h("tr", ["Host", "Tools", "Capture", "Automatic recall", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
     h("tbody", [...hosts, ...others].map((each) => [h("tr", { title: each.lacks }, cells(each).map((cell) => h("td", cell))),
       (each.trouble ?? []).map((says) => h("tr", h("td.warn", { colspan: 6 }, inline(says))))]))));
 }
 
-/** The line of one setting, and how it follows what was set elsewhere, unless somebody types there. */
+/** The row of one setting, which follows changes from elsewhere unless the user is typing. */
 function setting(each) {
   const set = (value) => attempt(async () => {
     const before = each.folders ? JSON.stringify(each.folders) : each.value;
     const done = await call("set", { key: each.key, value });
     Object.assign(each, done);
     fresh();
-    say(`${each.key} = ${done.value}.${done.restart ? " The running engine keeps the old one; `scrubjay stop` ends it, and the next one follows." : ""}`, async () => {
+    say(`${each.key} = ${done.value}.${done.restart ? " The running engine keeps the old value; `scrubjay stop` ends it, and the next one uses the new value." : ""}`, async () => {
       Object.assign(each, await call("set", { key: each.key, value: before }));
       fresh();
     });
   });
   const says = h("p.faint", { id: `says-${each.key}` }, inline(each.says));
-  let late = null; // what was set elsewhere while somebody types here
+  let late = null; // a value set elsewhere while the user is typing
   const follow = (now) => {
     const typing = document.activeElement?.closest('input[type="text"]');
     late = typing && line.contains(typing) ? now : null;
@@ -106,10 +106,10 @@ function folders(each, set) {
 function about(status) {
   const rows = [
     ["Version", status.version], ["Home", status.home], ["Running since", moment(status.started_at)], ["Model", status.model],
-    ["Meaning", status.notice ?? status.trouble ?? "meaning and words are searched"], ["On disk", `${bytes(status.disk.bytes)} of at most ${bytes(status.disk.limit)}`],
-    ["Index", `${plural(status.records.passages, "passage")}, ${number(status.records.waiting_for_vector)} wait for a vector`],
+    ["Meaning", status.notice ?? status.trouble ?? "searches use meaning and words"], ["On disk", `${bytes(status.disk.bytes)} of at most ${bytes(status.disk.limit)}`],
+    ["Index", `${plural(status.records.passages, "passage")}, ${number(status.records.waiting_for_vector)} without a vector yet`],
     status.peak_rss ? ["Memory", `${bytes(status.peak_rss)} at most so far`] : null,
-    ...status.repairs.map((each) => ["Repaired", each]), ...status.errors.map((each) => ["Error", each]), ...status.set_aside.map((each) => ["Set aside", each]),
+    ...status.repairs.map((each) => ["Repaired", each]), ...status.errors.map((each) => ["Error", each]), ...status.set_aside.map((each) => ["Moved away", each]),
   ].filter(Boolean);
   return [h("h2", "This engine"), h("dl.about", rows.map(([name, text]) => [h("dt", name), h("dd", { dir: "auto" }, text)]))];
 }

@@ -1,4 +1,4 @@
-// Sessions by day and project, turns a day, what waits, and the hosts.
+// Sessions by day and project, turns per day, waiting work, and the hosts.
 
 import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
@@ -6,7 +6,7 @@ import { address, attempt, chosen, refine } from "./page.js";
 import { ago, bytes, dayName, firstLine, inline, isoDay, moment, month, plural, project, time } from "./words.js";
 
 const PAGE = 40;
-/** What a page that is opened by a link shows first, as `ask` asks for it. */
+/** The first call of a page opened by a link, as `ask` makes it. */
 export const FIRST = ["sessions", { size: PAGE }];
 const WEEKS = innerWidth < 600 ? 8 : 16;
 
@@ -14,8 +14,8 @@ export async function show(place, where, signal) {
   let day = where.options.get("day") ?? "";
   let host = where.options.get("host") ?? "";
   let shown = PAGE;
-  let known = []; // hosts of this machine
-  let stored = {}; // by host, as `status` has them
+  let known = []; // hosts on this machine
+  let stored = {}; // counts by host, from `status`
   const ask = () => call("sessions", { scope: chosen(), host, day, size: Math.min(shown, 200) }, signal);
   const list = h("div.sessions");
   const chart = h("div.chart");
@@ -30,7 +30,7 @@ export async function show(place, where, signal) {
   };
   async function draw(fresh = null) {
     const asked = ask();
-    moment(Date.now()); // while the engine works, so that what writes dates is there when it has answered
+    moment(Date.now()); // while the engine works, so that the date formatters are ready for its answer
     const found = await asked;
     fill(chart, bars(found.days, day, (each) => choose({ day: each })));
     fill(chips, day && chip(`Day: ${dayName(day)}`, () => choose({ day: "" })), host && chip(`Host: ${host}`, () => choose({ host: "" })));
@@ -72,12 +72,12 @@ export async function show(place, where, signal) {
 const chip = (text, onclick) => h("button.chip.on", { type: "button", onclick, title: "Show all again" }, text, " ×");
 
 function nothing(found, narrowed) {
-  if (narrowed) return empty("No session fits", "Take away a chip above to see more.");
-  if (chosen()) return empty("No session of this project yet", "What is said in its folder appears here as soon as it is captured.");
+  if (narrowed) return empty("No session matches", "Remove a chip above to see more.");
+  if (chosen()) return empty("No session of this project yet", "Sessions in its folder appear here as soon as they are captured.");
   return empty(
     "Nothing is remembered yet",
     h("span", "First connect your assistants: ", h("code", "scrubjay setup"), ". Then work as always; each turn appears here by itself."),
-    h("span", "What was said before can be taken in: ", h("code", "scrubjay import --from all"), "."),
+    h("span", "To import earlier sessions, run ", h("code", "scrubjay import --from all"), "."),
     h("span", "To see what it looks like with a made-up session, run ", h("code", "scrubjay demo"), "."),
   );
 }
@@ -95,11 +95,11 @@ function row(each, fresh) {
   const id = `${each.scope} ${each.session_id}`;
   return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id], { in: chosen() }), id: `session ${id}` },
     h("span.when", time(each.ended_at)),
-    h("span.what", h("b", { dir: "auto" }, each.title || "A session without words"), h("span.faint", { dir: "auto" }, firstLine(each.summary.replace(/^[A-Z][a-z ]+: /, ""), 220))),
+    h("span.what", h("b", { dir: "auto" }, each.title || "A session without text"), h("span.faint", { dir: "auto" }, firstLine(each.summary.replace(/^[A-Z][a-z ]+: /, ""), 220))),
     h("span.meta", tag(each.host), h("span.count", plural(each.turns, "turn"))));
 }
 
-/** Turns of each day of the last weeks, as bars; arrow keys move, Enter chooses. */
+/** Turns per day of the last weeks, as bars; arrow keys move, Enter selects. */
 function bars(days, chosenDay, choose) {
   const today = new Date();
   const count = WEEKS * 7;
@@ -132,7 +132,7 @@ function bars(days, chosenDay, choose) {
   const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: index * width, y: height + 13, class: "axis" }, month(day))] : []));
   const picture = s("svg", {
     viewBox: `0 0 ${count * width} ${height + 16}`,
-    role: "slider", tabindex: "0", "aria-label": "Turns a day", "aria-valuemin": 0, "aria-valuemax": count - 1, "aria-valuenow": cursor, "aria-valuetext": `${plural(total, "turn")} in ${WEEKS} weeks`,
+    role: "slider", tabindex: "0", "aria-label": "Turns per day", "aria-valuemin": 0, "aria-valuemax": count - 1, "aria-valuenow": cursor, "aria-valuetext": `${plural(total, "turn")} in ${WEEKS} weeks`,
     onpointermove: (event) => move(hit(event)),
     onpointerleave: () => (rects[cursor]?.classList.remove("at"), say(chosenDay)),
     onclick: (event) => choose(all[hit(event)] === chosenDay ? "" : all[hit(event)]),
@@ -151,28 +151,28 @@ function bars(days, chosenDay, choose) {
   return [picture, tip];
 }
 
-/** Host by host what came from it, when the last, and what is wrong with it, in the words of `status` and `doctor`. */
+/** For each host its turns, the time of the last one, and its problems, in the words of `status` and `doctor`. */
 function hostList(seen, known, stored, chosenHost, choose) {
   const titles = new Map(known.map((each) => [each.host, each.title]));
   const troubles = new Map(known.map((each) => [each.host, each.trouble]));
   const silent = known.filter((each) => (each.capture || each.trouble.length) && !seen.some((other) => other.host === each.host));
   const rows = [...seen.slice(0, 8), ...silent].map(({ host, turns, last_seen: last }) => h("li",
-    turns ? h("button.plain", { type: "button", id: `host ${host}`, title: "Its sessions alone", "aria-pressed": String(chosenHost === host), onclick: () => choose({ host: chosenHost === host ? "" : host }) }, titles.get(host) ?? host) : h("span", titles.get(host)),
-    h("span.count", turns ? plural(turns, "turn") : "nothing has come from it yet"), turns ? h("span.faint", ago(last)) : null,
+    turns ? h("button.plain", { type: "button", id: `host ${host}`, title: "Only its sessions", "aria-pressed": String(chosenHost === host), onclick: () => choose({ host: chosenHost === host ? "" : host }) }, titles.get(host) ?? host) : h("span", titles.get(host)),
+    h("span.count", turns ? plural(turns, "turn") : "nothing received yet"), turns ? h("span.faint", ago(last)) : null,
     [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", inline(each)))));
   return rows.length ? h("ul.plain", rows) : h("p.faint", "No host has sent a turn yet.");
 }
 
-/** What waits, and what is wrong, in the words of `scrubjay status`. */
+/** Waiting work and problems, in the words of `scrubjay status`. */
 function waiting(status) {
   const { records, spool, disk } = status;
   const trouble = [status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean);
   return [h("h2", "Waiting"),
-    meter("write", "to be stored", spool.waiting, spool.waiting, "every turn that was captured is stored"),
-    meter("passage", "for a vector; words find them", records.waiting_for_vector, records.passages, "meaning finds everything"),
-    spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} set aside as unreadable`) : null,
+    meter("write", "to be stored", spool.waiting, spool.waiting, "every captured turn is stored"),
+    meter("passage", "without a vector; found by words", records.waiting_for_vector, records.passages, "everything can be found by meaning"),
+    spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} unreadable and moved away`) : null,
     h("p.faint", `${plural(records.turns, "turn")}, ${plural(records.memories, "fact")}, ${plural(records.documents, "document")}; ${bytes(disk.bytes)} on disk`),
-    status.capture.paused ? h("p.warn", "Capture is paused. Settings end the pause.") : null,
+    status.capture.paused ? h("p.warn", "Capture is paused. Resume it in Settings.") : null,
     trouble.length ? h("ul.warn", trouble.slice(-4).map((each) => h("li", each))) : null];
 }
 

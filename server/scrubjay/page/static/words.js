@@ -1,12 +1,12 @@
-// How numbers, times, projects and foreign texts are written.
+// Formats numbers, times, projects and foreign texts.
 
 import { button, h } from "./dom.js";
 
-const LONG = 1_400; // characters, and lines, from which a text is folded
+const LONG = 1_400; // characters, and lines, beyond which a text is folded
 const LONG_LINES = 22;
-const LINE = 4_000; // characters of one line that are laid out at once; a browser takes seconds for a megabyte
+const LINE = 4_000; // characters of one line to lay out at once; a browser takes seconds for a megabyte
 
-// What writes numbers and times takes a browser tens of milliseconds to make, so each is made once, when it is needed.
+// Creating formatters takes a browser tens of milliseconds, so each is created once, when needed.
 const once = (make) => {
   let made;
   return () => (made ??= make());
@@ -22,7 +22,7 @@ export function bytes(count) {
   return `${count >= 10 || !at ? count.toFixed(0) : count.toFixed(1)} ${units[at]}`;
 }
 
-// The order of day, month and year is the reader's; the words are English.
+// Day, month and year are in the reader's order; the words are English.
 const dates = once(() => new Intl.DateTimeFormat(undefined, { year: "numeric", month: "2-digit", day: "2-digit" }));
 const times = once(() => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }));
 const weekdays = once(() => new Intl.DateTimeFormat("en", { weekday: "long" }));
@@ -33,14 +33,14 @@ export const date = (instant) => dates().format(new Date(instant));
 export const month = (day) => months().format(new Date(`${day}T12:00:00`));
 export const moment = (instant) => `${date(instant)} ${time(instant)}`;
 
-/** The local day of an instant, as ISO 8601 writes it. */
+/** The local day of an instant, in ISO 8601. */
 export function isoDay(instant) {
   const at = new Date(instant);
   const two = (value) => String(value).padStart(2, "0");
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** "Today", "Yesterday", a weekday of the last days, else the date. */
+/** "Today", "Yesterday", a weekday within the last days, else the date. */
 export function dayName(day) {
   const at = new Date(`${day}T12:00:00`);
   const days = Math.round((new Date(`${isoDay(Date.now())}T12:00:00`) - at) / 86_400_000);
@@ -62,7 +62,7 @@ export function ago(instant) {
 
 export const when = (instant) => h("time", { datetime: instant, title: moment(instant) }, moment(instant));
 
-/** The name of a project as a person says it; "user" is what is true of you everywhere. */
+/** The readable name of a project; "user" holds facts about the user in every project. */
 export function project(scope) {
   if (scope === "user") return "you";
   const plain = scope.replace(/^(repo|dir)_/, "");
@@ -75,7 +75,7 @@ export const firstLine = (text, most = 160) => {
   return line.length > most ? `${line.slice(0, most)}…` : line;
 };
 
-/** A text as somebody wrote it: fenced code as code, the rest line by line, long ones folded. */
+/** A text as written: fenced code as code, the rest line by line, long ones folded. */
 export function prose(text, { more = null, folded = true } = {}) {
   const lines = text.split("\n");
   const isLong = folded && (text.length > LONG || lines.length > LONG_LINES);
@@ -134,7 +134,7 @@ export function inline(text) {
   return parts.map((part, at) => (at % 2 ? h("code", part.slice(1, -1)) : wrapped(part)));
 }
 
-/** A line of a megabyte is cut into pieces that a browser can lay out. */
+/** Cut a very long line into pieces that a browser can lay out. */
 function wrapped(text) {
   if (text.length <= LINE) return text;
   const pieces = [];

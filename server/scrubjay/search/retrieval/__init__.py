@@ -1,1 +1,1 @@
-"""From a question to ranked candidates: legs over the passages, fused in the context of their sessions."""
+"""From a question to ranked candidates: several searches, fused in the context of their sessions."""

@@ -1,4 +1,4 @@
-"""A question, read once: its words, the kinds of things that it asks by, and the kind of answer it wants."""
+"""A parsed question: its words, the kinds of things it asks for, and the kind of answer it wants."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from scrubjay.text.developer_words import IN_USE
 from scrubjay.text.languages import function_words, language_of, without_function_words
 from scrubjay.text.terms import STOP, compared_words, query_terms, words
 
-# How people address a memory; what follows is what they ask for.
+# Phrases that address a memory; the actual question follows them.
 _ADDRESS = re.compile(
     r"\b(?:(?:memor(?:y|ies)|facts?|notes?|information|infos?|details|everything|anything|something|all)\s+"
     r"(?:(?:is|are|you|we|i)\s+)?(?:(?:know|have|remember|recall)n?\s+)?"
@@ -23,11 +23,11 @@ _ADDRESS = re.compile(
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question asks for.
+    """A question's content.
 
-    `weights` holds the stem of each content word with its rarity, in (0, 1]; `topic` the same without words
-    that only name the kind of answer ("version" in "which version of Redis"); `kinds` the kinds of things it
-    asks by ("package manager"), see `text.developer_words`; `answer` the kind of answer it wants.
+    `weights` maps the stem of each content word to its rarity, in (0, 1]; `topic` is the same without words
+    that only name the kind of answer ("version" in "which version of Redis"); `kinds` are the kinds of things
+    it asks for ("package manager"), see `text.developer_words`; `answer` is the kind of answer it wants.
     """
 
     text: str
@@ -38,8 +38,8 @@ class Asked:
     language: str
 
     @property
-    def meant(self) -> str:
-        """The text to embed: without how a memory is addressed, with the kinds that it asks by."""
+    def embedded_text(self) -> str:
+        """The text to embed: without phrases that address a memory, with the kinds that it asks for."""
         rest = " ".join(_ADDRESS.sub(" ", self.text).split())
         said = rest.casefold()
         kinds = [kind for kind in self.kinds if kind.casefold() not in said]
@@ -52,14 +52,14 @@ class Asked:
 
     @property
     def terms(self) -> str:
-        """The words to ask the index for, each once."""
+        """The words to look up in the index, each once."""
         plain = query_terms(_content(self.text, self.language))
         return " ".join(dict.fromkeys([*plain.split(), *" ".join(self.kinds).split()]))
 
 
 @lru_cache(maxsize=256)
 def read(question: str) -> Asked:
-    """Read a question.
+    """Parse a question.
 
     >>> asked = read("which package manager do we use?")
     >>> sorted(asked.weights), asked.kinds
@@ -80,12 +80,12 @@ def _weights(question: str, language: str) -> dict[str, float]:
 
 
 def coverage(question: str, texts: Iterable[str]) -> Floats:
-    """Compute which share of a question's words, weighed by rarity, each text holds, in [0, 1]."""
+    """Return the share of a question's words, weighted by rarity, that each text holds, in [0, 1]."""
     return shares(read(question).weights, texts)
 
 
 def _content(question: str, language: str) -> str:
-    """Drop the function words of other languages than English, whose own the index knows."""
+    """Drop function words of languages other than English; the index knows the English ones."""
     text = without_function_words(question)
     if language == "en":
         return text

@@ -1,4 +1,4 @@
-"""Lays candidates out, what the legs found and the turns around it, by session, as aligned columns."""
+"""Lays out candidates, which are search results and the turns around them, by session as aligned columns."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +19,8 @@ from scrubjay.store.sessions import Key, Session
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
-REACH = 2  # places to each side that pass their scores on
-_TURN_IMPORTANCE = 5.0  # of a turn that only its neighbours brought here
+REACH = 2  # turns on each side that pass their scores on
+_TURN_IMPORTANCE = 5.0  # of a turn that is only here as a neighbour
 
 
 class Match(NamedTuple):
@@ -28,45 +28,45 @@ class Match(NamedTuple):
 
     text: str  # of its best passage
     role: str | None  # of that passage
-    answer: str | None  # the best passage that the user did not say
+    answer: str | None  # the best passage that is not the user's
 
 
 class Candidate(NamedTuple):
-    """One record that may answer; `match` is None for a turn that only its neighbours brought here."""
+    """A record that may answer; `match` is None for a turn that is only here as a neighbour."""
 
     id: str
     src: Src
     scope: str
     session_id: str | None
-    place: int  # position among the turns of its session, -1 without one
+    place: int  # position among the turns of its session, or -1
     match: Match | None
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates as columns in one order, because a search has 500 of them and shows ten."""
+    """Candidates as aligned columns, because a search has 500 of them and shows ten."""
 
     ids: list[str]
-    # The best one of each; None for a turn that its neighbours brought here.
+    # The best passage of each; None for a turn that is only here as a neighbour.
     passages: list[PassageRow | None]
     keys: list[tuple[str, str | None]]  # scopes and session ids
     roles: list[str | None]
     dated_at: Ints  # microseconds since 1970
     importance: Floats
     signals: Signals
-    answers: Mapping[str, str]  # of the pools
-    # What states a value that a newer fact has replaced: that fact's id, and since when it holds.
+    answers: Mapping[str, str]  # from the pools
+    # For records with a value that a newer fact has replaced: that fact's id, and since when it holds.
     replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
-    # What a later record amends, without `updates`: that record, and when it was said; see `currency`.
+    # For records that a later record amends, without `updates`: that record, and its time; see `currency`.
     amended: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
 
     def src(self, at: int) -> Src:
-        """Return what kind of record stands there."""
+        """Return the kind of the record at a position."""
         passage = self.passages[at]
         return "turn" if passage is None else record_src(passage)
 
     def at(self, at: int) -> Candidate:
-        """Return the candidate that stands there."""
+        """Return the candidate at a position."""
         record_id, passage = self.ids[at], self.passages[at]
         match = None
         if passage is not None:
@@ -75,7 +75,7 @@ class Candidates:
 
 
 def record_src(passage: PassageRow) -> Src:
-    """Return what kind of record a passage is of."""
+    """Return the kind of a passage's record."""
     return "memory" if passage.src == "summary" else passage.src
 
 
@@ -149,7 +149,7 @@ def lay_out(
             place=np.array(places + alone, dtype=np.int64),
             user=_marks(ids, {each.record_id for each in pools.best.values() if each.role == "user"}),
             length=np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
-            # until the first candidates are examined
+            # no close look was taken yet
             late=np.zeros(len(ids)),
             tokens=np.full(len(ids), np.nan),
             coverage=np.full(len(ids), np.nan),
@@ -161,7 +161,7 @@ def lay_out(
 
 
 def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:
-    """Give the positions of these turns and up to `reach` beside them; a turn out of sight has none."""
+    """Return the positions of these turns and up to `reach` around them; an invisible turn has none."""
     near: set[int] = set()
     for turn_id in turns:
         if (at := session.positions.get(turn_id)) is not None:
@@ -178,7 +178,7 @@ def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
 
 
 def _marks(ids: Sequence[str], chosen: Collection[str]) -> np.ndarray:
-    """Mark the ids that were chosen; nearly always none is."""
+    """Mark the ids that are in `chosen`, which is nearly always empty."""
     if not chosen:
         return np.zeros(len(ids), dtype=bool)
     return np.array([record_id in chosen for record_id in ids], dtype=bool)
@@ -192,7 +192,7 @@ def labels(passage: PassageRow | None) -> str:
 
 
 def _labelled(passages: Sequence[PassageRow | None], query: str) -> Floats:
-    """Compute which share of the query's content words each fact has as tags or as its partition."""
+    """Return the share of the query's content words that each fact has as tags or as its partition."""
     facts = [at for at, passage in enumerate(passages) if passage is not None and passage.src == "memory"]
     texts = [labels(passages[at]) for at in facts]
     known = [*dict.fromkeys(filter(None, texts))]  # many facts have the same labels

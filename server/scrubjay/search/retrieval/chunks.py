@@ -20,19 +20,19 @@ from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
 from scrubjay.text.terms import compared_words, quotes
 
-POOL = 200  # chunks a leg; with 100 two in a hundred answers were not in it
-POOL_PER_DOCUMENT = 10  # chunks a leg for each document asked for
-# Shares of the legs; 0.55 to 0.65 for words is a plateau, on code and Markdown alike.
+POOL = 200  # chunks per search; with 100, two in a hundred answers were missed
+POOL_PER_DOCUMENT = 10  # chunks per search for each requested document
+# Shares of the two searches; 0.55 to 0.65 for words is a plateau, on code and Markdown alike.
 DENSE, LEXICAL = 0.4, 0.6
-# The chunk defines what the question names: then 93 of 100 definitions come first, else 58; a plateau from
-# 0.5 on.
+# Bonus of a chunk that defines what the question names: with it 93 of 100 definitions come first, else 58; a
+# plateau from 0.5 on.
 DEFINES = 1.0
 MOST_NAMES = 8  # identifiers taken from one question
 
 _TOKEN = re.compile(r"`([^`\n]+)`|([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(\(?)")
 _CODED = re.compile(r"_|[a-z\d][A-Z]|[A-Za-z]\d")  # snake_case, camelCase, sha256
 _PARTS = re.compile(r"[A-Za-z_$][\w$]*")
-_KEYWORDS = (  # before the name
+_KEYWORDS = (  # that precede a defined name
     "def class func fn fun function struct interface enum trait type typedef union module namespace record "
     "object protocol macro macro_rules! impl const let var val static sub table view procedure trigger "
     "extension typealias"
@@ -40,15 +40,15 @@ _KEYWORDS = (  # before the name
 _INTRODUCED = r"(?:{words})\s+(?:\([^)\n]{{0,200}}\)\s*|\*\s*|self\.)?{name}(?![\w$])"
 # Such as `NAME =`, `NAME: int =` and `NAME() {`.
 _ASSIGNED = r"^[^\S\n]*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
-# A heading for the name alone, as references have: `## The Engine`, `### http.get(url)`. A heading of the
-# first level is the title of a document, which names what all of it is about, or a comment in code; a heading
-# that says more about the name is one of many.
+# A heading with only the name, as in references: `## The Engine`, `### http.get(url)`. A heading of the first
+# level is the title of a document, which names its whole subject, or a comment in code; longer headings are
+# too frequent.
 _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+(?:\([^\n]*)?[`*# \t]*$"
 
 
 @dataclass(frozen=True)
 class RankedChunk:
-    """One chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1]."""
+    """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1]."""
 
     id: str
     document_id: str
@@ -60,14 +60,14 @@ class RankedChunk:
 async def rank_chunks(
     store: Store, question: Question, embed: Embed, *, documents: int = 10
 ) -> list[RankedChunk]:
-    """Rank chunks, best first, enough for so many documents; those that are quoted score at least 0.9.
+    """Rank chunks, best first, enough for `documents`; those that the question quotes score at least 0.9.
 
-    What shares neither a word nor meaning with the question scores 0 and is left out. The caller has
+    Chunks that share neither a word nor meaning with the question score 0 and are left out. The caller has
     committed everything.
     """
     pool = max(POOL, POOL_PER_DOCUMENT * documents)
-    legs = by_words(store, question.text, pool), by_vector(store, embed(question.text), pool)
-    lexical, dense = await search(store, question, *legs)
+    searches = by_words(store, question.text, pool), by_vector(store, embed(question.text), pool)
+    lexical, dense = await search(store, question, *searches)
     rows = list({row.id: row for row, _ in (*lexical, *dense)}.values())
     if not rows:
         return []
@@ -77,13 +77,13 @@ async def rank_chunks(
     cosine = np.array([cosines.get(row.id, np.nan) for row in rows])
     texts, names = [row.text for row in rows], identifiers(question.text)
     quoted = np.array([quotes(question.text, text) for text in texts])
-    # A chunk that waits for its vector is judged by its words in place of its meaning.
+    # A chunk without a vector yet is judged by its words instead of its meaning.
     waits = np.array([row.space_id is None and row.id not in cosines for row in rows])
     wording = scale(bm25, floor=0.0)
     total = DENSE * np.where(waits, wording, scale(cosine, least_span=COSINE_SPAN)) + LEXICAL * wording
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
     order = np.lexsort((-np.nan_to_num(cosine), -total))
-    # A word may stand in the headings, the path or the metadata, which are searched beside the text.
+    # A word may be in the headings, the path or the metadata, which are searched in addition to the text.
     least = 1 / max(len(set(compared_words(question.text))), 1)
     covered = np.maximum(coverage(question.text, texts), np.where(np.isnan(bm25), 0.0, least))
     proof = np.where(waits, covered, evidence(cosine, covered))
@@ -98,7 +98,8 @@ async def rank_chunks(
 def non_increasing(values: Floats) -> Floats:
     """Replace rising neighbours by their mean: the closest values that never rise (pool adjacent violators).
 
-    So a score stays what a chunk proves by itself, and yet no chunk stands behind one with a lower score.
+    So scores remain close to each chunk's own evidence, and yet no chunk comes after one with a lower score.
+
 
     >>> non_increasing(np.array([0.9, 0.2, 0.4, 0.1])).round(2).tolist()
     [0.9, 0.3, 0.3, 0.1]
@@ -116,9 +117,10 @@ def non_increasing(values: Floats) -> Floats:
 
 
 def identifiers(question: str) -> frozenset[str]:
-    """Find the identifiers in a question: in backticks, called, or spelled like code; or its only word.
+    """Return the identifiers in a question: in backticks, called, or spelled like code; or its only word.
 
-    Of a dotted name, the last part.
+    A dotted name gives its last part.
+
 
     >>> sorted(identifiers("where is http.create_ssl_context defined?")), sorted(identifiers("Engine"))
     (['create_ssl_context'], ['Engine'])
@@ -133,7 +135,7 @@ def identifiers(question: str) -> frozenset[str]:
 
 
 def defines(text: str, names: frozenset[str]) -> bool:
-    """Whether the text defines one of the names, rather than using it.
+    """Return True if the text defines one of the names, rather than using it.
 
     >>> names = frozenset({"Engine"})
     >>> defines("class Engine:\\n    pass", names), defines("run(Engine())", names)

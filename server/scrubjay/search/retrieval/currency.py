@@ -1,7 +1,7 @@
-"""Finds later records that amend earlier ones, so that what holds now comes first.
+"""Finds later records that amend earlier ones, so that current values come first.
 
-No caller has to say `updates`: "Uploads are kept 48 hours" and, weeks later, "72 hours from now on" are two
-facts, or two turns. A pair is judged by how near both are in meaning and words, by words of change in the
+This works without `updates`: "Uploads are kept 48 hours" and, weeks later, "72 hours from now on" are two
+facts, or two turns. A pair is judged by how close they are in meaning and words, by words of change in the
 later one, and by how well each fits the question; the weights are fitted, see `weights`.
 """
 
@@ -18,21 +18,21 @@ from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.retrieval.weights import AMENDS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
-from scrubjay.text.likeness import same_matter
+from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import compared_words
 
 FIRST = 10  # candidates that may be amended
-FACTS = 5  # of these, facts that any later fact near to them may amend
-FAR = 0.2  # cosine below which nothing amends anything
-NEAR = 0.35  # cosine of a fact that is looked at although the question did not bring it among the first
-# Log odds from which a later record comes before an earlier one, and from which the earlier says so. A wrong
-# order costs a place; a wrong word costs trust.
+FACTS = 5  # facts among these that any similar later fact may amend
+FAR = 0.2  # cosine below which no record amends another
+NEAR = 0.35  # cosine from which a fact outside the first candidates is considered too
+# Log odds from which a later record comes before an earlier one, and from which this is shown. A wrong order
+# costs a place; a wrong statement costs trust.
 SURE = -1.0
 TOLD = {"memory": 1.5, "turn": -0.5}
-# Share of the question's words: a fact that lacks so many of those that the earlier one holds is of another
-# thing. On the dev projects 0.2 costs 1 of 22 facts that amend one, 0 costs 3.
+# Share of the question's words: a fact that lacks so many of the earlier one's words is about another thing.
+# On the dev projects 0.2 costs 1 of 22 facts that amend one, 0 costs 3.
 LACKS = 0.3
-AHEAD = 0.05  # of the ranking sum: how far the later one comes before the earlier
+AHEAD = 0.05  # of the ranking sum: the lead of the later record
 READ = 1_200  # characters of a record that are compared
 _DAY = 86_400_000_000  # microseconds
 _WEEK = 7  # days
@@ -53,12 +53,12 @@ _CHANGE = re.compile(
     rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}"
 )
 
-Vectors = Mapping[str, np.ndarray]  # of the best passages, by record id
+Vectors = Mapping[str, np.ndarray]  # vectors of the best passages, by record id
 
 
 @dataclass(frozen=True)
-class Said:
-    """What is compared of one candidate: the rarity of each stem, and whether it speaks of a change."""
+class Compared:
+    """What is compared of a candidate: the rarity of each stem, and whether it has words of change."""
 
     text: str
     weights: Mapping[str, float]
@@ -66,15 +66,15 @@ class Said:
     changes: bool
 
     @classmethod
-    def of(cls, text: str) -> "Said":
-        """Read a text."""
-        return _said(text[:READ])
+    def of(cls, text: str) -> "Compared":
+        """Parse a text."""
+        return _compared_text(text[:READ])
 
 
 @lru_cache(maxsize=1024)  # the same records answer many questions
-def _said(text: str) -> Said:
+def _compared_text(text: str) -> Compared:
     weights = dict(map(weighed, compared_words(text)))
-    return Said(text, weights, sum(weights.values()), _CHANGE.search(text.lower()) is not None)
+    return Compared(text, weights, sum(weights.values()), _CHANGE.search(text.lower()) is not None)
 
 
 def amend(
@@ -87,10 +87,10 @@ def amend(
 ) -> Candidates:
     """Move later records before those that they amend, and note these in `amended`; `ranked` is best first.
 
-    `texts` gives what a candidate says; `numbers` are those that the question names: who asks for build 41
+    `texts` returns a candidate's text; `numbers` are those in the question: someone who asks for build 41
     does not mean the later build 42.
     """
-    read = cache(lambda at: Said.of(texts(at)))
+    read = cache(lambda at: Compared.of(texts(at)))
     shift, amended = np.zeros(len(total)), dict(candidates.amended)
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     for older, newer, cosine in _pairs(candidates, top, vectors):
@@ -101,7 +101,7 @@ def amend(
             continue
         if any(each in read(older).weights and each not in read(newer).weights for each in numbers):
             continue
-        matter = src == "memory" and same_matter(read(older).text, read(newer).text, cosine)
+        matter = src == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
         odds += weights["matter"] * matter
         if odds < SURE:
             continue
@@ -119,7 +119,7 @@ def amend(
 
 
 def compared(candidates: Candidates, ranked: Ints) -> list[int]:
-    """Return the candidates whose vectors `amend` asks for: the first, and all facts if one is there."""
+    """Return the candidates whose vectors `amend` needs: the first, and all facts if one is among them."""
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     if not any(candidates.src(at) == "memory" for at in top):
         return top
@@ -147,23 +147,28 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
 
 
 def _is_another(src: str, values: Mapping[str, float]) -> bool:
-    """Return True if a later fact is of another thing: "Tomasz owns billing" after "Maria owns search".
+    """Return True if a later fact is about another thing: "Tomasz owns billing" after "Maria owns search".
 
-    It speaks of no change and lacks words of the question that the earlier one holds.
+    It has no words of change and lacks words of the question that the earlier one has.
     """
     return src == "memory" and not values["change"] and values["coverage_gain"] < -LACKS
 
 
 def _is_meant(candidates: Candidates, older: int, newer: int) -> bool:
-    """Return True if the question itself points at the earlier record: by quoting it, or by what it names."""
+    """Return True if the question itself refers to the earlier record, by quoting or naming it."""
     signals = candidates.signals
     return bool(signals.quoted[older] or signals.named[older] > signals.named[newer])
 
 
 def _features(
-    candidates: Candidates, total: Floats, older: int, newer: int, cosine: float, read: Callable[[int], Said]
+    candidates: Candidates,
+    total: Floats,
+    older: int,
+    newer: int,
+    cosine: float,
+    read: Callable[[int], Compared],
 ) -> dict[str, float]:
-    """Say what speaks for the later record amending the earlier one."""
+    """Return the evidence that the later record amends the earlier one."""
     before, now = (
         0.0 if math.isnan(each) else each for each in candidates.signals.coverage[[older, newer]].tolist()
     )
@@ -173,7 +178,7 @@ def _features(
         "answer": float(candidates.signals.answer[newer]),
         "coverage": now,
         "coverage_gain": now - before,
-        # Two facts of one hour may be the correction of the other; turns of one session rarely are.
+        # Of two facts within an hour one may correct the other; turns of one session rarely do.
         "days": 1.0 if is_fact else since(int(candidates.dated_at[newer] - candidates.dated_at[older])),
     }
 
@@ -183,8 +188,8 @@ def since(microseconds: int) -> float:
     return min(math.log1p(microseconds / _DAY) / math.log1p(_WEEK), 1.0)
 
 
-def compare(older: Said, newer: Said, cosine: float) -> dict[str, float]:
-    """Say what two texts by themselves tell of the later one amending the earlier."""
+def compare(older: Compared, newer: Compared, cosine: float) -> dict[str, float]:
+    """Return the evidence from two texts alone that the later one amends the earlier."""
     shared = sum(weight for word, weight in older.weights.items() if word in newer.weights)
     changes = float(newer.changes)
     return {

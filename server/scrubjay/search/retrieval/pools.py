@@ -1,4 +1,4 @@
-"""Searches passages by words, by meaning and by the entities they name, and gathers them into records."""
+"""Searches passages by words, by meaning and by entities, and groups them into records."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -12,36 +12,37 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.conditions import Dates, Where
-from scrubjay.store.store import Leg, Store
+from scrubjay.store.store import RowScores, Store
 from scrubjay.text.entities import Tie, query_ties
 
-POOL = 200  # passages a leg; loses nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
-# passages that share an entity; the word leg also finds those that name what everything names
+POOL = 200  # passages per search; loses nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
+# Passages per entity search; the search by words also finds passages that name frequent entities.
 NAMED_POOL = 100
-# A passage that the query quotes holds all of its words, so it is among the first of the word leg.
+# A passage that the query quotes has all of its words, so it is among the first of the search by words.
 QUOTABLE = 10
 
-Search = Callable[[Where, Dates], Awaitable[Leg]]
+Search = Callable[[Where, Dates], Awaitable[RowScores]]
 Found = list[tuple[PassageRow, float]]  # passages with their scores or cosines, best first
-_NOTHING = Leg(np.empty(0, np.uint64), np.empty(0))
+_NOTHING = RowScores(np.empty(0, np.uint64), np.empty(0))
 
 
 @dataclass(frozen=True)
 class Pools:
-    """What the legs found, by record id."""
+    """The results of all searches, by record id."""
 
-    # The passage nearest in meaning, else in words; or one without a vector that holds more of the query.
+    # The passage nearest in meaning, else in words; or one without a vector that has more of the query's
+    # words.
     best: dict[str, PassageRow]
     cosine: dict[str, float]
     bm25: dict[str, float]
-    # The best passage that the user did not say: a question is often found by its like.
+    # The best passage that is not the user's: a question is often found by similar questions.
     answers: dict[str, str]
-    entities: dict[str, list[Tie]]  # of the query, that the record names
+    entities: dict[str, list[Tie]]  # entities of the query that the record names
     quotable: Found
     row_ids: dict[str, int] = field(default_factory=dict)  # by passage id
 
 
-async def search_legs(store: Store, question: Question, vector: Awaitable[EncodedQuery | None]) -> Pools:
+async def search_pools(store: Store, question: Question, vector: Awaitable[EncodedQuery | None]) -> Pools:
     """Search by words, by entities and by meaning; only the last waits for the query's vector."""
     ties = {tie.word: tie for tie in query_ties(question.text)}
     (lexical, dense, named), row_ids = await _search(
@@ -49,7 +50,7 @@ async def search_legs(store: Store, question: Question, vector: Awaitable[Encode
         question,
         by_words(store, question.text, POOL),
         by_vector(store, vector, POOL),
-        # A query that names no entity, as prose does, costs nothing.
+        # A query without entities, as prose is, costs nothing.
         lambda where, dates: store.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
     )
     pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE], row_ids)
@@ -69,9 +70,9 @@ async def search_legs(store: Store, question: Question, vector: Awaitable[Encode
 
 
 def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
-    """Let a passage without a vector stand for its record if it holds more words of the query.
+    """Let a passage without a vector represent its record if it has more words of the query.
 
-    Else what was just added to a record would be judged by what its older passages mean.
+    Otherwise new text of a record would be judged by the meaning of its older passages.
     """
     waiting = [
         passage for passage, _ in lexical if passage.space_id is None and passage.record_id in pools.cosine
@@ -84,59 +85,58 @@ def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
             pools.best[passage.record_id], most[passage.record_id] = passage, now
 
 
-async def search(store: Store, question: Question, *legs: Search) -> list[Found]:
-    """Run searches at once, under the question's conditions; see `_search`."""
-    return (await _search(store, question, *legs))[0]
+async def search(store: Store, question: Question, *searches: Search) -> list[Found]:
+    """Run searches concurrently, under the question's conditions; see `_search`."""
+    return (await _search(store, question, *searches))[0]
 
 
-async def _search(store: Store, question: Question, *legs: Search) -> tuple[list[Found], dict[str, int]]:
-    """Run searches at once, under the question's conditions, and read what they found by row id.
+async def _search(store: Store, question: Question, *searches: Search) -> tuple[list[Found], dict[str, int]]:
+    """Run searches concurrently, under the question's conditions, and read their results by row id.
 
-    Nearly nothing expires, so it is looked at afterwards: as a condition it costs half as much as a search. A
-    passage may move while it is looked for, and then all is searched again. Also returns the row ids of the
-    passages.
+    Almost nothing expires, so that is checked afterwards: as a condition it costs half as much as a search. A
+    passage may move meanwhile; then all searches are repeated. Also returns the row ids of the passages.
     """
     unexpired, tries = question.where(unexpired=False, dated=False), 3
     while True:
         tries -= 1
-        found = await asyncio.gather(*(leg(unexpired, question.dates) for leg in legs))
-        ids = [leg.row_ids.tolist() for leg in found]
+        found = await asyncio.gather(*(run(unexpired, question.dates) for run in searches))
+        ids = [scores.row_ids.tolist() for scores in found]
         rows = await store.read_passages(row_id for each in ids for row_id in each)
         if any(map(question.is_expired, rows.values())):
             unexpired = question.where(dated=False)
         elif not tries or all(row_id in rows for each in ids for row_id in each):
             break
     passages = [
-        [(rows[each], value) for each, value in zip(own, leg.values.tolist(), strict=True) if each in rows]
-        for own, leg in zip(ids, found, strict=True)
+        [(rows[each], value) for each, value in zip(own, scores.values.tolist(), strict=True) if each in rows]
+        for own, scores in zip(ids, found, strict=True)
     ]
     return passages, {row.id: row_id for row_id, row in rows.items()}
 
 
 def by_words(store: Store, text: str, limit: int) -> Search:
-    """Search passages by BM25; a text of nothing but stop words finds nothing."""
+    """Search passages by BM25; a text with only stop words finds nothing."""
     words = read(text).terms
 
-    async def leg(where: Where, dates: Dates) -> Leg:
+    async def run(where: Where, dates: Dates) -> RowScores:
         if not words.strip():
             return _NOTHING
         return await store.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
 
-    return leg
+    return run
 
 
 def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) -> Search:
-    """Search passages by cosine; no vector, or one of zeros, finds nothing."""
+    """Search passages by cosine; a missing or zero vector finds nothing."""
     encoding = asyncio.ensure_future(vector)
 
-    async def leg(where: Where, dates: Dates) -> Leg:
+    async def run(where: Where, dates: Dates) -> RowScores:
         query = await encoding
         if query is None or not np.any(query.vector):
             return _NOTHING
         return await store.by_vector(query.vector, where, limit, dates)
 
-    return leg
+    return run
 
 
-async def _nothing() -> Leg:
+async def _nothing() -> RowScores:
     return _NOTHING

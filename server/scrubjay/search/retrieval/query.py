@@ -1,4 +1,4 @@
-"""A question: what to look for, where, and which records may answer."""
+"""A question with its conditions: what to look for, where, and which records may answer."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ from scrubjay.store.sessions import Place, Session
 
 @dataclass(frozen=True)
 class Question:
-    """`scopes` None means everywhere. All conditions hold at once; `tags` means every one of them."""
+    """`scopes` None means everywhere. All conditions hold at once; `tags` means all of them."""
 
     text: str
     scopes: tuple[str, ...] | None
@@ -23,19 +23,19 @@ class Question:
     partition_ids: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     session_id: str | None = None
-    host: str | None = None  # that turns came from; nothing else has one
+    host: str | None = None  # the host of turns; other records have none
     record_id: str | None = None
     path: str | None = None  # of a file or of a folder
     exact_path: bool = False  # a folder ends in a slash
     filters: Filter | None = None
     since: datetime | None = None
     until: datetime | None = None
-    as_of: datetime | None = None  # answer as of then: ignore what was added, forgotten or replaced later
+    as_of: datetime | None = None  # ignore what was added, forgotten or replaced after this time
     forgotten: bool = False  # forgotten and expired records may answer too
 
     @property
-    def filtered(self) -> bool:
-        """Whether conditions may exclude turns of a session; then no turn enters by its neighbours alone."""
+    def is_filtered(self) -> bool:
+        """Return True if conditions may exclude turns of a session; then none enters only as a neighbour."""
         filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
         return self.partition_ids is not None or self.host is not None or any(filters)
 
@@ -46,9 +46,9 @@ class Question:
         return Dates(None if since is None else micros(since), None if until is None else micros(until))
 
     def where(self, *, unexpired: bool = True, dated: bool = True) -> Where:
-        """Build the prefilter over passages.
+        """Return the prefilter over passages.
 
-        Without `unexpired` the caller asks `is_expired` of each, without `dated` it looks at `dates` itself.
+        Without `unexpired` the caller checks `is_expired` for each, without `dated` it checks `dates` itself.
         """
         return conditions.both(
             conditions.matching(scope=self.scopes, src=self.srcs, partition_id=self.partition_ids),
@@ -65,7 +65,7 @@ class Question:
         return (conditions.at_or_below if self.exact_path else conditions.within)("path", path)
 
     def is_expired(self, passage: PassageRow) -> bool:
-        """Whether a passage may not answer because it expired."""
+        """Return True if a passage may not answer because it has expired."""
         expires_at = passage.expires_at
         return not self.forgotten and expires_at is not None and expires_at <= micros(self.as_of or self.now)
 
@@ -79,13 +79,13 @@ class Question:
             return conditions.both(known, None if self.forgotten else shown)
         return None if self.forgotten else conditions.equal("hidden", False)
 
-    def in_sight(self, session: Session) -> Session:
-        """Reduce a session to the turns that may be shown."""
+    def visible_turns(self, session: Session) -> Session:
+        """Return a session with only the turns that may be shown."""
         if self.as_of is None and (self.forgotten or session.whole):
             return session
-        return Session(tuple(place for place in session.places if self._sees(place)))
+        return Session(tuple(place for place in session.places if self._is_visible(place)))
 
-    def _sees(self, place: Place) -> bool:
+    def _is_visible(self, place: Place) -> bool:
         if self.as_of is None:
             return self.forgotten or not place.forgotten
         then = micros(self.as_of)
@@ -93,24 +93,24 @@ class Question:
         return place.started_at <= then and there
 
     def admits(self, record: AnyRecord) -> bool:
-        """Whether a record may answer. Checked on the record itself, because the index may be older."""
+        """Return True if a record may answer; checked on the record, because the index may be outdated."""
         at = self.as_of or self.now
         if isinstance(record, Turn) and record.purged_at is not None:
             return False
         if self.as_of is not None and _dated_at(record) > self.as_of:
             return False
-        if isinstance(record, Memory) and self._past(record.replaced_at):
+        if isinstance(record, Memory) and self._has_happened(record.replaced_at):
             return False
         expired = record.expires_at is not None and record.expires_at <= at
-        return self.forgotten or not (expired or self._past(record.forgotten_at))
+        return self.forgotten or not (expired or self._has_happened(record.forgotten_at))
 
-    def _past(self, moment: datetime | None) -> bool:
-        """Whether something happened, and not after the time that the question is asked as of."""
+    def _has_happened(self, moment: datetime | None) -> bool:
+        """Return True if something happened by the time that the question is limited to."""
         return moment is not None and (self.as_of is None or moment <= self.as_of)
 
 
 def _dated_at(record: AnyRecord) -> datetime:
-    """Date a record as its passages are dated: a document by its last change."""
+    """Return a record's date as its passages have it: a document's is its last change."""
     if isinstance(record, Turn):
         return record.started_at
     return record.updated_at if isinstance(record, Document) else record.created_at

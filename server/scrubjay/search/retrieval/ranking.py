@@ -1,7 +1,7 @@
-"""The arithmetic of ranking, on aligned arrays: one value a candidate.
+"""The arithmetic of ranking, on aligned arrays: one value per candidate.
 
-What speaks for a candidate is a row of `features`, and one linear sum of them orders the candidates. Its
-weights are fitted, see `weights`; `server/BENCHMARKS.md` says what each part is worth.
+The evidence for a candidate is a row of `features`; a linear sum of them orders the candidates. Its weights
+are fitted, see `weights`; `server/BENCHMARKS.md` has the contribution of each part.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COSINE_SPAN = 0.3  # least span of cosines; pools span less only in stores of a handful of records
-RELATED = 0.45  # cosine: halfway between what is unrelated and a paraphrase (see `relevance`)
+COSINE_SPAN = 0.3  # least span of cosines; smaller spans occur only in tiny stores
+RELATED = 0.45  # cosine: halfway between unrelated texts and a paraphrase (see `relevance`)
 NEAR, FAR = 0.25, 0.15  # shares of the scores of the turns one and two places away
-# A neighbour's tokens count so much for each place away: on LoCoMo's dev half 1 gives 90.1 / 95.9, 0.8 to 0.9
-# is a plateau; without the neighbours' tokens 88.3 / 96.2.
+# Weight of a neighbour's tokens for each place away: on LoCoMo's dev half 1 gives 90.1 / 95.9, 0.8 to 0.9 is
+# a plateau; without the neighbours' tokens 88.3 / 96.2.
 FADING = 0.9
-LATE_SPAN = 0.2  # of mean cosines; in one search of a hundred the candidates span less
+LATE_SPAN = 0.2  # of mean cosines; the span is smaller in one search of a hundred
 QUOTED = 12.0  # the query quotes the record: more than any context adds
 LONG = 7.0  # logarithm of the length of a passage that counts as 1: 1,100 characters
-HALF_LIFE_DAYS = 30.0  # of recency: of a turn since it started, of a fact since it was said
+HALF_LIFE_DAYS = 30.0  # of recency, since a turn started or a fact was stated
 
 # The part of the sum, as an explanation shows it, to which each feature belongs.
 PARTS: Mapping[str, str] = {
@@ -53,7 +53,7 @@ PARTS: Mapping[str, str] = {
     "length": "length",
     "examined": "examined",
 }
-# Features of which only the examined candidates have a value; the others are ranked without them.
+# Features that only examined candidates have; the others are ranked without them.
 EXAMINED = (
     "late",
     "tokens",
@@ -69,31 +69,29 @@ EXAMINED = (
 
 @dataclass(frozen=True)
 class Signals:
-    """What speaks for each candidate: one array entry a candidate.
+    """The evidence for each candidate: one array entry per candidate.
 
     `session` numbers the sessions 0, 1, ... and is -1 for a record without a session. Candidates of one
-    session stand together, ordered by `place`, their position in the session; there may be gaps.
+    session are adjacent, ordered by `place`, their position in the session; there may be gaps.
     """
 
     cosine: Floats  # NaN: not in the dense pool
     bm25: Floats  # NaN: not in the lexical pool
-    unembedded: NDArray[np.bool_]  # too new for a vector: its BM25 score stands for its cosine
+    unembedded: NDArray[np.bool_]  # too new for a vector: its BM25 score replaces its cosine
     date: Floats  # 0, 0.5 or 1
     speaker: NDArray[np.bool_]
     quoted: NDArray[np.bool_]
-    # 0 to 1: how specific the entity is that it shares with the question, or the share of its words in tags
+    # 0 to 1: how specific the entity shared with the question is, or the share of its words in tags
     named: Floats
     session: Ints
     place: Ints
-    user: NDArray[np.bool_]  # its best passage is what the user said
+    user: NDArray[np.bool_]  # its best passage is the user's
     late: Floats  # see `late_interaction`
     tokens: Floats  # mean cosine of the question's tokens with the nearest in it; NaN: not examined
-    coverage: Floats  # share of the question's words that it holds, weighed by rarity; NaN: not examined
-    answer: (
-        Floats  # 1: it holds the kind of answer that is wanted, -1: it does not, 0: none is, or not examined
-    )
+    coverage: Floats  # share of the question's words in it, weighted by rarity; NaN: not examined
+    answer: Floats  # 1: it has the wanted kind of answer, -1: it does not, 0: no kind wanted, or not examined
     length: Floats  # characters of its best passage
-    current: Floats  # what amends an older record gains, and what it amends loses; see `currency`
+    current: Floats  # gain of amending records, loss of amended ones; see `currency`
 
     def __len__(self) -> int:
         return len(self.cosine)
@@ -104,8 +102,9 @@ def scale(
 ) -> Floats:
     """Scale values to [0, 1] by their minimum (or `floor`) and maximum; NaN (absent) counts as the minimum.
 
-    All equal or all absent gives 0. A span below `least_span` and a maximum below `least_top` are not
-    stretched to 1, so that a tiny difference between near twins decides nothing.
+    If all are equal or absent, the result is 0. A span below `least_span` and a maximum below `least_top` are
+    not stretched to 1, so that a tiny difference between near twins does not decide.
+
 
     >>> scale(np.array([2.0, np.nan, 4.0])).tolist()
     [0.0, 0.0, 1.0]
@@ -121,9 +120,9 @@ def scale(
 
 
 def features(signals: Signals, known: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
-    """Compute what speaks for each candidate, by name: one array each, most of them in [0, 1].
+    """Compute the evidence for each candidate, by name: one array each, most of them in [0, 1].
 
-    `known` holds the `first_features` of these candidates, where they are at hand.
+    `known` holds the `first_features` of these candidates, if they are available.
     """
     known = first_features(signals) if known is None else known
     examined = (~np.isnan(signals.coverage)).astype(float)
@@ -135,7 +134,8 @@ def features(signals: Signals, known: Mapping[str, Floats] | None = None) -> dic
         "late": signals.late,
         "tokens": examined * known_or(signals.tokens, usual),
         "coverage": covered,
-        # Who looks up a name holds all of its words; a question in other words than the answer is not hurt.
+        # A question that quotes a name has all of its words; a question in other words than the answer does
+        # not lose.
         "complete": covered**3,
         "words_coverage": known["words"] * covered,
         "near_coverage": _near(signals)(covered),
@@ -146,9 +146,9 @@ def features(signals: Signals, known: Mapping[str, Floats] | None = None) -> dic
 
 
 def first_features(signals: Signals) -> dict[str, Floats]:
-    """Compute the features that need no close look at a candidate."""
+    """Compute the features that need no examination of candidates."""
     wording = scale(signals.bm25, floor=0.0)
-    # While some have no vector yet, the best cosine so far may belong to a candidate that answers nothing.
+    # While some have no vector yet, the best cosine so far may belong to an irrelevant candidate.
     top = RELATED if signals.unembedded.any() else -np.inf
     scaled = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
     meaning = np.where(signals.unembedded, wording, scaled)
@@ -175,14 +175,14 @@ def first_features(signals: Signals) -> dict[str, Floats]:
 
 
 def known_or(values: Floats, unknown: float) -> Floats:
-    """Put a value where none is known."""
+    """Replace unknown values."""
     return np.where(np.isnan(values), unknown, values)
 
 
 def parts(
     signals: Signals, weights: Mapping[str, float], known: Mapping[str, Floats] | None = None
 ) -> dict[str, Floats]:
-    """Compute the weighted parts of the ranking sum, by name: one array each, of the features `known`."""
+    """Compute the weighted parts of the ranking sum, by name: one array each, from the features `known`."""
     found = {name: np.zeros(len(signals)) for name in dict.fromkeys(PARTS.values())}
     for name, values in (features(signals) if known is None else known).items():
         if weight := weights.get(name):
@@ -191,7 +191,7 @@ def parts(
 
 
 def corrected(columns: Mapping[str, Floats], signals: Signals) -> dict[str, Floats]:
-    """Return parts of the ranking sum with those that may change after the features were computed."""
+    """Return parts of the ranking sum, updated for signals that changed after the features were computed."""
     return {**columns, "quoted": QUOTED * signals.quoted.astype(float), "current": signals.current}
 
 
@@ -212,7 +212,7 @@ def _near(signals: Signals) -> Callable[[Floats], Floats]:
 
 
 def _best_of_session(signals: Signals) -> Callable[[Floats], Floats]:
-    """Return a function that gives each candidate the best score of its session; 0 without a session."""
+    """Return a function that maps each candidate to the best score of its session; 0 without a session."""
     session, placed = signals.session, signals.session >= 0
     count = int(session.max(initial=-1)) + 2  # the last one is for session -1 and stays 0
 
@@ -227,11 +227,11 @@ def _best_of_session(signals: Signals) -> Callable[[Floats], Floats]:
 def late_interaction(matches: Floats, examined: Ints, session: Ints, place: Ints) -> Floats:
     """Score how well candidates match the question token by token.
 
-    The score is 0 to 1 at the positions `examined` and 0 elsewhere.
-    `matches` (candidates, tokens) holds the cosine of each token of the question with its nearest token in
-    the candidate, NaN where that is unknown; such a candidate gets the mean of the others. Turns one and two
-    places away lend a candidate their tokens. A token weighs as much as its best match exceeds its mean
-    match, so that no document frequencies are needed.
+    The score is 0 to 1 at the positions `examined` and 0 elsewhere. `matches` (candidates, tokens) holds the
+    cosine of each token of the question with its nearest token in the candidate, NaN if unknown; such a
+    candidate gets the mean of the others. Turns one and two places away lend a candidate their tokens. A
+    token's weight is the excess of its best match over its mean match, so that no document frequencies are
+    needed.
     """
     near = matches.copy()
     for apart, row, other in _neighbours(session, place):
@@ -282,7 +282,7 @@ def added(columns: Mapping[str, Floats]) -> Floats:
 
 
 def recency(age_days: Floats, *, half_life_days: float) -> Floats:
-    """Compute 0.5 ** (age / half-life), in [0, 1]; an age below 0 (the clock went back) counts as 0."""
+    """Compute 0.5 ** (age / half-life), in [0, 1]; an age below 0 (the clock was set back) counts as 0."""
     return np.power(0.5, np.maximum(age_days, 0.0) / half_life_days)
 
 
@@ -301,7 +301,7 @@ def order(score: Floats, *, ties: Sequence[Floats] = ()) -> Ints:
 
 
 def window(length: int, position: int, *, before: int, after: int) -> range:
-    """Give the positions around `position` in a session of `length` turns, itself included.
+    """Return the positions around `position` in a session of `length` turns, itself included.
 
     >>> list(window(5, 1, before=2, after=2))
     [0, 1, 2, 3]

@@ -1,9 +1,9 @@
-"""How far an answer is to be relied on: what is said of all of it, of one hit, and of one record by itself.
+"""How reliable an answer is as a whole, how likely each hit is right, and how similar each record is.
 
 Three logistic models over absolute evidence, fitted by `tests/bench/fit.py`; their weights are in
-`weights.json`.
-The verdict (strong, weak, none) looks at the first hits together. The chance of a hit decides what is shown.
-The similarity of a record depends on the question and that record alone, whatever else is stored.
+`weights.json`. The verdict (strong, weak, none) is about the first hits together. The chance of a hit decides
+what is shown. The similarity of a record depends on the question and that record alone, whatever else is
+stored.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,21 +18,21 @@ from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import held, stem
 from scrubjay.text.answer_kinds import fit
 
-MOST_AHEAD = 4.0  # of ranking sum
-FEW, ALONE_AHEAD = 2, 1.0  # so few candidates cannot tell how far the first is ahead
-EVEN = 0.5  # fit of an answer of which nothing is known
-READ = 3  # candidates from the top whose sentences are read for the verdict
-DEPTH = 5  # candidates from the top whose evidence counts for the verdict
+MOST_AHEAD = 4.0  # in ranking sum
+FEW, ALONE_AHEAD = 2, 1.0  # with so few candidates, the lead of the first is unknown; assume this
+EVEN = 0.5  # fit of an answer if unknown
+READ = 3  # top candidates whose sentences are read for the verdict
+DEPTH = 5  # top candidates whose evidence counts for the verdict
 # Cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau.
 UNRELATED, PARAPHRASE = 0.15, 0.75
-BY_WORDS = 0.8  # weight of coverage: words alone prove less than meaning; 0.7 to 0.9 is a plateau
-# Coverage by a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
+BY_WORDS = 0.8  # weight of coverage: words alone are weaker evidence than meaning; 0.7 to 0.9 is a plateau
+# Coverage of a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
-FALL = 0.6  # log odds by which a hit's relevance falls for each unit of ranking sum behind the first
-# Chances below which an answer is doubtful, or none. A caller that names an amount gets doubtful hits from
-# half of WEAK on.
+FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
+# Chances below which an answer is doubtful, or empty. A caller that requests an amount gets doubtful hits
+# from half of WEAK on.
 STRONG, WEAK = 0.5, 0.02
-QUOTATION = 0.9  # quoted records lie from here to 1; while anything is quoted, all others lie below
+QUOTATION = 0.9  # least relevance of quoted records; if any is quoted, all others are below
 
 
 def evidence(cosine: Floats, coverage: Floats) -> Floats:
@@ -48,16 +48,16 @@ def evidence(cosine: Floats, coverage: Floats) -> Floats:
 def grounds_of(
     asked: Asked, signals: Signals, total: Floats, first: Ints, texts: Sequence[str]
 ) -> dict[str, float]:
-    """Say what speaks for an answer being among the `first` candidates, best first; {} without any.
+    """Return the evidence that the answer is among the `first` candidates, best first; {} without any.
 
-    `texts` are what the first few of them say, with the kinds of what they name. Where no vector is known,
-    words stand for meaning.
+    `texts` are the texts of the first few, with the kinds of the things they name. Without a vector, words
+    replace meaning.
 
     proof    how well the best answers, by meaning and words
-    lacking  the rarest word of the question that the first does not hold
+    lacking  the rarest word of the question that the first does not have
     ahead    how far the first is ahead of the next ones, in ranking sum
-    fitting  whether one holds the kind of answer that is wanted, close to the topic, times proof
-    topical  how well the best sentence fits what the question is about, whatever it answers
+    fitting  whether one has the wanted kind of answer close to the topic, times proof
+    topical  how well the best sentence fits the question's subject, whatever it answers
     """
     if not len(first):
         return {}
@@ -90,7 +90,7 @@ def chance(grounds: Mapping[str, float]) -> float:
 
 
 def chances_right(signals: Signals, distance: Floats) -> Floats:
-    """Estimate the chance of each candidate, in [0, 1), to be a right one; `distance` as of `behind`."""
+    """Estimate each candidate's chance, in [0, 1), to be right; `distance` comes from `behind`."""
     values = own_evidence(signals) | {
         "distance": distance,
         "late": signals.late,
@@ -100,16 +100,16 @@ def chances_right(signals: Signals, distance: Floats) -> Floats:
 
 
 def similarities(signals: Signals) -> Floats:
-    """Compute how well each record answers the question, judged by itself, in [0, 1].
+    """Compute how well each record answers the question by itself, in [0, 1].
 
-    A property of the question and that record alone, and monotone in its own evidence.
+    It depends on the question and that record alone, and is monotone in the record's evidence.
     """
     plain = _share(logit(SIMILARITY, own_evidence(signals), len(signals)))
     return np.where(signals.quoted, QUOTATION + (1.0 - QUOTATION) * plain, plain)
 
 
 def own_evidence(signals: Signals) -> dict[str, Floats]:
-    """Say what speaks for each record by itself, whatever else is stored."""
+    """Return the evidence for each record by itself, whatever else is stored."""
     covered = known_or(signals.coverage, 0.0)
     known = known_or(signals.cosine, 0.0)
     # Records with all words of a question have cosines of 0.3 to 0.55 on the dev projects.
@@ -126,7 +126,7 @@ def own_evidence(signals: Signals) -> dict[str, Floats]:
 
 
 def logit(weights: Mapping[str, float], values: Mapping[str, Floats], count: int) -> Floats:
-    """Add up what speaks for each of so many records, by its weight: the log odds."""
+    """Return the weighted sum of the evidence for `count` records: the log odds."""
     return sum((weights[name] * value for name, value in values.items() if name in weights), np.zeros(count))
 
 
@@ -136,16 +136,16 @@ def _share(logit: Floats) -> Floats:
 
 
 def falls(distance: Floats) -> Floats:
-    """Compute by how much the log odds of candidates, in ranking order, lie below the first's."""
+    """Return how far the log odds of candidates, in ranking order, are below the first's."""
     furthest = np.maximum.accumulate(distance)
     return FALL * (furthest - furthest[:1])
 
 
 def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
-    """Turn the falls of candidates into relevance in [0, 1].
+    """Convert the falls of candidates into relevance in [0, 1].
 
-    The first gets `chance`, and the odds of the others fall behind it.
-    If anything is quoted, the quoted lie in [0.9, 1] and the rest below.
+    The first gets `chance`, and the odds of the others fall from there. If any is quoted, quoted ones are in
+    [0.9, 1] and the others below.
     """
     odds = chance / (1.0 - chance) * np.exp(-fall)
     low, high = bounds(quoted)
@@ -154,19 +154,19 @@ def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floa
 
 
 def confidence(chance: float, *, quoted: bool, weak: float = WEAK) -> Confidence:
-    """Say how far hits of this chance are to be relied on; a quotation is what it is."""
+    """Return how reliable hits with this chance are; a quotation is always strong."""
     if quoted or chance >= STRONG:
         return "strong"
     return "weak" if chance >= weak else "none"
 
 
 def bounds(quoted: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """Give the least and the greatest relevance that each candidate may have."""
+    """Return the least and the greatest relevance that each candidate may have."""
     return np.where(quoted, QUOTATION, 0.0), np.where(quoted.any() & ~quoted, QUOTATION, 1.0)
 
 
 def behind(total: Floats, *, quoted: NDArray[np.bool_]) -> Floats:
-    """Measure how far each ranking sum is behind the greatest, without what a quotation adds; 0 or more."""
+    """Return how far each ranking sum is behind the greatest, without the bonus of quotations; 0 or more."""
     plain = total - QUOTED * quoted
     distance: Floats = plain.max(initial=-np.inf) - plain
     return distance

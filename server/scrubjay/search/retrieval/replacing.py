@@ -1,8 +1,7 @@
-"""Finds candidates that still state what a newer fact has replaced, so that they come after it.
+"""Finds candidates with a value that a newer fact has replaced, so that they come after it.
 
-A fact's versions say what changed: words of an older version that the newest has not. An older text states
-the old value if it holds most of these words, as much again of what both versions say, and none of what is
-new.
+A fact's versions show the change: words of an older version that the newest lacks. An older text has the old
+value if it contains most of these words, as much of the words in both versions, and none of the new ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,18 +19,18 @@ from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.text.terms import compared_words
 
-LOST, COMMON = 0.6, 0.5  # least shares of the words that went, and of those that stayed
-# Of the ranking sum: how far the old value stays behind the new one. Recency and importance, at their usual
-# weights, do not make up for it.
+LOST, COMMON = 0.6, 0.5  # least shares of the removed words, and of the unchanged words
+# Of the ranking sum: how far the old value comes after the new one. Recency and importance, with their usual
+# weights, cannot make up for it.
 BEHIND = 0.4
 
-Replacement = tuple[str, datetime]  # the fact that holds now, and since when
+Replacement = tuple[str, datetime]  # the current fact, and since when it holds
 
 
 async def with_replaced(store: Store, candidates: Candidates, total: Floats, first: Ints) -> Candidates:
-    """Move what is replaced behind what replaces it, among the `first` candidates; fill in `replaced`.
+    """Move replaced candidates behind their replacement, among the `first` candidates; fill in `replaced`.
 
-    That the question quotes it does not help it: who asks the same again gets the answer that holds now.
+    A quotation in the question does not help them: the same question again gets the current answer.
     """
     places = {candidates.ids[at]: at for at in first.tolist()}
     ids = [each for each, at in places.items() if candidates.src(at) == "memory"]
@@ -51,7 +50,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
             for record_id, other in places.items()
             if record_id != fact.id
             and candidates.dated_at[other] < micros(fact.created_at)
-            and any(states_old(texts[record_id], old, fact.content) for old in versions[fact.root_id])
+            and any(has_old_value(texts[record_id], old, fact.content) for old in versions[fact.root_id])
         ]
         if stale:
             best = max(float(total[at]), *(float(total[other]) for other in stale))
@@ -64,7 +63,7 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
 
 
 async def _texts(store: Store, candidates: Candidates, places: Mapping[str, int]) -> dict[str, str]:
-    """Read what each candidate says; a turn as a whole: its best passage may be the question alone."""
+    """Read the text of each candidate, of a turn all of it: its best passage may be only the question."""
     turns = await store.get(Turn, [each for each, at in places.items() if candidates.src(at) == "turn"])
     passages = {each: candidates.passages[at] for each, at in places.items()}
     texts = {each: passage.text if passage else "" for each, passage in passages.items()}
@@ -72,7 +71,7 @@ async def _texts(store: Store, candidates: Candidates, places: Mapping[str, int]
 
 
 async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Read the texts of the versions that are no longer the latest, by the root of their fact."""
+    """Read the texts of versions that are no longer the latest, by the root of their fact."""
     where = conditions.both(conditions.one_of("root_id", roots), conditions.negation(conditions.LATEST))
     texts: dict[str, list[str]] = {root: [] for root in roots}
     for row in await store.select(Memory, where, columns=["root_id", "content"]):
@@ -80,11 +79,11 @@ async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence
     return texts
 
 
-def states_old(text: str, old: str, new: str) -> bool:
-    """Whether a text says what the old version of a fact says where the new one differs.
+def has_old_value(text: str, old: str, new: str) -> bool:
+    """Return True if a text has the old version of a fact where the new one differs.
 
     >>> old, new = "Uploads are kept for 48 hours.", "Uploads are kept for 72 hours."
-    >>> states_old("Keep the uploads 48 hours.", old, new), states_old("From 48 to 72 hours.", old, new)
+    >>> has_old_value("Keep the uploads 48 hours.", old, new), has_old_value("From 48 to 72 hours.", old, new)
     (True, False)
     """
     before, after, said = ({*compared_words(each)} for each in (old, new, text))
@@ -95,7 +94,7 @@ def states_old(text: str, old: str, new: str) -> bool:
 
 
 def _telling(words: set[str]) -> set[str]:
-    """Choose the words that tell a value: those with digits, if there are any."""
+    """Return the words that identify a value: those with digits, if there are any."""
     return {word for word in words if any(map(str.isdigit, word))} or words
 
 

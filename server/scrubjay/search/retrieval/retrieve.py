@@ -14,7 +14,7 @@ from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.asked import Asked, read
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
 from scrubjay.search.retrieval.currency import amend, compared
-from scrubjay.search.retrieval.pools import Pools, search_legs
+from scrubjay.search.retrieval.pools import Pools, search_pools
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
     Floats,
@@ -52,15 +52,15 @@ from scrubjay.text.dates import periods
 from scrubjay.text.developer_words import gloss, searched_words
 from scrubjay.text.terms import mentions, remove_names
 
-# A query's vector and tokens; None while meaning cannot be searched.
+# Returns a query's vector and tokens; None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
-EXAMINED = 40  # candidates that are looked at closely: late interaction, words, the kind of answer
+EXAMINED = 40  # candidates that are examined: late interaction, words, the kind of answer
 _LONG = 200_000  # bytes of token codes
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """What may answer a question, before any of it is examined; `query` is None without a model."""
+    """Candidates for a question before examination; `query` is None without a model."""
 
     asked: Asked
     pools: Pools
@@ -69,22 +69,22 @@ class Gathered:
 
     @property
     def tokens(self) -> Bits | None:
-        """The codes of the question's tokens, if there are any."""
+        """The codes of the question's tokens, or None."""
         return None if self.query is None else self.query.tokens
 
 
 @dataclass(frozen=True)
 class Grounds:
-    """What relevance was computed from. `positions` gives the ranking's order; the arrays are not in it."""
+    """The inputs of relevance. `positions` gives the ranking's order; the other arrays are not in it."""
 
     positions: Ints
     signals: Signals
     parts: dict[str, Floats]  # of the ranking sum
     total: Floats  # their sum
-    verdict: dict[str, float]  # what speaks for an answer being among the first; see `relevance.grounds_of`
+    verdict: dict[str, float]  # evidence that the answer is among the first; see `relevance.grounds_of`
     chance: float
     right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
-    similarity: Floats  # how well each answers, judged by itself; in the order of `positions`
+    similarity: Floats  # how well each answers by itself; in the order of `positions`
     fall: Floats  # see `falls`; in their order
 
 
@@ -97,7 +97,7 @@ class Ranking:
     grounds: Grounds
 
     def confidence(self, *, weak: float = WEAK) -> Confidence:
-        """Say how far the hits are to be relied on; from a chance of `weak` they are worth showing."""
+        """Return how reliable the hits are; from a chance of `weak` on they are worth showing."""
         if not len(self.grounds.positions):
             return "none"
         return confidence(self.grounds.chance, quoted=bool(self.grounds.signals.quoted.any()), weak=weak)
@@ -109,10 +109,10 @@ class Ranking:
 
 
 async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: bool = False) -> Ranking:
-    """Rank what may answer the question. The caller has committed everything.
+    """Rank the records that may answer the question. The caller has committed everything.
 
-    With `thorough` the similarity of every record depends on nothing else that is stored: all words are
-    looked at, and no cosine is left out because 200 others are nearer.
+    With `thorough`, the similarity of each record is independent of other records: all words are compared,
+    and no cosine is left out because 200 others are nearer.
     """
     gathered = await gather(store, question, embed)
     if thorough:
@@ -136,14 +136,14 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
 
 
 async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
-    """Search by words, meaning and names, and lay out what was found with the turns around it."""
+    """Search by words, meaning and names, and lay out the results with the turns around them."""
     asked = read(question.text)
     speakers = await store.names.speakers(question.scopes)
     names = speakers | _projects(question.scopes)
-    # A name that every turn carries dominates a small model's sentence vector: dense alone 46 -> 67 % on
-    # LoCoMo without it.
-    embedding = asyncio.ensure_future(embed(remove_names(asked.meant, names)))
-    pools = await search_legs(store, question, embedding)
+    # A name that every turn has dominates a small model's sentence vector: dense alone improves from 46 to 67
+    # % on LoCoMo without it.
+    embedding = asyncio.ensure_future(embed(remove_names(asked.embedded_text, names)))
+    pools = await search_pools(store, question, embedding)
     keys = dict.fromkeys(
         (passage.scope, passage.session_id)
         for passage in pools.best.values()
@@ -153,14 +153,14 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     named = mentions(question.text, speakers)
     candidates = lay_out(
         pools,
-        {key: question.in_sight(session) for key, session in sessions.items()},
+        {key: question.visible_turns(session) for key, session in sessions.items()},
         query=question.text,
         periods=periods(question.text, question.now),
         speaker=named[0] if len(named) == 1 else None,
-        with_neighbours=not question.filtered,
+        with_neighbours=not question.is_filtered,
     )
     query = await embedding
-    if query is None:  # words stand for the meaning of all
+    if query is None:  # words replace the meaning of all
         signals = replace(candidates.signals, unembedded=np.ones(len(candidates.ids), dtype=bool))
         candidates = replace(candidates, signals=signals)
     return Gathered(asked, pools, candidates, query)
@@ -169,9 +169,9 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
 def examine(
     gathered: Gathered, first: Ints, matched: Floats | None, read_closely: Ints | None = None
 ) -> Candidates:
-    """Fill in the signals of the `first` candidates that only a close look gives.
+    """Fill in the signals of the `first` candidates that need an examination.
 
-    Words are looked at in those to be `read_closely`, else in the first alone.
+    Words are compared in those to be `read_closely`, else only in the first.
 
     `matched` holds how each token of the question matches these and their neighbours, shape (candidates,
     tokens); None without tokens. Passages without token codes stay unknown.
@@ -188,7 +188,7 @@ def examine(
 
 
 def _with_words(gathered: Gathered, some: Ints) -> Candidates:
-    """Fill in the coverage of some candidates, and whether they hold the kind of answer that is wanted."""
+    """Fill in the coverage of some candidates, and whether they have the wanted kind of answer."""
     asked, candidates = gathered.asked, gathered.candidates
     signals = candidates.signals
     texts = [evident_text(gathered, at) for at in some.tolist()]
@@ -200,7 +200,7 @@ def _with_words(gathered: Gathered, some: Ints) -> Candidates:
 
 
 async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
-    """Fill in the cosines of records that words found and that are not among the nearest in meaning."""
+    """Fill in the cosines of records found by words that are not among the nearest in meaning."""
     candidates, query, row_ids = gathered.candidates, gathered.query, gathered.pools.row_ids
     signals = candidates.signals
     far = np.flatnonzero(np.isnan(signals.cosine)).tolist()
@@ -221,7 +221,8 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
     some = [
         passage for at in compared(candidates, ranked) if (passage := candidates.passages[at]) is not None
     ]
-    if len(some) < 2 or candidates.signals.date.any():  # who names a time wants what was said then
+    # A question about a time wants the values of that time.
+    if len(some) < 2 or candidates.signals.date.any():
         return candidates
     row_ids = gathered.pools.row_ids
     vectors = await store.vectors_of({row_ids[each.id]: each.id for each in some if each.id in row_ids})
@@ -242,7 +243,7 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
     rows = {candidates.ids[at]: at for at in positions.tolist()}
     pieces = await store.token_codes(rows)
     codes = [code for _, code in pieces]
-    # In a thread if it takes milliseconds, because the loop serves other clients meanwhile.
+    # In a thread if it takes milliseconds in which the loop can serve other clients.
     if sum(map(len, codes)) > _LONG:
         values = await asyncio.to_thread(matches, tokens, codes)
     else:
@@ -275,20 +276,20 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
 
 
 def evident_text(gathered: Gathered, at: int, *, glossed: bool = False) -> str:
-    """Write out who says a candidate's best passage, the passage, and the query's entities in its record.
+    """Return a candidate's speaker, its best passage, and the query's entities in its record as one text.
 
-    A fact's tags and the name of its partition count as if it said them, and so do the kinds of what it names
-    if the question asks by a kind, or if it is to be `glossed`.
+    A fact's tags and the name of its partition are added, and so are the kinds of the things it names if the
+    question asks for a kind, or with `glossed`.
     """
     candidates, pools = gathered.candidates, gathered.pools
     passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
     text = f"{passage.text} {labels(passage)}" if passage else ""
-    if passage is not None and passage.role == "user":  # what was asked alone does not say what was answered
+    if passage is not None and passage.role == "user":  # a question alone does not contain its answer
         text += f" {candidates.answers.get(candidates.ids[at], '')}"
     kinds = searched_words(gloss(text)) if glossed or gathered.asked.kinds else ""
     return f"{candidates.roles[at] or ''} {text} {kinds} {' '.join(tie.via for tie in names)}"
 
 
 def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
-    """Take the projects' own names out of the names of their scopes."""
+    """Remove the projects' own names from the names of their scopes."""
     return frozenset(name for scope in scopes or () if (name := display_name(scope)) != scope)

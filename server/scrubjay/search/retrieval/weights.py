@@ -1,4 +1,4 @@
-"""The weights of the ranking sum and of what is said of an answer, fitted by `tests/bench/fit.py`."""
+"""The weights of the ranking sum and of the reliability of answers, fitted by `tests/bench/fit.py`."""
 
 import json
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ def _load() -> Mapping[str, Any]:
 
 
 _ALL = _load()
-FIRST: Weights = _ALL["first"]  # of the features of candidates that are not examined yet
-ORDER: Weights = _ALL["order"]  # of all features
+FIRST: Weights = _ALL["first"]  # for the features of candidates that are not examined yet
+ORDER: Weights = _ALL["order"]  # for all features
 VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first hits
 RIGHT: Weights = _ALL["right"]  # log odds that one hit is right
-SIMILARITY: Weights = _ALL["similarity"]  # log odds that a record answers, judged by itself
+SIMILARITY: Weights = _ALL["similarity"]  # log odds that a record answers by itself
 AMENDS: Mapping[str, Weights] = _ALL["amends"]  # log odds that a later record amends an earlier one, by kind

@@ -1,4 +1,4 @@
-"""The words of a question in a text: their stems, how rare each is, and what share of them a text holds."""
+"""The words of a question in a text: their stems, their rarity, and the share of them in a text."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -11,16 +11,15 @@ from scrubjay.encoders.bundled import FOLDER, VOCABULARY
 from scrubjay.text.terms import hidden_words, may_begin, singular, spelled_words
 
 Floats = NDArray[np.float64]
-# Endings, the longest first, each with the fewest letters that must be left before it: first those of numbers
-# and times, then those that make nouns of verbs.
+# Endings, the longest first, each with the fewest letters that must remain before it: first plurals and
+# tenses, then those that make nouns of verbs.
 _INFLECTIONS = tuple((ending, 3) for ending in "ings ing ies ied ed es s".split())
 _DERIVATIONS = (("ment", 4), ("enc", 4), ("anc", 4), ("ion", 4), ("at", 4), ("er", 3), ("or", 3), ("al", 5))
-_KEPT = frozenset({"format"})  # which is no form
-_FIRST_WORD = (
-    1_995  # line of the first whole word in the vocabulary, which is sorted by frequency from there on
-)
-_LAST_WORD = 28_526  # its last rank
-_STEEP = 2.0  # of the rarity over the logarithm of the rank: "use" .28, "port" .5, "retention" .92, "pnpm" 1
+_KEPT = frozenset({"format"})  # not an inflected form
+_FIRST_WORD = 1_995  # line of the first whole word in the vocabulary, which is sorted by frequency from there
+_LAST_WORD = 28_526  # the last rank
+# Slope of the rarity over the logarithm of the rank: "use" .28, "port" .5, "retention" .92, "pnpm" 1.
+_STEEP = 2.0
 _LEAST = 0.05
 _DIGIT = 0.5
 
@@ -34,10 +33,10 @@ def _ranks() -> Mapping[str, int]:
 
 @lru_cache(maxsize=4096)
 def rarity(word: str) -> float:
-    """Return how rare a word in lower case is, in (0, 1]: 1 for a word that the vocabulary does not have.
+    """Return the rarity of a word in lower case, in (0, 1]: 1 for a word that is not in the vocabulary.
 
-    It depends on the word alone, so that what else is stored moves no score. Numbers are frequent in English,
-    yet one that a question names tells the record: 1, a single digit .5.
+    It depends on the word alone, so that scores do not depend on the store. Numbers are frequent in English,
+    but one in a question identifies a record: 1, a single digit .5.
     """
     if word.isdigit():
         return 1.0 if len(word) > 1 else _DIGIT
@@ -46,7 +45,7 @@ def rarity(word: str) -> float:
     return 1.0 if rank is None else max(_LEAST, (math.log(rank) / math.log(_LAST_WORD)) ** _STEEP)
 
 
-@lru_cache(maxsize=8192)  # searches meet mostly the same few thousand words
+@lru_cache(maxsize=8192)  # most words of searches are among a few thousand
 def stem(word: str) -> str:
     """Strip the commonest English endings: enough to count coverage, too coarse to search with.
 
@@ -63,7 +62,7 @@ def stem(word: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def weighed(word: str) -> tuple[str, float]:
-    """Return the stem of a word and how rare the word is."""
+    """Return the stem of a word and its rarity."""
     return stem(word), rarity(word)
 
 
@@ -75,12 +74,12 @@ def _cut(word: str, endings: Iterable[tuple[str, int]]) -> str:
 
 
 def _plain(word: str) -> str:
-    """Drop a last letter that comes and goes: release and releases, query and queries, stop and stopped."""
+    """Drop a last letter that varies: release and releases, query and queries, stop and stopped."""
     return word[:-1] if len(word) > 3 and (word[-1] in "ey" or word[-1] == word[-2]) else word
 
 
 def held(wanted: frozenset[str], text: str) -> frozenset[str]:
-    """Return those of these stems that a text holds; fast, because a search compares hundreds of texts."""
+    """Return which of these stems a text has; fast, because a search compares hundreds of texts."""
     may = may_begin(text, wanted)  # a stem is the beginning of its word
     left = may.difference(map(stem, spelled_words(text, may))) if may else may
     if left:
@@ -89,7 +88,7 @@ def held(wanted: frozenset[str], text: str) -> frozenset[str]:
 
 
 def shares(weights: Mapping[str, float], texts: Iterable[str]) -> Floats:
-    """Compute which share of the weight of these stems each text holds, in [0, 1]."""
+    """Return the share of the weight of these stems that each text has, in [0, 1]."""
     wanted, total = frozenset(weights), sum(weights.values())
     if not total:
         return np.array([0.0 for _ in texts])

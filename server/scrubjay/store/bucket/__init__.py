@@ -1,1 +1,1 @@
-"""A store in a bucket, which several engines share and one writes."""
+"""A store in a bucket, shared by several engines and written by one."""

@@ -1,4 +1,4 @@
-"""The inbox of a shared store: what the other engines want written, until the maintainer has written it."""
+"""The inbox of a shared store: writes that other engines requested and the maintainer has not yet made."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ _PAGE = 100  # entries; a document may have 50 MB
 
 
 class Entry(NamedTuple):
-    """A request to write. Its id begins with the time in nanoseconds, so that ids sort by time of writing."""
+    """A request to write. Its id begins with the time in nanoseconds, so ids sort by time of writing."""
 
     id: str
     kind: str
@@ -48,14 +48,14 @@ def parse_access_entry(entry: Entry) -> dict[str, AccessCount]:
 
 
 class Inbox:
-    """The entries that wait. Putting one in twice is putting it in once."""
+    """The waiting entries. Putting an entry in twice has no further effect."""
 
     def __init__(self, table: AsyncTable) -> None:
         self.table = table
-        self._version = 0  # of the table, at which nothing waited
+        self._version = 0  # the last version of the table that was empty
 
     async def put(self, entries: Sequence[Entry]) -> None:
-        """Put entries in; they are durable when this returns."""
+        """Add entries; they are durable when this returns."""
         rows = pa.Table.from_pylist([entry._asdict() for entry in entries], schema=_SCHEMA)
         await self.table.merge_insert("id").when_not_matched_insert_all().execute(rows)
 
@@ -71,12 +71,12 @@ class Inbox:
         return [Entry(**row) for row in rows]
 
     async def holds(self, ids: Iterable[str]) -> set[str]:
-        """Return those of these ids whose entries still wait."""
+        """Return the ids, of those given, whose entries still wait."""
         rows = await read_table(self.table.query().where(conditions.one_of("id", ids)).select(["id"]))
         return set(rows["id"].to_pylist())
 
     async def remove(self, ids: Iterable[str]) -> None:
-        """Remove entries that were written or set aside."""
+        """Remove entries that were written or moved away."""
         await self.table.delete(conditions.one_of("id", ids))
 
 

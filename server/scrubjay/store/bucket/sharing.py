@@ -1,8 +1,7 @@
-"""What the engines of one bucket share beside the records: notes, a lease and an inbox.
+"""What the engines that share a bucket use to coordinate: notes, a lease and an inbox.
 
-One engine, the maintainer, writes the tables of records and passages. The rewriting of whole rows, the
-numbers of turns and the order of versions all rest on that. What the others are given to write waits in the
-inbox.
+One engine, the maintainer, writes the tables of records and passages. Rewriting whole rows, numbering turns
+and ordering versions all rely on that. Writes from the other engines wait in the inbox.
 """
 
 import math
@@ -18,13 +17,13 @@ from scrubjay.store.bucket.inbox import Inbox, open_inbox
 from scrubjay.store.notes import TableNotes, open_notes
 from scrubjay.store.tables import ALWAYS, connect
 
-LEASE_SECONDS = 15.0  # without a beat, after which another engine takes it
+LEASE_SECONDS = 15.0  # without a renewal; then another engine may take it
 _NAME = "maintainer"
-_NOBODY = ""
+_NO_HOLDER = ""
 
 
 class Lease:
-    """One engine's hold on the lease; `holder` names that engine and nobody else."""
+    """One engine's hold on the lease; `holder` is unique to that engine."""
 
     def __init__(
         self,
@@ -35,37 +34,37 @@ class Lease:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._notes, self._me, self._seconds, self._clock = notes, holder, seconds, clock
-        self._mine: str | None = None  # what stands in the note while it is ours
+        self._mine: str | None = None  # the note's text while the lease is ours
         self._seen: str | None = None
         self._since = self._looked = self._renewed = -math.inf
         self._beat = 0
 
     @property
-    def valid(self) -> bool:
-        """Whether nobody else can hold it now."""
+    def is_valid(self) -> bool:
+        """Return True if no other engine can hold the lease now."""
         return self._mine is not None and self._clock() - self._renewed < self._seconds * 2 / 3
 
     @property
     def holder(self) -> str | None:
-        """Who held it when it was last looked at; None for nobody."""
+        """The engine that held the lease at the last look, or None."""
         text = self._seen if self._mine is None else self._mine
         return text.partition(" ")[0] if text else None
 
     async def keep(self) -> bool:
         """Renew the lease, or take it from an engine that is gone; return whether it is ours.
 
-        The store is read only when it is time for that.
+        The store is read only when a renewal is due.
         """
         now = self._clock()
         if now - max(self._looked, self._renewed) < self._seconds / 3:
-            return self.valid
+            return self.is_valid
         self._looked = now
         if self._mine is not None:
             if await self._write(self._mine, now):
                 return True
             self._mine = None
         seen = await self._notes.read(_NAME)
-        if seen is not None and seen.startswith(f"{self._me} "):  # a beat of ours whose answer was lost
+        if seen is not None and seen.startswith(f"{self._me} "):  # our own renewal, whose response was lost
             self._mine = seen
             return await self._write(seen, now)
         if seen != self._seen:
@@ -77,7 +76,7 @@ class Lease:
     async def release(self) -> None:
         """Give the lease up, so that the next engine has it at once."""
         if self._mine is not None:
-            await self._notes.swap(_NAME, self._mine, _NOBODY)
+            await self._notes.swap(_NAME, self._mine, _NO_HOLDER)
             self._mine = None
 
     async def _write(self, before: str | None, now: float) -> bool:
@@ -89,45 +88,45 @@ class Lease:
         return True
 
 
-# how long an older version stays: another engine may read it, and nobody can know
+# how long an older version stays: another engine may be reading it, and we cannot know
 VERSION_LIFETIME = timedelta(hours=1)
-SWEEP_SECONDS = 600.0  # between two looks of the maintainer for versions that are older
+SWEEP_SECONDS = 600.0  # between the maintainer's checks for expired versions
 
 
 class Shared:
-    """One engine's part in a shared store. `leads` is set by whoever has made the engine ready to write."""
+    """One engine's part in a shared store. The code that makes the engine ready to write sets `leads`."""
 
     def __init__(self, notes: TableNotes, inbox: Inbox, lease: Lease) -> None:
         self.notes, self.inbox, self.lease = notes, inbox, lease
         self.leads = False
 
     @property
-    def maintains(self) -> bool:
-        """Whether this engine is the one that writes the tables."""
-        return self.leads and self.lease.valid
+    def is_maintainer(self) -> bool:
+        """Return True if this engine is the one that writes the tables."""
+        return self.leads and self.lease.is_valid
 
     async def tidy(self) -> None:
-        """Compact the tables of the lease and the inbox; the maintainer does this now and then."""
+        """Compact the tables of the lease and the inbox; the maintainer calls this from time to time."""
         for table in (self.notes.table, self.inbox.table):
             await table.optimize(cleanup_older_than=VERSION_LIFETIME)
 
 
 def refuse_follower(shared: Shared | None, what: str) -> None:
-    """Refuse unless this engine writes the tables.
+    """Raise unless this engine writes the tables.
 
     Raises:
-        InputError: another one does, and only that one can do this.
+        InputError: another engine writes them, and only that one can do `what`.
     """
-    if shared is not None and not shared.maintains:
-        problem = f"{what} is for the engine that maintains this store: {shared.lease.holder}."
-        raise InputError(f"{problem} Ask that one, or stop it first.")
+    if shared is not None and not shared.is_maintainer:
+        problem = f"{what} needs the engine that maintains this store: {shared.lease.holder}."
+        raise InputError(f"{problem} Send the request to that engine, or stop it first.")
 
 
 async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
-    """Take part in the store at `path`, creating what its engines need to agree.
+    """Join the store at `path`, creating the tables through which its engines coordinate.
 
     Raises:
-        ValueError, RuntimeError: as LanceDB says that the bucket cannot be reached.
+        ValueError, RuntimeError: the bucket cannot be reached; the error is LanceDB's.
     """
     database = await connect(path, fresh=ALWAYS)
     notes = await open_notes(database)

@@ -1,6 +1,7 @@
-"""Blocks of lines inside blocks of lines, and how they become the sections of a source file.
+"""Nested blocks of lines, and how they become the sections of a source file.
 
-`grammars` finds the blocks of a file whose grammar is known, `blocks` those of any other by its indentation.
+`grammars` finds the blocks of a file whose grammar is known, `blocks` those of any other file, by
+indentation.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from itertools import pairwise
 
 from scrubjay.text.chunking.cuts import Section, checksum
 
-DEEPEST = 40  # levels that are opened; what lies deeper is cut like text
+DEEPEST = 40  # levels that are opened; deeper ones are cut like text
 
 _TAB = 4  # columns
-_NAME = 80  # characters of one in a breadcrumb
-# A line that ends what stands above it, though it is not indented.
+_NAME = 80  # characters of a name in a breadcrumb
+# A line that ends the block above it, though it is not indented.
 _CLOSES = re.compile(
     r"\s*(?:[)\]}>]|end\b|else\b|elif\b|elsif\b|elseif\b|catch\b|rescue\b|ensure\b|finally\b|fi\b|done\b|esac\b|then\b|\*/|-->|</)"
 )
-# A comment or an attribute belongs to what follows it.
+# A comment or an attribute belongs to the lines after it.
 _ABOVE = re.compile(r"\s*(?:#|//|/\*|\*|--(?:\s|$)|;|@|<!--|\[[\w:(])")
-_BRACE = re.compile(r"\s*\{\s*$")  # on a line of its own it belongs to the line above
-_SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")  # of TOML and INI files
+_BRACE = re.compile(r"\s*\{\s*$")  # alone on a line, it belongs to the line above
+_SECTION = re.compile(r"\[{1,2}([^\[\]]+)\]{1,2}\s*(?:[#;].*)?$")  # in TOML and INI files
 _WORD = (
     r"function|func|fun|fn|def|defp|defmodule|defmacro|class|struct|interface|trait|enum|module|namespace|package|type|sub|proc|procedure"
     r"|object|protocol|extension|impl|record|contract|message|service|rpc|resource|TABLE|VIEW|FUNCTION|PROCEDURE|TRIGGER|INDEX"
@@ -68,8 +69,8 @@ class _Unit:
 def sections(blocks: Sequence[Block], text: str, starts: Sequence[int], size: int) -> Iterator[Section]:
     """Combine the blocks of a file whose lines begin at `starts` into sections of about `size` characters.
 
-    A definition that fits is one section, and one that does not is opened. Statements and definitions below a
-    quarter of `size`, which alone say too little, are put together.
+    A definition that fits becomes one section, and a larger one is opened. Statements and definitions below a
+    quarter of `size`, which mean too little alone, are combined.
     """
 
     def offset(line: int) -> int:
@@ -82,11 +83,11 @@ def sections(blocks: Sequence[Block], text: str, starts: Sequence[int], size: in
         if unit.parent != to.parent or (length(to) + length(unit) > size >= length(unit)):
             return False
         if length(unit) > size or (unit.names and length(unit) >= size // 4):
-            # What little stands before something large goes with it, even if that is cut as text.
+            # A small piece before a large one goes with it, even if the large one is cut as text.
             return length(to) < size // 4
         if to.names == 1 and length(to) >= size // 4:
             return length(unit) < size // 8
-        # A row of small ones ends where it ended before an edit added one to it.
+        # A row of small pieces ends at the same place as before an edit that added one to it.
         return length(to) < size // 5 or checksum(text, offset(unit.first)) % 4 > 0
 
     def section(unit: _Unit) -> Section:
@@ -104,7 +105,7 @@ def sections(blocks: Sequence[Block], text: str, starts: Sequence[int], size: in
 
 
 def blocks(text: str, starts: Sequence[int]) -> Sequence[Block]:
-    """Find the blocks of a file by indentation: a line, all that is indented below it, and what closes it.
+    """Find the blocks of a file by indentation: a line, the lines indented below it, and the closing line.
 
     >>> found = blocks("a: 1\\n\\nb:\\n  c: 2\\n", [0, 5, 6, 9, 16])
     >>> [(block.first, block.last, block.name) for block in found]
@@ -118,14 +119,14 @@ def blocks(text: str, starts: Sequence[int]) -> Sequence[Block]:
 
 
 def _together(one: _Unit, other: _Unit) -> _Unit:
-    """Make one unit of two neighbours; a unit of several definitions has no name of its own."""
+    """Merge two neighbouring units; a unit of several definitions has no name of its own."""
     names = one.names + other.names
     path = one.parent if names != 1 else one.path if one.names else other.path
     return _Unit(one.first, other.last, path, names)
 
 
 def _units(block: Block, path: Path, depth: int, is_large: Callable[[Block], bool]) -> Iterator[_Unit]:
-    """Take a block whole, or if it is large its head and parts, which together have all its lines."""
+    """Yield a block whole, or if it is large, its head and parts, which together have all its lines."""
     if block.name and path[-1:] != (block.name,):  # a decorated function has the name of the function in it
         path = (*path, block.name)
     parts = _gapless(block) if depth < DEEPEST and is_large(block) else ()
@@ -137,7 +138,7 @@ def _units(block: Block, path: Path, depth: int, is_large: Callable[[Block], boo
 
 
 def _gapless(block: Block) -> list[Block]:
-    """List a block's parts without gaps: lines between two belong to the first, those above are the head."""
+    """Return a block's parts without gaps: lines between two go to the first, those above are the head."""
     parts = [part for part in block.inside() if block.first <= part.first < part.last <= block.last]
     only = parts[0] if len(parts) == 1 else None
     if not parts or (only and (only.first, only.last, only.name or "") == (block.first, block.last, "")):
@@ -148,7 +149,7 @@ def _gapless(block: Block) -> list[Block]:
 
 
 def _sectioned_blocks(lines: list[str], names: dict[int, str]) -> list[Block]:
-    """Split TOML and INI: all below a `[section]` belongs to it, whatever its indentation."""
+    """Split TOML and INI: all lines below a `[section]` belong to it, whatever their indentation."""
 
     def block(head: int, after: int) -> Block:
         return Block(head, after, names[head][:_NAME], lambda: _blocks(lines, head + 1, after, -1))
@@ -167,7 +168,7 @@ def _blocks(lines: list[str], low: int, high: int, outer: int) -> list[Block]:
     if least is None:
         return []
     spans: list[list[int]] = []  # first line, line after the last
-    waits = False  # whether the line before is a comment above what comes next
+    waits = False  # True if the line before is a comment on the next block
     for at, depth in depths.items():
         opens = depth == least and not _CLOSES.match(lines[at]) and not _BRACE.match(lines[at])
         if not spans or (opens and not waits):

@@ -10,21 +10,20 @@ from itertools import pairwise
 from scrubjay.text.chunking import blocks, markdown
 from scrubjay.text.chunking.cuts import SIZE, Repeat, Section, Span, line_starts, pieces
 
-# Code has 246 tokens in 900 characters at the median and 293 in the longest tenth; in 750 it has 205 and 245.
-# The model reads 256.
+# 900 characters of code have a median of 246 tokens and 293 in the longest tenth; 750 have 205 and 245. The
+# model reads 256.
 CODE_SIZE = 750
-_PAGE = re.compile("\f")  # what a page of a PDF ends with
-_LONGEST_HEADER = 300  # characters of a table's header; its later rows repeat no more
-_MOST_LINES = 400_000  # of a file whose structure is looked at; 4 million took 3 GB
+_PAGE = re.compile("\f")  # ends a page of a PDF
+_LONGEST_HEADER = 300  # characters of a table's header to repeat in later rows
+_MOST_LINES = 400_000  # lines of a file whose structure is parsed; 4 million took 3 GB
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """`text[start:end]` of a document, the headings it stands under, and its lines, counted from 1.
+    """`text[start:end]` of a document, its headings, and its lines, counted from 1.
 
-    `headings` runs from the outermost in, and names also those that the chunk itself begins with; of code
-    they are the names of what is defined. `repeat` is what must be read before it to understand it: the
-    header of a table.
+    `headings` runs from the outermost in, and includes those at the start of the chunk; in code they are the
+    names of definitions. `repeat` is text needed to understand the chunk: the header of a table.
     """
 
     start: int
@@ -38,10 +37,10 @@ class Chunk:
 def chunks(
     text: str, kind: str = "markdown", language: str | None = None, size: int | None = None
 ) -> list[Chunk]:
-    """Cut a document into chunks of at most `size` characters, in order, leaving out nothing but white space.
+    """Cut a document into chunks of at most `size` characters, in order, leaving out only white space.
 
-    `kind` is `csv`, `tsv` or `pdf`; all else is read as Markdown, unless `language` names a programming or
-    data language. The same text always gives the same chunks, and chunks far from an edit are as they were.
+    `kind` is `csv`, `tsv` or `pdf`; everything else is read as Markdown, unless `language` is a programming
+    or data language. The same text always gives the same chunks, and chunks far from an edit do not change.
     """
     starts = line_starts(text)
     limit = size or (CODE_SIZE if language else SIZE)
@@ -57,13 +56,13 @@ def chunks(
 
 
 def _room(section: Section, size: int) -> int:
-    """The size of its pieces; where rows repeat a header, both together are to fit."""
+    """Return the size of a section's pieces; if rows repeat a header, both together must fit."""
     header = max((len(part.text) for part in section.repeats if part.end - part.start > size), default=0)
     return max(size - min(header, _LONGEST_HEADER), size // 2, 1)
 
 
 def _pieces(text: str, section: Section, pages: list[int], size: int) -> Iterator[Span]:
-    """Cut a section into pieces. None crosses the end of a page, so that each can be cited by one."""
+    """Cut a section into pieces. None crosses the end of a page, so that each has one page number."""
     inside = pages[bisect_right(pages, section.start) : bisect_left(pages, section.end)]
     for low, high in pairwise([section.start, *inside, section.end]):
         yield from pieces(text, low, high, size, section.whole)
@@ -80,7 +79,7 @@ def _sections(text: str, starts: list[int], kind: str, language: str | None, siz
 
 
 def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Section]:
-    from scrubjay.text.chunking import grammars  # 25 ms that no chat and no Markdown needs
+    from scrubjay.text.chunking import grammars  # takes 25 ms, not needed for chats and Markdown
 
     if language in grammars.LANGUAGES and len(text) <= grammars.LARGEST:
         return blocks.sections(grammars.blocks(text, language, size), text, starts, size)
@@ -88,13 +87,13 @@ def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Se
 
 
 def _table(text: str, starts: list[int], delimiter: str) -> Iterator[Section]:
-    """Make one section whose rows repeat the header and stay whole, even with line breaks in quotes."""
+    """Return one section whose rows repeat the header and stay whole, even with line breaks in quotes."""
     ends: list[int] = []  # of the rows
     try:
         for row in (reader := csv.reader(text.split("\n"), delimiter=delimiter)):
             if row:
                 ends.append(starts[reader.line_num] if reader.line_num < len(starts) else len(text))
-    except csv.Error:  # a NUL, or one cell above 128 KB: not rows after all, and lines will do
+    except csv.Error:  # a NUL, or a cell above 128 KB: not a table, so cut at lines
         ends = starts[1:]
     rows = pairwise([0, *ends])
     long = [(low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)]

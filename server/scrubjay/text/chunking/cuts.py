@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
-SIZE = 900  # characters: about 200 tokens of prose, inside the 256 that all-MiniLM-L6-v2 reads
+SIZE = 900  # characters: about 200 tokens of prose, within the 256 that all-MiniLM-L6-v2 reads
 
 Span = tuple[int, int]  # start, end
 
@@ -16,10 +16,10 @@ _LINE = re.compile(r"\n")
 _SENTENCE = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]*\s|[\u3002\uff01\uff1f][\u300d\u300f\uff09\u201d]*")
 _SPACE = re.compile(r"\s")
 _SOLID = re.compile(r"\S")
-# From the best place to cut to the worst; a cut is made where the match ends.
+# From the best place to cut to the worst; the cut is at the end of the match.
 _IN_TURNS = (_PARAGRAPH, _LINE, _SENTENCE, _SPACE)
 _IN_DOCUMENTS = (_PARAGRAPH, _ITEM, _LINE, _SENTENCE, _SPACE)
-_LOOKAHEAD = 32  # characters after a cut, by which it is recognized
+_LOOKAHEAD = 32  # characters after a cut that identify it
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Section:
 
 
 def split(text: str, size: int = SIZE) -> list[Span]:
-    """Cut a text into spans of at most `size` characters, in order, that leave out nothing but white space.
+    """Cut a text into spans of at most `size` characters, in order, leaving out only white space.
 
-    A cut falls at a paragraph, else a line, a sentence, a word, and only inside a word that is longer than
+    A cut is at a paragraph, else a line, a sentence, a word, and only inside a word that is longer than
     `size`.
     """
     return list(_cut(text, 0, len(text), size, [], steady=False))
@@ -54,26 +54,26 @@ def split(text: str, size: int = SIZE) -> list[Span]:
 def pieces(text: str, start: int, end: int, size: int, whole: Sequence[Span] = ()) -> Iterator[Span]:
     """Cut `text[start:end]` as `split` does, but not inside one of the sorted spans of `whole` that fits.
 
-    Cuts are recognized by what follows them, so that after an edit they soon fall where they fell before, and
-    all later pieces stay as they were (content-defined chunking). One line more in 3,000 lines of a log
-    changed 2 pieces on average where the last cut that fits would have changed 63; in return pieces are a
-    quarter shorter.
+    Cuts are identified by the text after them, so that soon after an edit they are at the same places as
+    before, and all later pieces stay the same (content-defined chunking). Another line in a log of 3,000
+    changed 2 pieces on average, where cutting at the last possible place would have changed 63; in return
+    pieces are a quarter shorter.
     """
     return _cut(text, start, end, size, whole, steady=True)
 
 
 def line_starts(text: str) -> list[int]:
-    """List the offsets of the lines, as editors count them: at \\n and nowhere else."""
+    """Return the offsets of the lines as editors count them: only \\n ends a line."""
     return [0, *(match.end() for match in _LINE.finditer(text))]
 
 
 def checksum(text: str, at: int) -> int:
-    """Sum up the next characters: the same wherever they stand, so a cut chosen by it follows them."""
+    """Return a checksum of the next characters, which moves with them, and so does a cut chosen by it."""
     return crc32(text[at : at + _LOOKAHEAD].encode("utf-8", "surrogatepass"))
 
 
 def _steadiest(text: str, cuts: list[int], start: int, size: int) -> int:
-    """Of the cuts in the last three fifths, the one with the least checksum behind it; else the last cut."""
+    """Return the cut with the least checksum among those in the last three fifths; else the last cut."""
     late = cuts[bisect_left(cuts, start + size - size * 3 // 5) :]
     return min(late, key=lambda cut: (checksum(text, cut), cut)) if late else cuts[-1]
 
@@ -94,9 +94,9 @@ def _cut(
 
 
 def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span], *, steady: bool) -> int:
-    """Find where the piece that begins at `start` ends: at a good cut, but not in the window's first third.
+    """Return the end of the piece that begins at `start`: a good cut, but not in the window's first third.
 
-    A cut too early makes crumbs: a greeting alone is a passage that answers nothing.
+    Cutting too early makes crumbs: a greeting alone is a passage that answers nothing.
     """
     if end - start <= size:
         return end
@@ -106,12 +106,14 @@ def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span],
         return near[-1][0]
     floor = start + size // 3
     for pattern in _IN_DOCUMENTS if steady else _IN_TURNS:
-        # One character more than fits: the white space that a cut ends with is not part of the piece.
+        # One character more than fits: the white space at the end of a cut is not part of the piece.
         cuts = [match.end() for match in pattern.finditer(text, start, limit + 1)]
-        cuts = [cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _inside(cut, near)]
+        cuts = [cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _is_inside(cut, near)]
         if cuts:
             return _steadiest(text, cuts, start, size) if steady else cuts[-1]
-    early = [match.end() for match in _SPACE.finditer(text, start, limit) if not _inside(match.end(), near)]
+    early = [
+        match.end() for match in _SPACE.finditer(text, start, limit) if not _is_inside(match.end(), near)
+    ]
     return early[-1] if early else limit
 
 
@@ -119,7 +121,7 @@ def _fits(text: str, cut: int, limit: int) -> bool:
     return cut <= limit or text[cut - 1].isspace()
 
 
-def _inside(cut: int, spans: list[Span]) -> bool:
-    """Whether a cut would fall into one of the spans, which are in order and apart."""
+def _is_inside(cut: int, spans: list[Span]) -> bool:
+    """Return True if a cut would be inside one of the spans, which are sorted and disjoint."""
     before = bisect_left(spans, (cut,))  # spans that begin before the cut
     return before > 0 and cut < spans[before - 1][1]

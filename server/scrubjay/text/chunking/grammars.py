@@ -1,4 +1,4 @@
-"""The blocks of a source file by its grammar: tree-sitter's, for twelve languages.
+"""Finds the blocks of a source file by its grammar: tree-sitter's, for twelve languages.
 
 A grammar is loaded when a file of its language is first cut: each is a library of 0.3 to 5 MB.
 """
@@ -12,9 +12,10 @@ from tree_sitter import Language, Node, Parser
 
 from scrubjay.text.chunking.blocks import DEEPEST, Block
 
-LARGEST = 1_000_000  # characters; a tree takes 22 times its text in memory, and longer sources are generated
+# Characters; a tree takes 22 times its text in memory, and longer sources are usually generated.
+LARGEST = 1_000_000
 
-# Each has a package of its own with a function `language`, but for these.
+# Each has its own package with a function `language`, with these exceptions.
 LANGUAGES = frozenset("bash c cpp csharp go java javascript php python ruby rust tsx typescript".split())
 _GRAMMARS = {
     "csharp": ("tree_sitter_c_sharp", "language"),
@@ -23,19 +24,19 @@ _GRAMMARS = {
     "typescript": ("tree_sitter_typescript", "language_typescript"),
 }
 
-_NAME = 80  # characters of one in a breadcrumb
+_NAME = 80  # characters of a name in a breadcrumb
 _DEFINES = re.compile(
     r"(?:definition|declaration|item|specifier|_spec)$|^(?:class|module|method|singleton_method|export_statement)$"
 )
 _USES = re.compile(r"variable|local|let_|field|param|import|package|using|^declaration$")
-_ABOVE = re.compile(r"comment|attribute|annotation|decorator")  # what stands above the thing it belongs to
-_FUNCTION_OR_CLASS = re.compile(r"function|class")  # what a JavaScript constant must hold to be a definition
+_ABOVE = re.compile(r"comment|attribute|annotation|decorator")  # nodes that precede what they belong to
+_FUNCTION_OR_CLASS = re.compile(r"function|class")  # what makes a JavaScript constant a definition
 
 
 def blocks(text: str, language: str, large: int) -> Sequence[Block]:
-    """Find the blocks of a file; the parts of a nameless node longer than `large` bytes stand in its place.
+    """Find the blocks of a file; a nameless node longer than `large` bytes is replaced by its parts.
 
-    Where the source is broken the parser goes on behind it, so there is always an answer.
+    The parser continues after broken source, so there is always a result.
 
     >>> found = blocks("import os\\n\\ndef f():\\n    pass\\n", "python", 900)
     >>> [(block.first, block.last, block.name) for block in found]
@@ -52,10 +53,10 @@ def _grammar(language: str) -> Language:
 
 
 def _parts(node: Node, large: int, depth: int) -> list[Block]:
-    """List a node's parts in whole lines; its first line is the head, and parts that share a line are one."""
+    """Return a node's parts in whole lines: its first line is the head, parts that share a line are one."""
     head = node.start_point.row if depth else -1
     parts: list[Block] = []
-    above: Block | None = None  # a comment or decorator that waits for what it belongs to
+    above: Block | None = None  # a comment or decorator that belongs to the next part
     for child in _children(node, large, depth):
         inside = partial(_parts, child, large, depth + 1)
         part = Block(child.start_point.row, _end(child), _name(child), inside)
@@ -95,7 +96,7 @@ def _end(node: Node) -> int:
 
 
 def _name(node: Node) -> str | None:
-    """Name a definition, with the type that it belongs to if the language says so there."""
+    """Return the name of a definition, with its type if the language has it there."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
         return _name(inner)
     if node.type in ("lexical_declaration", "variable_declaration"):
@@ -108,7 +109,7 @@ def _name(node: Node) -> str | None:
 
 
 def _constant(node: Node) -> str | None:
-    """Name a JavaScript constant that holds a function or a class."""
+    """Return the name of a JavaScript constant that holds a function or a class."""
     child = node.named_children[0] if node.named_child_count == 1 else None
     value = child.child_by_field_name("value") if child else None
     if not (child and value and _FUNCTION_OR_CLASS.search(value.type)):
@@ -117,7 +118,7 @@ def _constant(node: Node) -> str | None:
 
 
 def _declarator(node: Node) -> Node | None:
-    """The name inside C's nested declarators: of `int *f(void)` it is f."""
+    """Return the name inside C's nested declarators: f for `int *f(void)`."""
     inner = node.child_by_field_name("declarator")
     while inner is not None and (deeper := inner.child_by_field_name("declarator")) is not None:
         inner = deeper

@@ -11,7 +11,7 @@ _LONGEST_HEADING = 300  # characters; each chunk below it repeats them
 _ATX = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _PARAGRAPH = re.compile(r" {0,3}(?![-*+>#|]|\d+[.)]\s)\S.*")  # a line that may be underlined into a heading
-_DASHES = r":?-++:?[ \t]*+"  # of one column
+_DASHES = r":?-++:?[ \t]*+"  # the rule of one column
 _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})*+(?:\|[ \t]*+)?")
 
 
@@ -30,10 +30,11 @@ def first_title(text: str) -> str | None:
 
 
 def sections(text: str, starts: list[int]) -> Iterator[Section]:
-    """Split a text at its headings; a heading without a body of its own belongs to the section below it.
+    """Split a text at its headings; a heading without a body belongs to the section below it.
 
-    `starts` are the offsets of its lines. Fences and tables stay whole, a `#` inside a fence is no heading,
-    and a table's later rows repeat its header. `headings` include those that the section itself begins with.
+    `starts` are the offsets of its lines. Fences and tables stay whole, a `#` inside a fence is not a
+    heading, and a table's later rows repeat its header. `headings` includes those at the start of the
+    section.
     """
     path: list[tuple[int, str]] = []
     begin, has_body = 0, False
@@ -96,14 +97,14 @@ def _is_title(lines: list[str], at: int) -> bool:
 
 
 def _title(rest: str) -> str:
-    """An ATX heading's words, without its closing marks: `C #` is C, `C#` is C#."""
+    """Return an ATX heading's words without its closing marks: `C #` is C, `C#` is C#."""
     rest = rest.strip()
     bare = rest.rstrip("#")
     return bare.rstrip() if not bare or bare[-1].isspace() else rest
 
 
 def _end_of_fence(lines: list[str], at: int, mark: str) -> int:
-    """The line after the closing fence, or the end of the document when it is never closed."""
+    """Return the line after the closing fence, or the end of the document if it is never closed."""
     closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
     after = (line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line]))
     return next(after, len(lines))

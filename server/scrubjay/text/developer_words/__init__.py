@@ -1,7 +1,7 @@
-"""Developers' words: the names of tools, services and formats, and the kinds of things that people ask by.
+"""Developers' words: names of tools, services and formats, and the kinds of things that people ask for.
 
-`names.tsv` says what a thing is ("pnpm" is a package manager), `kinds.tsv` how people ask for such things, in
-several languages. A home may add names of its own. So "which package manager?" meets "We use pnpm."
+`names.tsv` gives the kind of a thing ("pnpm" is a package manager), `kinds.tsv` the ways to ask for it, in
+several languages. A home may add its own names. So "which package manager?" finds "We use pnpm."
 """
 
 import hashlib
@@ -15,13 +15,13 @@ from typing import Literal, NamedTuple, get_args
 
 from scrubjay.errors import InputError
 
-MOST_KINDS = 6  # of one text: what names more is a listing, whose meaning the kinds would drown
-MOST_OTHERS = 4  # other words of a kind that are searched with a text
-NO_KIND = "-"  # written for the kinds of a name: it stands for nothing
-_READ = 2_000  # characters of a text that are looked at
-_FORM = "2"  # of the words that are made of a text; another one means that the index has to be built again
+MOST_KINDS = 6  # kinds of one text; a text with more is a listing, and its kinds would hide its meaning
+MOST_OTHERS = 4  # other words of a kind that are indexed with a text
+NO_KIND = "-"  # in place of a name's kinds: it has none
+_READ = 2_000  # characters of a text that are read
+_FORM = "2"  # the version of this format; another one means that the index has to be rebuilt
 _TOKEN = re.compile(r"[A-Za-z0-9_+#.\u00c0-\u0dff]+")
-# Letters of scripts that put no spaces between words, or write endings to foreign names without one.
+# Letters of scripts without spaces between words, or that append endings to foreign names.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 Source = Literal["name", "phrase", "foreign"]
@@ -29,7 +29,7 @@ Source = Literal["name", "phrase", "foreign"]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of thing, such as "package manager", and the other words by which people ask for it."""
+    """A kind of thing, such as "package manager", and the other words for it."""
 
     name: str
     others: tuple[str, ...] = ()
@@ -37,12 +37,12 @@ class Kind:
 
     @property
     def words(self) -> str:
-        """Everything in English that it is asked by, to be searched with a text that names one."""
+        """All English words for it, to be indexed with a text that names one."""
         return " ".join((self.name, *(other.lstrip("=") for other in self.others[:MOST_OTHERS])))
 
 
 class _Phrase(NamedTuple):
-    """A name, or what a kind is asked by, as it stands in a file; and the kinds it stands for."""
+    """A name, or a word for a kind, as in the file; and its kinds."""
 
     written: str
     kinds: tuple[str, ...]
@@ -50,7 +50,7 @@ class _Phrase(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A phrase after its first token, and how it must be spelled, if it must."""
+    """A phrase after its first token, and its required spelling, if any."""
 
     rest: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -59,13 +59,13 @@ class _Entry(NamedTuple):
 
 
 class Dictionary:
-    """Names and kinds. Phrases are kept by their first token, and read when a text first has that."""
+    """Names and kinds. Phrases are stored by their first token, and parsed when a text first has it."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self.kinds = kinds
         self._phrases: dict[str, list[_Phrase]] = {}
         self._entries: dict[str, tuple[_Entry, ...]] = {}
-        self._unspaced: dict[tuple[str, Source], tuple[str, ...]] = {}  # kinds by what stands in the text
+        self._unspaced: dict[tuple[str, Source], tuple[str, ...]] = {}  # kinds by the words in the text
 
     def add(self, phrase: str, kinds: tuple[str, ...], source: Source) -> bool:
         """Add a phrase; a later name replaces an earlier one. Return False if it has no letter or digit."""
@@ -84,21 +84,21 @@ class Dictionary:
         return True
 
     def kinds_in(self, text: str) -> tuple[str, ...]:
-        """Return the kinds of what a text names, in its order, at most `MOST_KINDS`.
+        """Return the kinds of the things that a text names, in order, at most `MOST_KINDS`.
 
-        A kind that the text says itself in English adds nothing, so it is left out.
+        A kind that the text already has in English is left out, because it adds nothing.
         """
-        met = self._met(text, ("name", "foreign"))
+        met = self._matches(text, ("name", "foreign"))
         found = dict.fromkeys(kind for entry in met for kind in entry.kinds)
         said = f" {_plain(text)} " if found else ""
         return tuple(kind for kind in found if f" {_plain(kind)} " not in said)[:MOST_KINDS]
 
     def asked(self, question: str) -> tuple[str, ...]:
-        """Return the kinds that a question asks by, whatever its language; names in it do not count."""
-        met = (entry for entry in self._met(question) if entry.source != "name")
+        """Return the kinds that a question asks for, in any language; names in it do not count."""
+        met = (entry for entry in self._matches(question) if entry.source != "name")
         return tuple(dict.fromkeys(kind for entry in met for kind in entry.kinds))
 
-    def _met(self, text: str, sources: Collection[Source] = get_args(Source)) -> Iterator[_Entry]:
+    def _matches(self, text: str, sources: Collection[Source] = get_args(Source)) -> Iterator[_Entry]:
         spelled = _tokens(text)
         tokens = _folded(spelled)
         at = 0
@@ -109,15 +109,15 @@ class Dictionary:
                 if tuple(tokens[at + 1 : end]) != entry.rest or entry.source not in sources:
                     continue
                 if end - at >= step and entry.spelling in (None, " ".join(spelled[at:end])):
-                    yield entry  # a name and a phrase may be spelled alike
+                    yield entry  # a name and a phrase may have the same spelling
                     step = end - at
             at += step
         if not text.isascii() and _UNSPACED.search(text[:_READ]):
-            found = self._met_unspaced(_composed(text[:_READ]).casefold())
+            found = self._matches_unspaced(_composed(text[:_READ]).casefold())
             yield from (entry for entry in found if entry.source in sources)
 
-    def _met_unspaced(self, text: str) -> Iterator[_Entry]:
-        """Longer phrases come first, and what they cover is not looked at again."""
+    def _matches_unspaced(self, text: str) -> Iterator[_Entry]:
+        """Yield longer phrases first; text that they cover is not matched again."""
         longest_first = sorted(self._unspaced, key=lambda key: -len(key[0]))
         for phrase, source in longest_first:
             if phrase in text:
@@ -125,7 +125,7 @@ class Dictionary:
                 yield _Entry((), self._unspaced[phrase, source], source, None)
 
     def _beginning(self, token: str) -> tuple[_Entry, ...]:
-        """Return what begins with a token, longer phrases first."""
+        """Return the phrases that begin with a token, longer ones first."""
         known = self._entries.get(token)
         if known is None and token not in self._phrases:
             return ()
@@ -134,7 +134,7 @@ class Dictionary:
             for written, kinds, source in self._phrases[token]:
                 tokens = _tokens(written)
                 key = (tuple(_folded(tokens[1:])), source)
-                # two kinds of things may be asked by one phrase
+                # two kinds of things may have the same phrase
                 before = read[key].kinds if source != "name" and key in read else ()
                 spelling = " ".join(tokens) if written.startswith("=") else None
                 read[key] = _Entry(key[0], (*before, *kinds), source, spelling)
@@ -148,7 +148,7 @@ def _composed(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words of a text as they are spelled, without the dots behind them."""
+    """Return the words of a text with their spelling, without dots after them."""
     found = _TOKEN.findall(_composed(text[:_READ]))
     return [token for each in found if (token := each.rstrip("."))]
 
@@ -162,7 +162,7 @@ def _plain(text: str) -> str:
 
 
 def parse(kinds: str, *names: str) -> Dictionary:
-    """Read the texts of a file of kinds and of files of names; later names replace earlier ones.
+    """Parse the text of a file of kinds, and of files of names; later names replace earlier ones.
 
     Raises:
         InputError: a line has no tab, no name or no kind, or a name has no letter.
@@ -204,38 +204,38 @@ def _shipped() -> tuple[str, str]:
 
 
 class InUse:
-    """The dictionary of this process: the shipped one, or that of the home whose engine this is."""
+    """The dictionary of this process: the bundled one, or that of the engine's home."""
 
     def __init__(self) -> None:
         self._own: tuple[str, ...] = ()
         self._dictionary: Dictionary | None = None
-        self.is_whole = True  # False: words of the home could not be read, and are left out
+        self.is_whole = True  # False: the home's words could not be read, and are left out
 
     def extend(self, *own: str) -> None:
-        """Use the shipped dictionary with these texts of names.
+        """Use the bundled dictionary with these texts of names.
 
         Raises:
-            InputError: a line of them is no name with its kinds; the dictionary stays as it is.
+            InputError: a line is not a name with its kinds; the dictionary does not change.
         """
         self._dictionary = parse(*_shipped(), *own) if own else None
         self._own, self.is_whole = own, True
         _kinds_of.cache_clear()
 
     def leave_out(self) -> None:
-        """Use the shipped dictionary alone, because the words of the home cannot be read."""
+        """Use only the bundled dictionary, because the home's words cannot be read."""
         self.extend()
         self.is_whole = False
 
     @property
     def dictionary(self) -> Dictionary:
-        """The dictionary, read at its first use."""
+        """The dictionary, parsed on first use."""
         if self._dictionary is None:
             self._dictionary = parse(*_shipped())
         return self._dictionary
 
     @property
     def version(self) -> str:
-        """Name what the dictionary holds: another name means that the index has to be built again."""
+        """The version of the dictionary's content: if it differs, the index has to be rebuilt."""
         return hashlib.sha256("\0".join((_FORM, *_shipped(), *self._own)).encode()).hexdigest()[:16]
 
 
@@ -243,7 +243,7 @@ IN_USE = InUse()
 
 
 def gloss(text: str) -> str:
-    """Write out the kinds of what a text names, "" where it names nothing."""
+    """Return the kinds of the things that a text names, as text; "" without any."""
     return _kinds_of(text[:_READ])
 
 
@@ -253,6 +253,6 @@ def _kinds_of(text: str) -> str:
 
 
 def searched_words(kinds: str) -> str:
-    """Write out all that people ask by for the kinds of a gloss."""
+    """Return all words for the kinds of a gloss, as text."""
     known = IN_USE.dictionary.kinds
     return " ".join(known[kind].words if kind in known else kind for kind in kinds.split(", ") if kind)

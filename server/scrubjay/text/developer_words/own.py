@@ -1,18 +1,18 @@
-"""Developers' words that a home has of its own, in `words.tsv`: lines as in `names.tsv`."""
+"""A home's own developers' words, in `words.tsv`, with lines as in `names.tsv`."""
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_whole
 from scrubjay.home.paths import Home
 from scrubjay.text.developer_words import parse
 
-MOST_BYTES = 1_000_000  # ten times what is shipped
+MOST_BYTES = 1_000_000  # ten times the bundled files
 
 
 def read_own(home: Home) -> tuple[str, ...]:
-    """Return the text of a home's own words, nothing if it has none.
+    """Return the text of a home's own words; nothing if it has none.
 
     Raises:
-        InputError: the file cannot be read, or a line of it says nothing.
+        InputError: the file cannot be read, or a line is invalid.
     """
     try:
         found = read_whole(home.words, MOST_BYTES)
