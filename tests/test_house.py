@@ -20,7 +20,7 @@ PACKAGE, HOOKS = ROOT / "server" / "scrubjay", ROOT / "hooks"
 HOOKS_KNOW = {"home", "wire", "redaction", "text", "hooks", "errors", ""}  # rooms; "" is the package itself
 ROOM_OF = {  # where alone a third party is imported, for those that import-linter does not hold
     "bs4": "reading",
-    "charset_normalizer": "reading",
+    "chardet": "reading",
     "huggingface_hub": "encoders",
     "lancedb": "store",
     "lxml": "reading",
@@ -30,9 +30,11 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "pypdfium2": "reading",
     "python_calamine": "reading",
     "rapidfuzz": "text",
-    "ruamel": "hosts",
+    "ruamel": "hosts text",  # the latter for front matter
     "sentence_transformers": "encoders",
+    "striprtf": "reading",
     "threadpoolctl": "encoders",
+    "olefile": "reading",
     "onnxruntime": "encoders",
     "torch": "encoders",
     "tree_sitter": "text",

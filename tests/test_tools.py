@@ -194,8 +194,8 @@ async def test_nothing_found_is_an_answer_and_no_error(client: Client):
         "No document answers this. Searched: the documents of demo and the user's own facts. Try other words"
     )
     assert text.startswith(searched) and '"*" for every project' in text and "\n" not in text
-    narrow = await shown(client, "search_documents", query="zebra", path="docs/", scope="user")
-    assert "Searched: docs/ in the user's own facts." in narrow and "no path or doc_id" in narrow
+    narrow = await refusal(client, "search_documents", query="zebra", path="docs/", scope="user")
+    assert "No document here is at or below" in narrow and "docs" in narrow
 
 
 async def test_a_scope_is_named_as_it_is_displayed_and_a_slip_is_pointed_out(client: Client):
