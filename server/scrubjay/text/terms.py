@@ -52,7 +52,7 @@ _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _TONES: dict[int, None] = dict.fromkeys([*range(0x0E47, 0x0E4F), *range(0x0EC8, 0x0ECE), 0x17D2], None)
 # Characters inside words that no reader sees, such as soft hyphens.
 _UNSEEN: dict[int, None] = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"), None)
-_JOINED = _TONES | dict.fromkeys(map(ord, "_-.,'\u2019"), None)  # what stands inside names and numbers
+_JOINED = _TONES | dict.fromkeys(map(ord, "_-.,'\u2019"), None)  # characters inside names and numbers
 # Plurals that the endings of English do not tell.
 _SINGULARS = {
     "analyses": "analysis",
@@ -312,7 +312,7 @@ def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
         if not run.isascii():
             yield from _unspaced_parts(run)
-        elif run.isalpha() and run.islower():  # most are words with a mark beside them
+        elif run.isalpha() and run.islower():  # most are words with a punctuation mark next to them
             continue
         elif _HASH.fullmatch(run.lower()):
             yield run[:_SHORT_HASH]
