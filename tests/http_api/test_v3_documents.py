@@ -200,7 +200,7 @@ async def test_a_file_is_read_and_its_fields_may_be_json_text(http: AsyncClient)
     }
     made = await upload(http, "notes.md", b"# Notes\n\nThe registry moved to Paris.", **about)
     found = await document(http, made["id"])
-    assert (found["title"], found["metadata"], found["containerTags"]) == ("notes.md", {"x": "y"}, [TAG])
+    assert (found["title"], found["metadata"], found["containerTags"]) == ("Notes", {"x": "y"}, [TAG])
     assert "registry moved" in found["memories"][0]["memory"]
     assert (await upload(http, "notes.md", b"# Notes\n\nThe registry moved to Paris.", **about))[
         "id"

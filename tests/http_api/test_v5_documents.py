@@ -157,7 +157,7 @@ async def test_a_document_of_another_namespace_is_not_there(http: httpx2.AsyncCl
     assert (await document(http, "plan"))["content"] == "Alex's secret plan."
 
 
-async def test_an_upload_is_read_and_named_after_its_file(http: httpx2.AsyncClient) -> None:
+async def test_an_upload_is_read_and_titled_by_its_first_heading(http: httpx2.AsyncClient) -> None:
     form = {
         "metadata": '{"team": "ops"}',
         "date": "2026-01-15",
@@ -168,7 +168,7 @@ async def test_an_upload_is_read_and_named_after_its_file(http: httpx2.AsyncClie
     files = {"file": ("notes.md", b"# Notes\n\nThe office is in Vienna.")}
     id = (await call(http, "POST", f"/ns/{NS}/document/file", data=form, files=files))["id"]
     shown = await document(http, id, "memories")
-    assert (shown["title"], shown["type"], shown["metadata"]) == ("notes.md", "markdown", {"team": "ops"})
+    assert (shown["title"], shown["type"], shown["metadata"]) == ("Notes", "markdown", {"team": "ops"})
     assert "Vienna" in shown["memories"][0]["memory"]
     assert (await call(http, "POST", f"/ns/{NS}/document/file", data=form, files=files))["id"] == id
 

@@ -42,9 +42,7 @@ class Cells:
             data = member.read(_LARGEST)
         if not self._percent and _ODD.search(data) is None:
             return found
-        for _, cell in etree.iterparse(
-            io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True
-        ):
+        for _, cell in etree.iterparse(io.BytesIO(data), tag="{*}c", resolve_entities=False, no_network=True):
             has_rule = len(cell) > 0 and cell[0].tag.endswith("}f")
             is_other = has_rule or cell.get("t") == "e" or cell.get("s") in self._percent
             if is_other and (text := self._seen(cell)):
