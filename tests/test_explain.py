@@ -165,5 +165,5 @@ async def test_the_lines_for_a_terminal_hold_every_number(talk: Core):
         f"quoted {QUOTED:.3f}" in ranked
         and f"= {hit['explain']['ranking_sum']:.3f}; 0.000 behind the best" in ranked
     )
-    assert judged.endswith(f"; ranking {hit['ranking_score']:.3f}, from 0.9 on because it is quoted")
+    assert f"ranking {hit['ranking_score']:.3f}" in judged and "quoted" in judged
     assert weighed.endswith(f"/ 1.2 = {hit['score']:.3f}")

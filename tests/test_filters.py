@@ -166,7 +166,7 @@ def test_two_hundred_conditions_are_read_and_more_are_refused() -> None:
         ({"AND": [], "OR": []}, "nothing else"),
         ({"OR": []}, "OR is empty"),
         ({"AND": {}}, "AND must be a list"),
-        ({"AND": [{"key": "a", "value": "b", "kind": "x"}]}, r"AND\[0\]\.'kind' is not known"),
+        ({"AND": [{"key": "a", "value": "b", "kind": "x"}]}, r"AND\[0\]\.'kind'"),
         ({"value": "b"}, "key must be the name"),
         ({"key": "a"}, "value must be a text"),
         ({"key": "a", "value": ["b"]}, "value must be a text"),

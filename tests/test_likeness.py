@@ -266,9 +266,9 @@ def test_of_any_two_texts_something_is_said_without_failing(old: str, new: str, 
 )
 def test_the_time_grows_with_the_text_and_no_faster(part: str):
     def seconds(times: int) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         verdict(part * times + "b", part * times + "c", None)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)
     assert seconds(8_000) < 24 * max(seconds(1_000), 0.001)

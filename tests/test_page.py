@@ -423,7 +423,7 @@ async def test_a_file_becomes_a_document_and_replaces_itself(browser: Browser):
     again = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in June.")).json()
     assert first["id"] == again["id"] and again["changed"]
     (listed,) = (await browser.call("documents", scope=SCOPE))["results"]
-    assert listed["title"] == "notes.md" and listed["status"] in ("done", "embedding")
+    assert listed["title"] == "Notes" and listed["status"] in ("done", "embedding")
     read = await browser.call("record", id=first["id"])
     assert "June" in read["record"]["content"] and read["length"] == len(read["record"]["content"])
     bad = await browser.client.post(f"{browser.path}file?name=x.pdf", content=b"%PDF-1.4 broken")

@@ -246,6 +246,7 @@ def test_a_guessed_encoding_is_said() -> None:
 def test_colours_of_a_terminal_are_no_text() -> None:
     log = "\x1b[31mERROR\x1b[0m \x1b[1mquick\x1b[38;5;208msilver\x1b[0m \x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\ \x1b]0;t\x07end\n"
     assert read(log.encode(), "a.log").text == "ERROR quicksilver link end\n"
+    assert read(b"\x1b[1mquicksilver\x1b[0m\x1b[33mworker\x1b[0m", "a.log").text == "quicksilver worker"
 
 
 LONG = "It goes on and on. " * 20

@@ -169,11 +169,11 @@ async def test_a_batch_of_version_4_takes_texts_shares_fields_and_reports_each_m
         await v4.post("/v3/documents/batch", 400, documents=wrong)
 
 
-async def test_a_file_is_read_and_named_after_itself(api: V4 | V5):
+async def test_a_file_is_read_and_titled_by_its_first_heading(api: V4 | V5):
     form = as_json(metadata={"team": "ops"}, date="2026-01-15", group="", taskType="memory", fileType="text")
     id = (await api.upload("notes.md", b"# Notes\n\nThe office is in Vienna.", **form))["id"]
     shown = await api.document(id)
-    assert (shown["title"], shown["metadata"]) == ("notes.md", {"team": "ops"})
+    assert (shown["title"], shown["metadata"]) == ("Notes", {"team": "ops"})
     assert "Vienna" in shown["memories"][0]
     assert (await api.upload("notes.md", b"# Notes\n\nThe office is in Vienna.", **form))["id"] == id
     office = await api.document((await api.upload("a.docx", word()))["id"])

@@ -195,9 +195,8 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
             ("memories", {}), ("hybrid", {}), ("documents", {}), ("memories", {"scope": "ours"}), ("hybrid", {"session_id": "s"}),
             ("memories", {"prev_turns": 3, "next_turns": 3}), ("hybrid", {"include": {"forgotten": True, "related_memories": True}}),
         )]  # fmt: skip
-        seen += [
-            await said(us, "search_documents", query="oystercatcher", **more) for more in ({}, {"path": "/"})
-        ]
+        seen.append(await said(us, "search_documents", query="oystercatcher"))
+        seen.append(await refused(us, "search_documents", query="oystercatcher", path="/"))
         seen.append((await us.read_resource("scrubjay://profile")).contents[0].text)
         seen.append((await us.read_resource("scrubjay://profile/ours")).contents[0].text)
         seen.append(await refused(us, "search_documents", query="page", doc_id=document))

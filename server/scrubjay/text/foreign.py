@@ -19,6 +19,7 @@ _HIDDEN = re.compile(
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[\]PX^_][^\x07\x1b\n]*+(?:\x07|\x1b\\)|[ -/]++[0-~]|[0-OQ-WYZ\\`-~])"
 )
+_NEXT_COLOUR = re.compile(r"(?<=\w)\x1b\[0?m\x1b\[[1-9][\d;]*+m(?=\w)")
 # Our tags, and the one by which hosts speak to a model, lose their hyphen; if they were removed, what is left
 # could be a tag again.
 _TAG = re.compile(r"(<[\s/]*)(?:(scrubjay)-(memory)|(recalled)-(data)|(system)-(reminder))", re.IGNORECASE)
@@ -36,10 +37,14 @@ def visible(text: str) -> str:
 def without_escapes(text: str) -> str:
     r"""Remove the escape sequences by which programs colour what they print.
 
-    >>> without_escapes("\x1b[31mError\x1b[0m: disk full")
-    'Error: disk full'
+    A colour that follows another one at once begins a new word.
+
+    >>> without_escapes("\x1b[31mError\x1b[0m\x1b[33mcode\x1b[0m: disk full")
+    'Error code: disk full'
     """
-    return _ESCAPE.sub("", text) if "\x1b" in text else text
+    if "\x1b" not in text:
+        return text
+    return _ESCAPE.sub("", _NEXT_COLOUR.sub(" ", text))
 
 
 def defused(text: str) -> str:
