@@ -21,11 +21,8 @@ from scrubjay.wire.hello import hello_from
 PIECE = 1024 * 1024  # bytes read at once
 MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
 
-Call = namedtuple("Call", "home policy since event hello now_ns records inject")
-"""An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows.
-
-`since` is when the policy last changed, ISO 8601; None if it never did.
-"""
+Call = namedtuple("Call", "home policy event hello now_ns records inject")
+"""An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
 
 
 def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
@@ -61,7 +58,7 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
 
 
 def _call(home, event, env, now_ns):
-    policy, since = _policy(home)
+    policy = _policy(home)
     hidden = capture.is_excluded(policy, event.cwd, event.project_dir)
     named = env.get("SCRUBJAY_SCOPE", "")
     plain = (
@@ -78,7 +75,6 @@ def _call(home, event, env, now_ns):
     return Call(
         home=home,
         policy=policy,
-        since=since,
         event=event,
         hello=hello_from("hook", env, event.cwd, os.getpid(), scope=scope),
         now_ns=now_ns,
@@ -88,13 +84,11 @@ def _call(home, event, env, now_ns):
 
 
 def _policy(home):
-    """The user's policy and since when it holds; the default where there is none."""
+    """The user's policy; the default for a home without one."""
     try:
-        values = capture.read(home)
-        since = values.get("since")
-        return capture.policy(values), None if since is None else str(since)
+        return capture.policy(capture.read(home))
     except FileNotFoundError:
-        return capture.DEFAULT, None
+        return capture.DEFAULT
     except (OSError, ValueError) as error:
         raise InputError(
             f"{home.capture} cannot be read ({type(error).__name__}), so nothing is recorded; run `scrubjay "

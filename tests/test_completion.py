@@ -499,3 +499,50 @@ async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one
         core.completion._later(lambda left=left: core.completion._reconcile_file(left), 0.0)
     assert [turn.user for turn in await settled(core)] == ["What is the port of the API?"]
     assert spool.requests(core.home) == []
+
+
+async def test_after_a_pause_turns_of_a_host_without_times_are_still_completed(
+    core: Core, now, tmp_path: Path
+):
+    entries = [
+        {
+            "role": "user",
+            "message": {"content": [{"type": "text", "text": "<user_query>Rename it</user_query>"}]},
+        },
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": f"I look.\n\n{ANSWER}"}]}},
+    ]
+    path = transcript(tmp_path / "chat.jsonl", *map(json.dumps, entries))
+    for hours, settings in ((9, Settings(paused=True)), (8, Settings())):
+        write_capture(core.home, settings, now - timedelta(hours=hours))
+    spool.write(
+        core.home, stop(now, path, user=None, prompt_id="a-1", ts=now.isoformat()) | {"host": "cursor"}
+    )
+    await core.writer.drain()
+    (turn,) = await settled(core)
+    assert (turn.user, turn.assistant) == ("Rename it", f"I look.\n\n{ANSWER}")
+
+
+async def test_the_same_words_missed_twice_by_hooks_are_two_turns(core: Core, now, tmp_path: Path):
+    """Of a host that gives no ids; between the two lie more turns than a Stop looks at."""
+
+    def said(number: int, text: str) -> list[dict]:
+        at = f"2026-03-05T{number // 60:02}:{number % 60:02}:00Z"
+        kinds = (
+            ("user.message", {"content": text}),
+            ("assistant.message", {"content": f"Step {number} of the heron.", "toolRequests": []}),
+        )
+        return [{"type": kind, "timestamp": at, "data": data} for kind, data in kinds]
+
+    path = tmp_path / "events.jsonl"
+    for last in (60, 120):
+        texts = ["continue" if number in (30, 118) else f"Heron {number}?" for number in range(last + 1)]
+        path.write_text(
+            "".join(json.dumps(each) + "\n" for n, text in enumerate(texts) for each in said(n, text))
+        )
+        told = {"user": texts[last], "assistant": f"Step {last} of the heron.", "prompt_id": f"p-{last}"}
+        at = f"2026-03-05T{last // 60:02}:{last % 60:02}:00Z"
+        envelope = stop(now, str(path), ts=at, **told) | {"host": "copilot-cli", "id": f"envelope_{last}"}
+        spool.write(core.home, envelope)
+        await core.writer.drain()
+        turns = await settled(core)
+    assert sum(turn.user == "continue" for turn in turns) == 2

@@ -276,3 +276,27 @@ async def test_secrets_in_facts_are_replaced(core: Core):
     await core.writer.settle()
     (row,) = await core.store.select(Memory, "true")
     assert token not in row.content
+
+
+async def test_an_answer_without_a_prompt_is_completed_only_by_the_one_turn_that_has_it(core: Core):
+    await turn(core, "s1", prompt_id="a-1", assistant="Done.", ts=PORT["ts"])
+    both = [said(number, f"Move the heron to lake {number}", "Done.") for number in (3, 4)]
+    assert counts(await take(core, *both)) == (2, 0, 0)
+    assert [each.user for each in await turns(core)] == [None, *(each["user"] for each in both)]
+    await turn(core, "s2", prompt_id="a-2", assistant="Renamed it.", ts=PORT["ts"])
+    one = said(5, "Rename the heron", "Renamed it.", session_id="s2")
+    assert counts(await take(core, one, session_id="s2")) == (0, 1, 0)
+
+
+async def test_turns_without_a_time_are_not_taken_for_one_of_the_same_moment(core: Core):
+    await turn(core, "s1", prompt_id="p-1", user="Where is the heron?", ts=PORT["ts"])
+    untimed = [said(0, f"Feed heron {number}", "Fed.", prompt_id=f"h{number}") for number in range(3)]
+    assert counts(await take(core, *untimed, untimed=["h0", "h1", "h2"])) == (3, 0, 0)
+
+
+async def test_an_import_adds_what_was_added_to_a_prompt_and_changes_no_word_of_it(core: Core):
+    await turn(core, "s1", prompt_id="h0", user="fix", ts=PORT["ts"])
+    await take(core, said(0, "fix\n\nand the docs", "Fixed.", prompt_id="h0"))
+    await turn(core, "s1", prompt_id="h1", user="go on", ts=POOL["ts"])
+    await take(core, said(1, "open files: go on.py\n\ngo on", "Went on.", prompt_id="h1"))
+    assert [each.user for each in await turns(core)] == ["fix\n\nand the docs", "go on"]

@@ -18,7 +18,7 @@ from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
 from scrubjay.histories.keeping import Kept, in_parts, kept_turns, size_of
 from scrubjay.histories.machine import this_machine
-from scrubjay.histories.stored import Fact, History, Session, Stored, instant, seconds
+from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
 from scrubjay.home.paths import Home
@@ -244,8 +244,8 @@ class _Importer:
         wishes = wishes_of(self._place.home, self._policy, session_id)
         wishes = wishes._replace(since=0.0, is_elsewhere=session.host in ON_THE_WEB)
         begun = next((folder for turn in session.turns for folder in turn["folders"]), None)
-        place = session.folder
-        for kept in kept_turns(session_id, session.turns, place, wishes, at, self._now, self._clean):
+        place, turns = session.folder, keyed(session_id, session.turns)
+        for kept in kept_turns(session_id, turns, place, wishes, at, self._now, self._clean):
             yield self._tally(session.host, kept.folder, session.host, session.folder or begun), kept
 
     def _clean(self, text: str) -> str:

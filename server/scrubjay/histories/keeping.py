@@ -1,7 +1,7 @@
-"""Which turns of a session may be kept, each by its own folder and time, and what is recorded of them.
+"""Decides which turns of a session may be kept, each by its own folder and time, and what is recorded.
 
-The engine asks this of transcripts while a session goes on, and `scrubjay import` of everything that a host
-keeps, so both record the same.
+The engine uses this for transcripts of running sessions and `scrubjay import` for stored ones, so both record
+the same turns.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from scrubjay.histories.stored import Fields, instant, keyed, seconds
+from scrubjay.histories.stored import Fields, instant, seconds
 from scrubjay.home import capture
 from scrubjay.text.transcripts import SAME_MOMENT, fields_of
 
@@ -19,11 +19,11 @@ _FOREVER = float("inf")
 
 
 class Wishes(NamedTuple):
-    """What the user wants captured now, and when they wanted something else; times in seconds since 1970.
+    """The user's policy, with times in seconds since 1970 from which nothing is kept.
 
-    Nothing was captured in the `pauses`, each from when until when. Prompts of the `hidden` moments were said
-    where or while nothing was to be recorded. Nothing is taken from before `since`. A turn without a time may
-    have been said in any pause, unless it was said elsewhere than on this machine (`is_elsewhere`).
+    `pauses` are pairs of beginning and end, `hidden` the times of prompts in a pause or an excluded folder.
+    Nothing from before `since` is kept. A turn without a time may be from any pause, unless its session
+    is not from this machine (`is_elsewhere`).
     """
 
     policy: capture.Policy
@@ -34,10 +34,9 @@ class Wishes(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """A turn of a session: where and when it was said, and what a `RecordTurn` takes of it.
+    """A turn of a session: its folder and time, and the arguments of its `RecordTurn`, None to leave it out.
 
-    `at` is ISO 8601; `is_timed` is False if it is the time of the turn before, because the host tells none.
-    `told` is None if the turn is left out.
+    `at` is ISO 8601; `is_timed` is False if the host wrote no time and it is that of the previous turn.
     """
 
     folder: str | None
@@ -48,27 +47,27 @@ class Kept(NamedTuple):
 
 def kept_turns(
     session_id: str,
-    turns: Sequence[Fields],
+    turns: Sequence[tuple[str, Fields]],
     folder: str | None,
     wishes: Wishes,
     written_at: float,
     now: float,
     clean: Callable[[str], str],
 ) -> Iterator[Kept]:
-    """Tell of each turn of a session what may be kept of it.
+    """Yield what may be kept of each turn of a session.
 
     Args:
         session_id: as it is recorded.
-        turns: as `host_transcripts.turns` gives them.
-        folder: where turns were said that do not tell it, if it is known.
-        wishes: of the user.
-        written_at: when the session was written last, for turns without a time (seconds since 1970).
-        now: seconds since 1970; a time of tomorrow is none.
-        clean: what each text goes through before it is stored.
+        turns: each with its key, from `stored.keyed`.
+        folder: the folder of turns that name none, if it is known.
+        wishes: the user's policy.
+        written_at: the last change of the session, for turns without a time (seconds since 1970).
+        now: seconds since 1970; a time after tomorrow is treated as missing.
+        clean: applied to each text before it is stored.
     """
     last: float | None = None
     folders: tuple[str, ...] = () if folder is None else (folder,)
-    for key, turn in keyed(session_id, turns):
+    for key, turn in turns:
         said = seconds(turn["started_at"])
         is_timed = said is not None and 0 < said < now + _DAY
         if said is None or not is_timed:
@@ -90,8 +89,8 @@ def kept_turns(
 def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
     """Return the part of a turn that may be kept: all, the prompt alone, or None.
 
-    A prompt that was said while it was to be recorded is kept although a pause began, or the assistant went
-    to an excluded folder, before the turn was over. `written_at` is when its session was written last.
+    The prompt is kept alone if a pause began, or the assistant entered an excluded folder, before the turn
+    ended. `written_at` is the last change of its session, in seconds since 1970.
     """
     folders, said = tuple(turn["folders"]), seconds(turn["started_at"])
     if capture.is_excluded(wishes.policy, *folders[:1]):
@@ -111,7 +110,7 @@ def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
 
 
 def in_parts(turns: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Split what `kept_turns` tells into parts that one request can carry."""
+    """Split turns into parts that one request can carry."""
     part: list[dict[str, Any]] = []
     size = 0
     for turn in turns:
@@ -125,16 +124,16 @@ def in_parts(turns: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 
 def size_of(turn: dict[str, Any]) -> int:
-    """Return the number of characters that were said in a turn."""
+    """Return the number of characters in a turn."""
     return len(turn.get("user", "")) + len(turn.get("assistant", ""))
 
 
 def pauses(
     pairs: Sequence[tuple[str, str | None]], is_paused: bool = False
 ) -> tuple[tuple[float, float], ...]:
-    """Return the pauses of capture.json in seconds since 1970; one that goes on has no end.
+    """Return the pauses of capture.json in seconds since 1970; the current one has no end.
 
-    If it `is_paused` since a time that is not known, the pause has no beginning.
+    With `is_paused` but no current pause listed, the pause is assumed to have no beginning.
     """
     times = tuple((seconds(off) or 0.0, seconds(on) or _FOREVER) for off, on in pairs)
     is_known = any(on == _FOREVER for _, on in times)

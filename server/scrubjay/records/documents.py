@@ -23,27 +23,9 @@ from scrubjay.text.summary import ABSTRACT_LIMIT, abstract, opening
 
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
-_TITLED = frozenset(
-    {"text", "markdown", "html", "docx", "odt", "doc", "notebook"}
-)  # whose first heading is their title
-_PROSE = frozenset(
-    {
-        "text",
-        "markdown",
-        "html",
-        "pdf",
-        "docx",
-        "doc",
-        "odt",
-        "rtf",
-        "epub",
-        "pptx",
-        "ppt",
-        "odp",
-        "notebook",
-        "email",
-    }
-)
+# Kinds whose first heading is their title, and kinds of prose.
+_TITLED = frozenset("text markdown html docx odt doc notebook".split())
+_PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
 
 
 class Lookup(NamedTuple):

@@ -17,6 +17,7 @@ from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.text.transcripts import ANSWER_KEY, PROMPT_KEY, SAME_MOMENT, placed
 
+BEFORE = 3  # recorded turns before the first of a session's part that are compared with it, too
 _GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID
 _TOGETHER = 3_600_000_000  # microseconds between two turns that are looked up as of one period
 _MOMENT = int(SAME_MOMENT * 1_000_000)
@@ -113,7 +114,7 @@ class _Recorded:
         )
 
 
-def has_name(turn: Turn, told: RecordTurn, host: str | None) -> bool:
+def _has_name(turn: Turn, told: RecordTurn, host: str | None) -> bool:
     """Return True if a turn of another session has the name of this one because one is a copy of the other.
 
     Hosts that count their turns give the same names in each session. There a copy has the same time, or is of
@@ -121,7 +122,7 @@ def has_name(turn: Turn, told: RecordTurn, host: str | None) -> bool:
     """
     if told.prompt_id is None or turn.prompt_id != told.prompt_id:
         return False
-    if len(told.prompt_id) >= _GLOBAL or said_at(told.ts, [turn]) is not None:
+    if len(told.prompt_id) >= _GLOBAL or _said_at(told.ts, [turn]) is not None:
         return True
     return turn.host in (None, host) and bool(turn.assistant) and _same_words(turn, told)
 
@@ -132,7 +133,7 @@ def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
     The time of a turn that a hook recorded is the hook's. Of a turn that was deleted for good the words and
     the host are gone.
     """
-    if has_name(turn, told, host):
+    if _has_name(turn, told, host):
         return True
     if told.ts is None or turn.host not in (None, host):
         return False
@@ -216,14 +217,13 @@ def _is_asked(told: RecordTurn, kept: KeptSession) -> bool:
 
 
 def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
-    """Find for each turn the recorded one of its session that it is, None for a new one.
+    """Return for each turn the recorded turn of its session that it is, or None for a new one.
 
-    By its name or words; else by the answer, if a hook knew that alone; else by the time, if no name of the
-    host and no words can tell: some hosts write other words than they tell their hooks, and those of a turn
-    that was deleted for good are gone.
+    A turn is known by its id or words; else by its answer, if the hook had only that; else by its time,
+    because some hosts write other words than they give their hooks, and a permanently deleted turn has none.
     """
-    others = set(kept.others)
-    mine = [turn for turn in recorded if turn.prompt_id not in others]  # what another part of the session is
+    others = set(kept.others)  # turns of another part of the session
+    mine = [turn for turn in _since(kept, recorded) if turn.prompt_id not in others]
     told = [
         {
             "prompt_id": turn.prompt_id,
@@ -235,28 +235,51 @@ def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
     ]
     places = placed(told, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in mine])
     taken = {mine[place].id for place in places if place is not None}
-    nameless = [turn for turn in mine if turn.id not in taken and (turn.purged_at or _has_own_key(turn))]
+    left = [turn for turn in mine if turn.id not in taken]
+    unknown = [turn for turn, place in zip(kept.turns, places, strict=True) if place is None]
+    answered = _by_answer(unknown, left)
+
+    def known(turn: RecordTurn) -> Turn | None:
+        is_timed = turn.prompt_id not in kept.untimed
+        nameless = [each for each in left if each.purged_at or (is_timed and _has_own_key(each))]
+        return answered.get(turn.prompt_id) or _said_at(turn.ts, nameless) or _queued_for_purged(turn, mine)
+
     return [
-        mine[place] if place is not None else _nameless(turn, nameless) or _queued_for_purged(turn, mine)
+        mine[place] if place is not None else known(turn)
         for turn, place in zip(kept.turns, places, strict=True)
     ]
+
+
+def _since(kept: KeptSession, recorded: list[Turn]) -> list[Turn]:
+    """Return the recorded turns, in order of time, that a part of a session may be: not those long before it.
+
+    Earlier turns may have the same words. The last ones before it may hold prompts that were queued.
+    """
+    times = [turn.ts for turn in kept.turns]
+    if kept.untimed or None in times:
+        return recorded
+    first = min(filter(None, times))
+    return recorded[max(0, bisect_left(recorded, first, key=lambda turn: turn.started_at) - BEFORE) :]
 
 
 def _has_own_key(turn: Turn) -> bool:
     return (turn.prompt_id or PROMPT_KEY).startswith((PROMPT_KEY, ANSWER_KEY))
 
 
-def _nameless(told: RecordTurn, turns: list[Turn]) -> Turn | None:
-    """The recorded turn without a name of the host that this one is."""
-    whole = _letters(told.assistant)
-    answers = [
-        turn for turn in turns if not turn.user and turn.assistant and _letters(turn.assistant) in whole
-    ]
-    return answers[0] if len(answers) == 1 else said_at(told.ts, turns)
+def _by_answer(told: list[RecordTurn], recorded: list[Turn]) -> dict[str | None, Turn]:
+    """Find recorded turns without a prompt by their answers, if just one turn has that answer."""
+    found: dict[str | None, Turn] = {}
+    for turn in recorded:
+        if not turn.user and turn.assistant:
+            answer = _letters(turn.assistant)
+            having = [each for each in told if answer in _letters(each.assistant)]
+            if len(having) == 1:
+                found[having[0].prompt_id] = turn
+    return found
 
 
 def _queued_for_purged(told: RecordTurn, turns: list[Turn]) -> Turn | None:
-    """The turn that was deleted for good before this one, whose hook may have joined the prompts of both."""
+    """Return the permanently deleted turn before this one, whose hook may have joined both prompts."""
     if told.ts is None:
         return None
     before = [turn for turn in turns if (turn.started_at - told.ts).total_seconds() <= SAME_MOMENT]
@@ -284,7 +307,7 @@ def _joined(told: list[RecordTurn]) -> RecordTurn:
     return told[0].model_copy(update={**changes, "tools": labels("tools"), "files": labels("files")})
 
 
-def said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
+def _said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
     """Return the one of these turns that was said at this time, to some seconds, if any."""
     if at is None:
         return None
@@ -300,15 +323,14 @@ def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn
     """
     if turn.purged_at is not None or turn.forgotten_at is not None:
         return turn
-    is_longer = {
-        side: len(known) < len(whole) and known in whole
-        for side in ("user", "assistant")
-        for known, whole in [(_letters(getattr(turn, side)), _letters(getattr(told, side)))]
-    }
+    known, whole = _letters(turn.assistant), _letters(told.assistant)
+    is_longer = len(known) < len(whole) and known in whole
+    has_added = not turn.user or (told.user or "").startswith(f"{turn.user}\n\n")
     is_copied = (turn.source, turn.prompt_id) == (source, told.prompt_id)
     completed = turn.model_copy(
         update={
-            **{side: getattr(told if longer else turn, side) for side, longer in is_longer.items()},
+            "user": told.user if has_added else turn.user,
+            "assistant": told.assistant if is_longer else turn.assistant,
             "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
             "files": tuple(dict.fromkeys((*turn.files, *told.files))),
             "metadata": {**told.metadata, **turn.metadata},

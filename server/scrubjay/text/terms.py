@@ -178,7 +178,8 @@ def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
     """List the other compared words with one of these beginnings: parts of names, and names joined."""
     composed = _composed(text)
     odd = (word for word in _ODD.findall(composed) if may_begin(word, beginnings))
-    plurals = (plural for plural in _SINGULARS if plural in composed.lower())
+    lower = composed.lower()
+    plurals = (plural for plural in _SINGULARS if plural in lower)
     candidates = " ".join([*odd, *plurals])
     return spelled_words(" ".join(_additions(candidates)), beginnings)
 

@@ -6,6 +6,7 @@ and never trusted to be there. What it has is recorded as an import of the same 
 
 import asyncio
 import logging
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +18,7 @@ from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.histories.keeping import in_parts, kept_turns
-from scrubjay.histories.stored import seconds
+from scrubjay.histories.stored import keyed, seconds
 from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
@@ -25,7 +26,7 @@ from scrubjay.home.scopes import USER_SCOPE, project_of
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import KeptSessions, parse
-from scrubjay.records.sessions import has_news
+from scrubjay.records.sessions import BEFORE, has_news
 from scrubjay.redaction.redact import redact
 from scrubjay.store.store import Store
 from scrubjay.text import host_transcripts, transcripts
@@ -139,17 +140,19 @@ class Completion:
         """Compare the turns up to the one that a hook recorded; again later if that is not whole yet."""
         turns = await asyncio.to_thread(_read, session.path, session.host)
         turns, is_whole = _until(turns, args)
+        if is_whole and not turns[-1]["started_at"]:  # the hook knows the time that the host does not write
+            turns[-1] = {**turns[-1], "started_at": args.get("ts")}
         if not is_whole and attempt + 1 < len(DELAYS):
             self._later(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
-        await self._compare(session, turns[-transcripts.RECENT :])
+        await self._compare(session, turns, transcripts.RECENT)
 
-    async def _compare(self, session: _Session, turns: list[dict[str, Any]]) -> None:
-        """Record what a transcript has more of a session than is recorded.
+    async def _compare(self, session: _Session, turns: list[dict[str, Any]], most: int | None = None) -> None:
+        """Record turns of a transcript that are missing or incomplete in the store; the last `most` if given.
 
-        Left out are the last turn while it goes on, for its Stop may come, and prompts that wait for theirs.
+        The last turn is left out while it goes on, and so are prompts that wait for their Stop.
         """
         turns = turns[:-1] if turns and not transcripts.has_ended(turns[-1]) else turns
-        told, untimed = await asyncio.to_thread(self._told, session, turns)
+        told, untimed = await asyncio.to_thread(self._told, session, turns, most or len(turns))
         keys = [each["prompt_id"] for its in told.values() for each in its]
         for scope, its in told.items():
             mine = {each["prompt_id"] for each in its}
@@ -157,15 +160,23 @@ class Completion:
             about |= {"others": [key for key in keys if key not in mine], "untimed": untimed}
             for part in in_parts(its):
                 request = parse(KeptSessions, {"sessions": [{**about, "turns": part}]})
-                places = (await self._store.sessions.of([(scope, session.id)]))[(scope, session.id)].places
-                rows = await self._store.get(Turn, [place.id for place in places])
-                if has_news(request.sessions[0], list(rows.values()), self._clock()):
+                rows = await self._recorded(scope, session.id, None if untimed else part[0]["ts"])
+                if has_news(request.sessions[0], rows, self._clock()):
                     await self._record(request)
 
+    async def _recorded(self, scope: str, session: str, since: str | None) -> list[Turn]:
+        """Return the recorded turns since a time, and some before it, which may hold queued prompts."""
+        places = (await self._store.sessions.of([(scope, session)]))[(scope, session)].places
+        if (first := seconds(since)) is not None:
+            at = bisect_left(places, first * 1e6, key=lambda place: place.started_at)
+            places = places[max(0, at - BEFORE) :]
+        rows = await self._store.get(Turn, [place.id for place in places])
+        return sorted(rows.values(), key=lambda turn: (turn.started_at, turn.turn))
+
     def _told(
-        self, session: _Session, turns: list[dict[str, Any]]
+        self, session: _Session, turns: list[dict[str, Any]], most: int
     ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-        """The turns that may be kept, by scope, and the keys of those whose time is not known."""
+        """The turns that may be kept of the last `most`, by scope, and the keys of turns without a time."""
         policy, now = self._policy(), self._clock().timestamp()
         if policy.capture == "off":
             return {}, []
@@ -174,9 +185,10 @@ class Completion:
         waiting = prompts.unnamed(self._home, session.id)
         own = [turn for turn in turns if turn["session_id"] in (None, session.id)]
         begun = next((folder for turn in own for folder in turn["folders"]), None)
+        recent = keyed(session.id, own)[-most:] if most else []
         told: dict[str, list[dict[str, Any]]] = {}
         untimed: list[str] = []
-        for each in kept_turns(session.id, own, session.folder, wishes, now, now, _clean):
+        for each in kept_turns(session.id, recent, session.folder, wishes, now, now, _clean):
             if (
                 each.told is None
                 or each.told.get("user", "") in waiting

@@ -88,10 +88,8 @@ class Indexer:
         self._new: dict[str, Passage] = {}  # just written, by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
         self._put_off = 0  # times that passages just written were left to wait with all others
-        self._seen = (
-            -1,
-            0,
-        )  # `Store.vectorless_writes` and this, when nothing else was seen to wait for its vector
+        # `Store.vectorless_writes` and `_put_off` when no other passage was seen to wait for its vector.
+        self._seen = (-1, 0)
         self._former: str | None = None  # a space whose vectors are made anew while they are searched
         self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off

@@ -1,8 +1,9 @@
-"""Makes turns of what hooks saw: pairs prompts with answers, and completes both from the host's transcript.
+"""Pairs the prompts and answers that hooks left as events, and writes them as turns.
 
-A hook leaves one event (`HookEvent`) and knows nothing of the others. Here they are taken in their order, so
-this is the only place that knows which prompts were queued, interrupted, left behind or said in a pause.
-Taking an event twice, after a crash, gives the same turn.
+A hook leaves one event (`HookEvent`) and knows no other. Here events are processed in order, so only this
+module knows which prompts were queued, interrupted, abandoned or said in a pause. Transcripts tell how a
+prompt ended; the rest of a turn is read from them later (`completion`). Processing an event twice, after a
+crash, gives the same turn.
 """
 
 import os
@@ -38,19 +39,15 @@ class Taken(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """An event with what the user wants now, and wanted before."""
+    """An event and the user's policy now."""
 
     home: Home
     event: HookEvent
-    wishes: Wishes
-
-    @property
-    def policy(self) -> capture.Policy:
-        return self.wishes.policy
+    policy: capture.Policy
 
     @property
     def then(self) -> capture.Policy:
-        """What the user wanted when the hook ran."""
+        """The policy when the hook ran."""
         event, policy = self.event, self.policy
         if not event.records:
             return policy._replace(paused=False)
@@ -66,7 +63,7 @@ def take(home: Home, path: str) -> Taken:
         HomeError, OSError: the disk refuses; the event stays.
     """
     event = HookEvent.model_validate(spool.read(path))
-    call = _Call(home, event, wishes_of(home, _policy(home), event.session_id))
+    call = _Call(home, event, _policy(home))
     request = None
     if event.kind == "prompt":
         _save(call, event.prompt, event.redacted_prompt)
@@ -85,7 +82,7 @@ def take(home: Home, path: str) -> Taken:
 
 
 def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
-    """Return what the user wants captured of a session, and when they wanted something else."""
+    """Return the user's policy with the times of a session in which nothing was captured."""
     since = captured_since(home)
     hidden: tuple[float, ...] = ()
     with suppress(ScrubjayError, OSError, ValueError):  # damaged, or removed meanwhile
@@ -95,7 +92,7 @@ def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
 
 
 def _policy(home: Home) -> capture.Policy:
-    """The user's policy. One that cannot be read takes nothing from transcripts."""
+    """The user's policy; an unreadable one takes nothing from transcripts."""
     try:
         return capture.policy(capture.read(home))
     except FileNotFoundError:
@@ -165,14 +162,20 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
 
 
 def _began_hidden(call: _Call) -> bool:
-    """Return True if the transcript shows that this answer is to a prompt of a pause, whose hook was lost."""
-    answer = "".join((call.event.answer or "").split())
+    """Return True if the transcript shows that this answers a prompt from a pause, whose hook was lost.
+
+    A host that writes no times does not show it.
+    """
+    event, answer = call.event, "".join((call.event.answer or "").split())
     turns = [turn for turn in _turns(call) if answer and answer in "".join(turn["assistant"].split())]
-    return bool(turns) and allowed(turns[-1], call.wishes, call.event.time_ns / SECOND) is None
+    if not turns or not turns[-1]["started_at"]:
+        return False
+    wishes = wishes_of(call.home, call.policy, event.session_id)
+    return allowed(turns[-1], wishes, event.time_ns / SECOND) is None
 
 
 def _is_anothers(call: _Call, waiting: Sequence[Pair]) -> bool:
-    """Whether the transcript says that what was answered now is none of the prompts that wait."""
+    """Return True if the transcript shows that this answers a prompt that was not saved."""
     event = call.event
     if not waiting or not event.prompt_id or any(each.key == event.prompt_id for each in waiting):
         return False
