@@ -216,7 +216,7 @@ async def test_no_transcript_and_no_repetition_brings_a_purged_turn_back(core: C
     assert (again.id, again.stored, again.updated) == (said.id, False, False)
     await core.writer.settle()
     assert holding(core.home.root, SECRET) == []
-    with pytest.raises(InputError, match="deleted for good"):
+    with pytest.raises(InputError, match="deleted"):
         await core.removal.restore(said.id, "test")
     assert texts(await search(core, "And now?", include={"forgotten": True}, prev_turns=2)) == [
         "user: And now?\n\nassistant: Nothing."

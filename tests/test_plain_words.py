@@ -34,6 +34,8 @@ CLEAN = """
     server/scrubjay/home server/scrubjay/hosts server/scrubjay/mcp_server server/scrubjay/models
     server/scrubjay/page server/scrubjay/pipe server/scrubjay/search server/scrubjay/store
     server/scrubjay/text server/scrubjay/wire
+    server/scrubjay/histories server/scrubjay/http_api server/scrubjay/reading server/scrubjay/redaction
+    server/scrubjay/records
     server/scrubjay/engine/caller.py server/scrubjay/engine/control.py server/scrubjay/engine/core.py
     server/scrubjay/engine/engine.py server/scrubjay/engine/handover.py server/scrubjay/engine/writing.py
     server/scrubjay/errors.py
@@ -42,7 +44,8 @@ CLEAN = """
 """.split()
 NOT_YET = """
     server/scrubjay/cli/past.py server/scrubjay/text/redaction.py server/scrubjay/text/transcripts.py
-    server/scrubjay/text/host_transcripts.py server/scrubjay/text/patterns.py
+    server/scrubjay/text/host_transcripts.py server/scrubjay/text/patterns.py server/scrubjay/histories/keeping.py
+    server/scrubjay/records/sessions.py
 """.split()
 DATA = {  # words in data: language that is recognised, a recorded dialogue
     "server/scrubjay/text/summary.py": ("nobody",),

@@ -56,7 +56,7 @@ def refusal(data: bytes, name: str, **limits: int) -> str:
         ("a.pdf", made.pdf([[], []]), "has no text, only images"),
         ("a.ipynb", b'{"cells": 3}', "is no Jupyter notebook"),
         ("a.ipynb", b"[" * 100_000, "is no Jupyter notebook"),
-        ("a.eml", b"just words", "is no e-mail message"),
+        ("a.eml", b"just words", "is not an e-mail message"),
         ("a.html", b"<script>alert(1)</script>", "has no text in it"),
     ],
 )

@@ -28,7 +28,7 @@ def places(machine: Machine) -> Iterable[str]:
 
 
 def fits(path: str) -> bool:
-    """Whether a file is such a page."""
+    """Return True if a file is such a page."""
     return os.path.basename(path) == FILE
 
 

@@ -30,7 +30,7 @@ def places(machine: Machine) -> Iterable[str]:
 
 
 def fits(path: str) -> bool:
-    """Whether a file is such a store."""
+    """Return True if a file is such a store."""
     return os.path.basename(path) == STORE
 
 
@@ -53,11 +53,11 @@ def folder_of(uri: object) -> str | None:
     return url2pathname(parts.path) or None if parts.scheme == "file" else None
 
 
-def workspace_folder(disk: Disk, beside: str) -> str | None:
+def workspace_folder(disk: Disk, neighbour: str) -> str | None:
     """The folder of the workspace whose storage holds this file; None for several or none."""
     try:
         return folder_of(
-            mapping(disk.json(os.path.join(os.path.dirname(beside), "workspace.json"))).get("folder")
+            mapping(disk.json(os.path.join(os.path.dirname(neighbour), "workspace.json"))).get("folder")
         )
     except (OSError, ValueError):
         return None

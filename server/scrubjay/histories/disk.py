@@ -68,7 +68,7 @@ class Disk:
                 yield rest
 
     def json(self, path: str) -> Any:
-        """The JSON in a file. Raises ValueError if it is none, OSError as the disk says."""
+        """The JSON in a file. Raises ValueError if it is not JSON, OSError if it cannot be read."""
         return parsed(read_regular(path, MAX_FILE))
 
     def inflate(self, body: bytes) -> bytes:
@@ -120,7 +120,7 @@ def columns(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 def parsed(raw: str | bytes | None) -> Any:
-    """Parse JSON, in which a byte may not be of UTF-8. Raises ValueError if it is none."""
+    """Parse JSON that may contain bytes that are not UTF-8. Raises ValueError if it is not JSON."""
     try:
         text = raw.decode(json.detect_encoding(raw), "replace") if isinstance(raw, bytes) else raw
         return json.loads(text or "")

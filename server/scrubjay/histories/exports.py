@@ -30,7 +30,7 @@ _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones com
 
 
 def history(host: str, read: Callable[[str, Fields], Session]) -> History:
-    """The history of a service that gives its conversations in a file; nobody knows where that is put."""
+    """The history of a service that exports its conversations to a file, saved where the user chose."""
     return History(host, lambda machine: (), _fits, partial(_stored, host, read), deep=1)
 
 

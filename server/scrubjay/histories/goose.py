@@ -36,12 +36,12 @@ def places(machine: Machine) -> Iterable[str]:
 
 
 def fits(path: str) -> bool:
-    """Whether a file is such a store."""
+    """Return True if a file is such a store."""
     return path.endswith((".db", ".jsonl"))
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the sessions of a file; one that was moved into the database is there twice, under the same id."""
+    """List the sessions of a file; one that was moved into the database is listed twice, with the same id."""
     if path.endswith(".jsonl"):
         yield Stored(HOST, path, at, partial(_from_lines, disk, path))
         return

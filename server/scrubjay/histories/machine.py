@@ -62,7 +62,7 @@ class Machine(NamedTuple):
         return self.join(self.named("CLAUDE_CONFIG_DIR", ".claude"), *parts)
 
     def claude_json(self) -> str:
-        """The file beside that folder, which names the servers of all projects."""
+        """The file next to that folder, which names the servers of all projects."""
         return self.join(self.env.get("CLAUDE_CONFIG_DIR") or self.user_home, ".claude.json")
 
     def codex(self, *parts: str) -> str:

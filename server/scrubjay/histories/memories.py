@@ -204,7 +204,7 @@ _MEMORY_FILE = re.compile(r"MEMORY_FILE_PATH[\"']?\s*[:=]\s*(?:\"((?:[^\"\\\n]|\
 
 
 def _server_memory_places(machine: Machine) -> Iterator[str]:
-    """The files that its variable names, here or in a host's configuration, and those beside the package."""
+    """The files that its variable names, here or in a host's configuration, and those next to the package."""
     yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
     configurations = [
         machine.claude_json(),
@@ -267,7 +267,7 @@ def _basic_memory_places(machine: Machine) -> Iterable[str]:
 
 
 def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """A note; or the notes of every project in a configuration, of which the default has no project."""
+    """A note; or the notes of every project in a configuration. The default project has no name here."""
     if not path.endswith(".json"):
         yield Stored("basic-memory", path, at, partial(_basic_memory, path, at, None))
         return
@@ -361,7 +361,7 @@ def _mempalace_places(machine: Machine) -> Iterator[str]:
 
 
 def _mempalace_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """The transcripts that conversations were made of, as far as they are there, and then the palace."""
+    """The transcripts that conversations were made of, as far as they exist, and then the palace."""
     originals: set[str] = set()
     for drawer in _drawers(disk.database(path)):
         source = string(drawer.get("source_file"))
@@ -444,10 +444,10 @@ HISTORIES = (
 
 
 def _rows(database: sqlite3.Connection, table: str, *, required: bool = False) -> Iterator[Fields]:
-    """The rows of a table by their columns, which differ by version; none if it is not there.
+    """The rows of a table by their columns, which differ by version; none if the table is missing.
 
     Raises:
-        sqlite3.Error: it is required and not there, or damaged.
+        sqlite3.Error: it is required but missing, or damaged.
     """
     known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
     if known or required:
@@ -499,7 +499,7 @@ def _strings(value: object) -> list[str]:
 
 
 def _object(value: Any) -> Fields:
-    """The object in some JSON; an empty one if there is none."""
+    """The object in some JSON; an empty one for anything else."""
     try:
         return mapping(parsed(value) if isinstance(value, str | bytes) else value)
     except ValueError:

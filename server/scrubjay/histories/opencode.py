@@ -102,7 +102,7 @@ def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None
 
 
 def _is_session(path: str) -> bool:
-    """Whether a file is a `storage/session/<project>/<session>.json` of a version before 1.2."""
+    """Return True if a file is a `storage/session/<project>/<session>.json` of a version before 1.2."""
     parts = path.replace("\\", "/").split("/")
     return path.endswith(".json") and len(parts) > 3 and parts[-4:-2] == ["storage", "session"]
 

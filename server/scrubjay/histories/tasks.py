@@ -31,7 +31,7 @@ _MODERN = ".messages.json"
 _SAID = re.compile(r"<(task|user_input|user_message|feedback|answer)(?: [^<>]{0,200})?>")
 _ANSWER = re.compile(r"<(result)>")
 _THOUGHT = re.compile(r"<(thinking)>")
-# What a host puts beside what the user says, and the calls of tools that older models wrote into their text.
+# What a host adds to what the user says, and the calls of tools that older models wrote into their text.
 _NOTES = re.compile(r"<(environment_details|file_content|task_progress)[^<>]{0,200}>")
 _CALL = re.compile(r"<([a-z]+(?:_[a-z]+)+)>")
 _COMMAND = re.compile(r"<(command)>")
@@ -60,7 +60,7 @@ def _stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def _modern(host: str, disk: Disk, path: str) -> list[Session]:
-    document, about = mapping(disk.json(path)), _beside(disk, path.removesuffix(_MODERN) + ".json")
+    document, about = mapping(disk.json(path)), _neighbour(disk, path.removesuffix(_MODERN) + ".json")
     if document.get("agent") not in (None, "lead"):
         return []
     name = os.path.basename(path).removesuffix(_MODERN)
@@ -72,7 +72,7 @@ def _modern(host: str, disk: Disk, path: str) -> list[Session]:
 def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
     task, tasks = os.path.split(os.path.dirname(path))[::-1]
     listed = _items(disk, os.path.join(os.path.dirname(tasks), "state", "taskHistory.json")).get(task, {})
-    about = {**listed, **_beside(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
+    about = {**listed, **_neighbour(disk, os.path.join(os.path.dirname(path), "history_item.json"))}
     folder = string(about.get("workspace")) or string(about.get("cwdOnTaskInitialization"))
     at = int(task) if task.isdecimal() and len(task) < 16 else about.get("ts")
     return [_session(host, task, folder, disk.json(path), at)]
@@ -102,7 +102,7 @@ def _session(host: str, session_id: str, folder: str, messages: object, began: o
 
 
 def _asked(book: Book, content: object, key: object, at: object) -> None:
-    """Take what the user says in a message, most of which are results of tools."""
+    """Take what the user says in a message; most messages are results of tools."""
     tools = any(block.get("type") == "tool_result" for block in objects(content))
     inner = [texts(block.get("content")) for block in objects(content) if block.get("type") == "tool_result"]
     text = _without(_NOTES, "\n\n".join([texts(content), *inner])).strip()
@@ -123,7 +123,7 @@ class _Element(NamedTuple):
 
 
 def _elements(opening: re.Pattern[str], text: str) -> Iterator[_Element]:
-    """Find what begins with such a tag and is closed, in order; what stands within another is its own.
+    """Find the elements with such a tag, in order; one inside another belongs to the outer one.
 
     A tag that is never closed is passed over without a search for its end, so that many of them cost little.
     """
@@ -145,7 +145,7 @@ def _without(opening: re.Pattern[str], text: str) -> str:
     return "".join(kept) + text[end:]
 
 
-def _beside(disk: Disk, path: str) -> Fields:
+def _neighbour(disk: Disk, path: str) -> Fields:
     return mapping(disk.json(path)) if os.path.isfile(path) else {}
 
 

@@ -69,7 +69,7 @@ def _gemini(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
 
 
 def _gemini_folder(path: str, disk: Disk) -> str | None:
-    """The project of `tmp/<name>/chats/<file>`: named beside it, or in the list of projects."""
+    """The project of `tmp/<name>/chats/<file>`: named in a file next to it, or in the list of projects."""
     project = os.path.dirname(os.path.dirname(path))
     try:
         with open(os.path.join(project, ".project_root"), encoding="utf-8") as file:
@@ -88,7 +88,7 @@ def _gemini_folder(path: str, disk: Disk) -> str | None:
 
 
 def _cursor(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """A chat of Cursor's command line, whose folder stands in a file beside its other store."""
+    """A chat of Cursor's command line, whose folder is named in a file next to its other store."""
     if f"{os.sep}subagents{os.sep}" in path:
         return None
     chat = os.path.basename(path).removesuffix(".jsonl")
@@ -106,12 +106,12 @@ def _antigravity(head: Sequence[Fields], path: str, disk: Disk) -> _About | None
 
 
 def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
-    """A session of Kiro's editor or command line, with a file about it beside."""
+    """A session of Kiro's editor or command line, with a file about it next to it."""
     folder, name = os.path.split(path)
     of_editor = name == "messages.jsonl"
-    beside = os.path.join(folder, "session.json") if of_editor else f"{path.removesuffix('.jsonl')}.json"
+    neighbour = os.path.join(folder, "session.json") if of_editor else f"{path.removesuffix('.jsonl')}.json"
     try:
-        about = mapping(disk.json(beside))
+        about = mapping(disk.json(neighbour))
     except (OSError, ValueError):
         about = {}
     paths = about.get("workspacePaths")
@@ -157,7 +157,7 @@ def _lines(disk: Disk, path: str) -> list[bytes]:
 
 
 def _below(folder: str, *endings: str) -> Callable[[str], bool]:
-    """Whether a path lies in a folder of this name and ends so."""
+    """Return True if a path is in a folder of this name and has this ending."""
     return lambda path: os.path.basename(os.path.dirname(path)) == folder and path.endswith(endings)
 
 

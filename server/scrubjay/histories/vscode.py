@@ -31,7 +31,7 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def fits(path: str) -> bool:
-    """Whether a file is a session."""
+    """Return True if a file is a session."""
     folder, name = os.path.split(path)
     return os.path.basename(folder) in _FOLDERS and name.endswith((".json", ".jsonl"))
 

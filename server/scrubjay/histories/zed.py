@@ -39,7 +39,7 @@ def places(machine: Machine) -> Iterable[str]:
 
 
 def fits(path: str) -> bool:
-    """Whether a file is such a database."""
+    """Return True if a file is such a database."""
     return os.path.basename(path) == "threads.db"
 
 

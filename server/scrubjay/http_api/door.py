@@ -60,7 +60,7 @@ _FORMS = ("multipart/form-data", "application/x-www-form-urlencoded", "text/plai
 class Door:
     """Passes requests on to the application, with the permissions of their caller in `request.state`.
 
-    `tokens` returns the current tokens. If there are none and only this machine reaches the address, every
+    `tokens` returns the current tokens. Without tokens, and if only this machine reaches the address, every
     key is accepted.
     """
 

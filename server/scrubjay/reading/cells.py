@@ -20,7 +20,7 @@ Place = tuple[int, int]  # row and column, from 0
 
 
 class Cells:
-    """The cells of a workbook that are seen as something else than their value."""
+    """The cells of a workbook that are displayed differently from their value."""
 
     def __init__(self, data: bytes) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data))

@@ -62,12 +62,12 @@ def decode(data: bytes) -> tuple[str, str | None]:
     """
     text, encoding = _decode(data)
     if encoding is None and text.count("\ufffd") > _MOST_LOST * sum(map(str.isalpha, text)):
-        raise Unreadable("is in an encoding that cannot be told; save it as UTF-8")
+        raise Unreadable("is in an unknown encoding; save it as UTF-8")
     return _HOLE.sub(" ", text), encoding
 
 
 def doubt(data: bytes, encoding: str | None) -> str | None:
-    """Tell what to say of the encoding that `decode` took, if it may be wrong."""
+    """Return a warning if the encoding that `decode` chose may be wrong."""
     if encoding is None:
         return "unknown; \ufffd stands for what cannot be read"
     is_sure = encoding.startswith("utf") or _as_declared(data) is not None
@@ -75,7 +75,7 @@ def doubt(data: bytes, encoding: str | None) -> str | None:
 
 
 def is_unicode(data: bytes) -> bool:
-    """Tell whether `decode` needs neither a declaration nor a guess."""
+    """Return True if `decode` needs neither a declaration nor a guess."""
     if b"\x00" in data[:_SAMPLE] or any(data.startswith(mark) for mark, _ in _MARKS):
         return True
     return _is_utf8(data)
@@ -98,7 +98,7 @@ def _decode(data: bytes) -> tuple[str, str | None]:
             except UnicodeDecodeError:
                 if encoding == "utf-8-sig":
                     return _by_lines(data[len(mark) :], "cp1252"), name
-                why = f"begins as {encoding} text and then is none; it is damaged, or binary"
+                why = f"begins as {encoding} text but is not valid {encoding}; it is damaged, or binary"
                 raise Unreadable(why) from None
     if b"\x00" in data[:_SAMPLE] and (wide := _without_mark(data)):
         return wide

@@ -26,7 +26,7 @@ def convert_mail(data: bytes) -> Conversion:
     message = message_from_bytes(data, policy=default)
     assert isinstance(message, EmailMessage)
     if not any(message.get(name) for name in ("From", "To", "Subject", "Date", "Message-ID", "Received")):
-        raise Unreadable("is no e-mail message, or damaged")
+        raise Unreadable("is not an e-mail message, or is damaged")
     return write_mail(message)
 
 

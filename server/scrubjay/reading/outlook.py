@@ -1,4 +1,4 @@
-"""Reads messages of Outlook (MSG) as the e-mails that they are."""
+"""Reads Outlook messages (MSG) as e-mail."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The process that reads files: both ends of its pipe, and the limits that it lives under.
+"""The process that reads files: both ends of its pipe, and its limits.
 
 Converters are other people's code, in part native, and a small file can make them take all memory, run for
 hours, or abort. A disk may answer late or never. In a process of its own that costs this one file.
@@ -23,7 +23,7 @@ from typing import IO, Any
 from scrubjay.reading.result import FileText, Unreadable
 
 MOST_MEMORY = 512 << 20  # bytes of address space; sound files of 45 MB (DOCX, PDF) took 0.2 of it
-_MOST = 2  # processes; whoever comes later waits for one
+_MOST = 2  # processes; later callers wait for one
 _IDLE = 20.0  # seconds that a process waits for another file
 _PATIENCE = 2.0  # seconds of processor time beyond the bound, which the parent keeps by its own clock
 _LARGEST_FRAME = 64 << 20  # bytes; a file has 50 MB at most, and of the longest text UTF-8 takes 40
@@ -113,7 +113,7 @@ class _Process:
     """The parent's end of one process."""
 
     def __init__(self) -> None:
-        # No warning, no print and no message of a native library gets anywhere but into nothing.
+        # Discard warnings, prints and messages of native libraries.
         command = [sys.executable, "-P", "-m", "scrubjay.reading"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=os.sep
@@ -135,7 +135,7 @@ class _Process:
         self._idle.start()
 
     def ask(self, about: Head, data: bytes, end: float, seconds: float) -> tuple[Head, bytes]:
-        """Send a file and receive what became of it, or kill the process at its `end`."""
+        """Send a file and receive the result, or kill the process at its `end`."""
         assert self._process.stdin is not None and self._process.stdout is not None
         clock = Timer(max(0.0, end - time.monotonic()), self._process.kill)
         clock.daemon = True
@@ -158,7 +158,7 @@ class _Process:
 
     def end(self) -> None:
         self._process.kill()
-        with suppress(subprocess.TimeoutExpired):  # a disk that does not answer holds even the dead
+        with suppress(subprocess.TimeoutExpired):  # a process that waits for a disk cannot be killed
             self._process.wait(_PATIENCE)
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
@@ -169,7 +169,7 @@ class _Process:
 def serve(read: Read, read_at: ReadAt) -> None:
     """Read one file after another from standard input until it ends: the process itself."""
     asked, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # keep the output of libraries out of the answers
     _limit_memory()
     while True:
         try:
@@ -204,7 +204,7 @@ def _limit_memory() -> None:
 
 
 def _limit_time(seconds: float) -> None:
-    """Let the system end this process, should its parent be gone when the time is over."""
+    """Have the system end this process after the time limit if its parent has exited."""
     if sys.platform == "win32":
         return
     import resource

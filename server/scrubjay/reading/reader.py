@@ -23,7 +23,7 @@ from scrubjay.text.foreign import without_escapes
 MAX_FILE = 50 * 1024 * 1024  # bytes
 MAX_TEXT = 10_000_000  # characters: what a document may have
 SECONDS = 30.0  # for one of many files
-CALL_SECONDS = 6.0  # for one that somebody waits for: whoever asks hears after 8 or 9 that there is no answer
+CALL_SECONDS = 6.0  # for a file that a caller waits for; the caller gets an error after 8 or 9
 
 # Converters by kind, imported when a file of their kind comes; of all other kinds the text itself is taken.
 _FROM_BYTES = {
@@ -53,7 +53,7 @@ TITLED = frozenset(
 _OUTSIDE = ("html", "notebook")
 # their converters stop at the limit, which a small file may exceed by far
 _WITH_BUDGET = ("pdf", "pptx", "xlsx", "odt", "ods", "odp", "epub", "rtf", "doc", "ppt")
-# kinds that are one to whoever reads the list of documents
+# kinds that the list of documents shows as one
 _KNOWN_AS = {"ods": "xlsx", "msg": "email"}
 
 log = logging.getLogger("scrubjay.reading")
@@ -115,7 +115,7 @@ def _check_size(data: bytes, max_file: int) -> None:
 
 
 def _is_plain(data: bytes, name: str) -> bool:
-    """Tell whether it is text that needs no library, no guess and no laying out."""
+    """Return True if the text needs no library, no guess and no layout."""
     kind = kind_of(name, data[:HEAD]).type
     if data.startswith((ZIP, OLE)) or kind in _FROM_BYTES or kind in _OUTSIDE or not is_unicode(data):
         return False

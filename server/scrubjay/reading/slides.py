@@ -59,7 +59,7 @@ def _kind(element: Element) -> str:
 
 
 def _placeholder(shape: Element) -> dict[str, str]:
-    """Return what says for which part of its layout a shape stands; empty if for none."""
+    """Return the placeholder of its layout that a shape fills; empty without one."""
     found = shape.find("*/{*}nvPr/{*}ph")
     return {} if found is None else {"idx": "0", **found.attrib}
 

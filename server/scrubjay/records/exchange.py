@@ -75,7 +75,7 @@ class RecordCounts(BaseModel):
 class Header(BaseModel):
     """The first line of an export."""
 
-    model_config = ConfigDict(frozen=True)  # what a newer one says beside this is passed over
+    model_config = ConfigDict(frozen=True)  # fields that a newer version adds are ignored
 
     format: Literal["scrubjay-export"] = "scrubjay-export"
     version: Whole = FORMAT_VERSION
@@ -237,7 +237,7 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
     """Return the record of a line's object; the inverse of `values_of`.
 
     Raises:
-        InputError: it is none, in a sentence that names the field.
+        InputError: it is not valid; the message names the field.
     """
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:

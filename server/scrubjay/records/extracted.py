@@ -1,7 +1,7 @@
 """Extracts one fact per paragraph of a document, verbatim.
 
-A fact is known by its document and its words, so that an unchanged paragraph keeps it. A document's facts
-follow from it: no envelope holds them, and planning the document's own plans them anew.
+A fact is identified by its document and its words, so an unchanged paragraph keeps its fact. Facts are
+derived from their document: no envelope holds them, and planning the document's envelope plans them again.
 """
 
 import asyncio
@@ -86,7 +86,7 @@ async def facts_of_documents(store: Store, ids: Collection[str]) -> list[Memory]
 
 
 async def exclusive_facts(store: Store, ids: Collection[str]) -> list[Memory]:
-    """Return the facts extracted from these documents alone: whoever purges the documents means them too."""
+    """Return the facts extracted from these documents alone: purging the documents purges them too."""
     return [
         row
         for row in await facts_of_documents(store, ids)

@@ -1,6 +1,6 @@
-"""Forgetting and its undoing: records of any kind leave every search, softly and with a reason, or for good.
+"""Forgets records of any kind, which then leave every search, and restores those that were not purged.
 
-`store.purging` takes their bytes off the disk. Nothing is ever forgotten by age.
+`store.purging` removes purged bytes from the disk. No record is ever forgotten because of its age.
 """
 
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
 
     Raises:
         NotFound: no record has the id.
-        InputError: its texts were deleted for good.
+        InputError: its texts were permanently deleted.
     """
     record_id = parse(Restore, envelope.args).id
     record = await store.find(record_id)
@@ -67,7 +67,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
         raise unknown_id(record_id)
     if isinstance(record, Turn) and record.purged_at is not None:
         raise InputError(
-            f"{record_id} was deleted for good on {record.purged_at:%Y-%m-%d}; nothing is left to bring back."
+            f"{record_id} was permanently deleted on {record.purged_at:%Y-%m-%d} and cannot be restored."
         )
     if record.forgotten_at is None:
         return Plan(None, Restored(id=record_id, restored=False))
@@ -97,7 +97,7 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
     """Return the records that a request names by id or by the exact words of a fact.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no record matches.
     """
     if request.id is not None:
         record = await store.find(request.id)
@@ -117,7 +117,7 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
     """Return these records with older versions, turns of conversations, and facts of documents alone.
 
-    Whoever wants the bytes of records gone means all of these.
+    Purging records purges all of these.
     """
     found: dict[str, AnyRecord] = {record.id: record for record in records}
     found.update((turn.id, turn) for turn in await conversation_turns(store, records))

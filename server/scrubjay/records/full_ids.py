@@ -1,8 +1,8 @@
-"""Finds the id that somebody means who says a part of it; `text.short_ids` makes what is shown.
+"""Completes partial ids that callers give; `text.short_ids` shortens ids for display.
 
-A record is meant by its id, by the beginning of it (with or without its kind: `mem_1a2b`, `1a2b`), and a turn
-also by `SESSION/TURN`. What is said must fit one record of the scopes that the caller may see. What fits none
-comes back as it was said, so that whoever needs the record says that there is none.
+A caller names a record by its id or the beginning of it (with or without its kind: `mem_1a2b`, `1a2b`), and a
+turn also by `SESSION/TURN`. It must match one record of the scopes that the caller may see. An id without a
+match is returned unchanged, so that the code that needs the record reports that it does not exist.
 """
 
 from collections.abc import Callable, Collection, Iterable

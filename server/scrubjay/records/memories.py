@@ -27,7 +27,7 @@ from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 
 STEP = 0.5  # of importance, for each further occasion
-MOST = 8.0  # importance that repetition can reach; what lies above was set by somebody
+MOST = 8.0  # importance that repetition can reach; higher values were set by a caller
 # Metadata that says where a fact was learned, which a new version does not inherit.
 _SESSION = ("session_id", "turn")
 
@@ -112,7 +112,7 @@ def _unchanged(known: Memory, request: FactText) -> str | None:
 
 
 def _moves(memory: Memory, heir: Memory, request: FactText) -> bool:
-    """Tell whether the request says that the fact was learned in another turn."""
+    """Return True if the request says that the fact was learned in another turn."""
     places = (memory.session_id, memory.turn), (heir.session_id, heir.turn)
     return "metadata" in request.model_fields_set and places[0] != places[1]
 
@@ -213,7 +213,7 @@ def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Me
     """Return the fact after it was said again; the very same object if that changes nothing.
 
     importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
-    session is named, each counted once; the session and the day in which the fact was added are none.
+    session is named, each counted once; the session and the day in which the fact was added do not count.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
     counted = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)

@@ -33,7 +33,7 @@ TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passage
 # Characters of a turn's piece up to which the kinds of what it names are embedded with it; the meaning of a
 # longer one holds enough of its own.
 GLOSSED = 400
-# Where facts are that nobody sorted, and what happened: the names say nothing of them.
+# Partitions of unsorted facts and of events: their names say nothing about the facts in them.
 _PLAIN_PARTITIONS = frozenset({"mem_semantic", "mem_hippocampus", "mem_episodic"})
 _MOST_VALUES = 2_000  # characters of a document's metadata; each chunk repeats them
 _LONGEST_NAMES = 300  # characters of them, likewise

@@ -22,7 +22,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
 
     Raises:
         NotFound: no fact has the id.
-        InputError: the fact was not concluded from others, or somebody forgot it for another reason.
+        InputError: the fact was not concluded from others, or it was forgotten for another reason.
     """
     request = parse(Review, envelope.args)
     fact = await store.find(request.id)
@@ -50,7 +50,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
 
 
 async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:
-    """Return the derived facts of a scope that nobody decided on, those first that rest on most others.
+    """Return the derived facts of a scope without a review, those that rest on the most others first.
 
     The caller has committed everything (`Store.flush`).
     """
@@ -62,10 +62,10 @@ async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:
 
 
 def is_derived(record: AnyRecord) -> bool:
-    """Tell whether a record is a fact that was concluded from others; a summary by the engine is none."""
+    """Return True if a record is a fact concluded from others; summaries by the engine do not count."""
     return isinstance(record, Memory) and record.relation == "derives" and record.source != SUMMARY
 
 
 def is_inference(fact: Memory) -> bool:
-    """Tell whether a fact was concluded from others and not approved yet."""
+    """Return True if a fact was concluded from others and is not approved yet."""
     return is_derived(fact) and fact.review != "approved"

@@ -24,7 +24,7 @@ from scrubjay.text import summary as text_summary
 from scrubjay.text.summary import Exchange
 
 # without a turn, after which a session has ended: shorter than an engine stays without a client (15), so that
-# it still sees the end, and long enough for one summary a session. One that goes on is summarised anew.
+# it still sees the end, and long enough for one summary a session. One that goes on is summarised again.
 SILENCE = timedelta(minutes=10)
 GONE = "all turns it was made of are forgotten"
 _PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.")  # as `_fields` writes it
@@ -32,12 +32,12 @@ _PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.")  # 
 
 @dataclass(frozen=True)
 class Digest:
-    """What a session was about, for whoever opens the next one; made of its turns by `digest`."""
+    """What a session was about, for the next one to open with; made of its turns by `digest`."""
 
     session_id: str
     started_at: datetime
     ended_at: datetime  # when its last turn began
-    title: str  # a dozen words; "" if nobody said anything
+    title: str  # a dozen words; "" if nothing was said
     outcome: tuple[str, ...]  # sentences that say what was decided or done, in order
     left_open: tuple[str, ...]  # sentences that say what is still to be done, the last said first
     files: tuple[str, ...]  # the most touched first
@@ -69,7 +69,7 @@ def exchange_of(turn: Turn) -> Exchange:
 
 
 def goes_on(session: Session, stretch: int, every: int, now: datetime) -> bool:
-    """Whether a stretch may still get turns: it is not full, and somebody spoke a short while ago."""
+    """Return True if a stretch may still get turns: it is not full, and its last turn is recent."""
     if not session.places or max(place.turn for place in session.places) >= (stretch + 1) * every - 1:
         return False
     quiet = micros(now) - max(place.started_at for place in session.places)
@@ -100,7 +100,7 @@ async def plan_summary(store: Store, key: Key, stretch: int, every: int, now: da
 
 
 async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -> list[Change]:
-    """Plan the summaries of these turns without them; one of which nothing is left is forgotten (`GONE`)."""
+    """Plan the summaries of these turns without them; a summary without turns is forgotten (`GONE`)."""
     changes = []
     for known in await children(store, ids):
         if known.source == SUMMARY and known.id not in ids:

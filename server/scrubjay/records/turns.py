@@ -36,7 +36,7 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     if known is None:
         turn = new_turn(envelope, request, _number(request, places), now)
     elif known.purged_at is not None:
-        turn = known  # nothing brings back what was deleted for good, a transcript least of all
+        turn = known  # nothing restores a purged turn, not even a transcript
     else:
         turn = _completed(known, request, now)
     updated = known is not None and turn is not known
@@ -79,7 +79,7 @@ async def _find_known(
 
 
 def _repeats(turn: Turn, request: RecordTurn) -> bool:
-    """Tell whether a client that never heard that its turn was recorded sends it again."""
+    """Return True if a client repeats a recorded turn because it never got the answer."""
     texts = (request.user, request.assistant, request.role, request.text)
     same = texts == (turn.user, turn.assistant, turn.role, turn.text)
     return same and request.ts in (None, turn.started_at)
@@ -125,9 +125,9 @@ def new_turn(envelope: Envelope, request: RecordTurn, number: int, now: datetime
 
 
 def summary_of(turn: Turn) -> str | None:
-    """Return the extractive summary of a turn; None for a short one, of which it would be a copy.
+    """Return the extractive summary of a turn; None for a short one, which it would only copy.
 
-    Under the policy `summary_only` it is what is found of the turn, so that a short one has a gist.
+    Under the policy `summary_only` searches find only the summary, so a short turn has one too.
     """
     if turn.capture == "summary_only":
         return gist(turn.user, turn.assistant or turn.text) or None

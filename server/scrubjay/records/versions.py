@@ -95,10 +95,10 @@ async def history(store: Store, memory: Memory) -> list[Memory]:
 
 
 async def refuse_circle(store: Store, memory_id: str, parents: Iterable[AnyRecord]) -> None:
-    """Refuse parents of which one is the fact itself or rests on it.
+    """Refuse parents if one is the fact itself or rests on it.
 
     Raises:
-        InputError: one is or does.
+        InputError: the parents would form a circle.
     """
     wanted, seen = {record.id for record in parents}, set[str]()
     while wanted:

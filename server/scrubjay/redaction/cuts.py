@@ -1,4 +1,4 @@
-"""Cuts: what is taken out of a text, from its beginning to its end."""
+"""Replaces parts of a text from left to right."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ class Cuts:
         self._parts: list[str] = []
 
     def replace(self, start: int, end: int, kind: str) -> None:
-        """Put `[redacted:<kind>]` in the place of a part that begins at `end` or after it."""
+        """Replace a part with `[redacted:<kind>]`; it must start at `end` or later."""
         self._parts += self.text[self.end : start], f"[redacted:{kind}]"
         self.end = end
         self.count += 1
 
     def result(self) -> tuple[str, int]:
-        """Return the text that is left, and how many parts were replaced."""
+        """Return the text after the replacements, and their number."""
         return "".join(self._parts) + self.text[self.end :], self.count
 
 

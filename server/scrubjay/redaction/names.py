@@ -85,7 +85,7 @@ def _kind(word: str) -> str:
 
 
 def _value_after(name: _Name, text: str, around: str) -> tuple[int, int, int]:
-    """Find the secret after a name: its start, its end (0 if there is none), the end of what was judged."""
+    """Find the secret after a name: its start, its end (0 without one), and the end of the text examined."""
     for layout, is_assignment, of_identifier in _layouts(name, text, around):
         match = shape(layout).match(text, name.tail if of_identifier else name.end)
         if not match:

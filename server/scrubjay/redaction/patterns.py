@@ -1,9 +1,9 @@
-"""Regular expressions that are compiled when they are first used, and can be taken over from another process.
+"""Regular expressions that are compiled on first use and can be loaded from another process.
 
 Python compiles a pattern in 1 ms, and redaction needs some 35 for a plain turn. A hook is a process of its
 own for each turn, and spent 30 of its 50 ms on that. `re` makes a list of numbers of a pattern; one hook
 dumps these lists and the next one loads them, in 1 ms. Python has no public way to do so, so functions of
-its compiler are called. Where a Python lacks them, patterns are compiled as ever.
+its compiler are called. A Python without them compiles patterns as usual.
 
 Standard library only, Python 3.9 syntax: hooks import it with `python -I -S`.
 """
@@ -45,18 +45,18 @@ def pattern(source: str) -> re.Pattern[str]:
 def dump() -> bytes:
     """Return all patterns that were loaded or compiled in this process, for another one to load.
 
-    If these are too many, those alone that this process used.
+    If the dump would be too large, return only the patterns that this process used.
     """
     body = marshal.dumps(_numbers)
-    if len(body) > MAX_BODY:  # patterns of many changes of Scrubjay, of which most are used no more
+    if len(body) > MAX_BODY:  # mostly unused patterns of earlier versions
         body = marshal.dumps({source: _numbers[source] for source in _compiled})
     return _head(body) + b"\n" + body
 
 
 def load(data: bytes) -> None:
-    """Take over what `dump` gave in another process.
+    """Load the patterns that another process dumped.
 
-    What is damaged, or comes from another version of Python or of Scrubjay, is left alone.
+    A dump that is damaged, or from another version of Python or Scrubjay, is ignored.
     """
     head, _, body = data.partition(b"\n")
     if head == _head(body):

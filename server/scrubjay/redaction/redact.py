@@ -1,10 +1,10 @@
-"""Redaction: takes out of a text what must never be stored, secrets and what the user marked as private.
+"""Removes secrets, and parts that the user marked as private, before a text is stored.
 
-Every write passes through here, hooks' too: standard library only, Python 3.9 syntax. Rules (`rules`) know
-tokens by how they begin, and lines by their form. A name such as `password` or `api_key` gives away the value
-next to it (`names`), and the head of a table its cells (`tables`). Other words are judged by their shape and
-by the nearest name (`words`). A pattern never starts inside a run of its own characters, or is bounded, so
-that each is linear in the text.
+Every write passes through here, including those of hooks: standard library only, Python 3.9 syntax. Rules
+(`rules`) recognise tokens by how they begin, and lines by their form. A name such as `password` or `api_key`
+reveals the value next to it (`names`), and the head of a table reveals its cells (`tables`). Other words are
+judged by their shape and by the nearest name (`words`). A pattern never starts inside a run of its own
+characters, or is bounded, so that each is linear in the text.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STEPS = (without_values, without_codes, without_cells, without_strong)
 
 
 def redact(text: str) -> tuple[str, int]:
-    """Take secrets and private parts out of a text, and count them.
+    """Remove secrets and private parts from a text, and count them.
 
     A secret becomes `[redacted:<kind>]`, e.g. `[redacted:aws-access-key]`; `<private>...</private>`, closed
     or not, is removed. Redacting twice changes nothing more.
@@ -50,7 +50,7 @@ def _once(text: str) -> tuple[str, int]:
     if "private key" in folded(text) or "static key" in folded(text):
         text, more = _without_key_blocks(text)
         count += more
-    long = " ".join(word for word in text.split() if len(word) >= 16)  # of which prose has hardly any
+    long = " ".join(word for word in text.split() if len(word) >= 16)  # prose has hardly any
     long = " ".join(shape("long-word").findall(long))
     for rule in TOKENS:
         if any(literal in long for literal in rule.literals) and compiled(rule).search(long):
@@ -101,7 +101,7 @@ def _matches(rule: Rule, text: str, small: str) -> Iterator[re.Match[str]]:
 def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
     text, value, start = match.string, match.group(group), match.start(group)
     if "[redacted:" in text[max(0, start - 10) : match.end(group)] or value[-12:].lower() == "x" * 12:
-        return False  # done before, or the form of a token
+        return False  # already redacted, or a placeholder such as "xxxxxxxxxxxx"
     before = text[max(0, match.start() - 60) : match.start()]
     if compiled(rule, "without").search(value) or compiled(rule, "not_after").search(before):
         return False
@@ -109,7 +109,7 @@ def _is_secret(rule: Rule, match: re.Match[str], group: str | int) -> bool:
 
 
 def _without_repeated(before: str, after: str) -> tuple[str, int]:
-    """Replace copies of what was taken out elsewhere, which nothing announces."""
+    """Replace other copies of a removed secret, which have no name or prefix to detect them by."""
     words = [
         word
         for word in numbered_words(after)
@@ -119,7 +119,7 @@ def _without_repeated(before: str, after: str) -> tuple[str, int]:
         return after, 0
     left = Counter(word.group() for word in words)
     if "<private" in before.lower():
-        before = _without_private(before)[0]  # what is private need not be secret
+        before = _without_private(before)[0]  # private parts may contain ordinary words
     earlier = Counter(word.group() for word in numbered_words(before) if word.group() in left)
     cuts = Cuts(after)
     for word in words:
@@ -131,7 +131,7 @@ def _without_repeated(before: str, after: str) -> tuple[str, int]:
 def _without_private(text: str) -> tuple[str, int]:
     """Drop the private parts, nested and unclosed ones too.
 
-    A blank keeps two words apart that would become one, which could be a tag or a secret.
+    A space separates the words on both sides: joined, they could form a tag or a secret.
     """
     parts: list[str] = []
     count = depth = end = 0
@@ -166,7 +166,7 @@ def _without_key_blocks(text: str) -> tuple[str, int]:
             base64 = pattern(r"[A-Za-z0-9+/=\\\s]*").match(text, head.end())
             body = base64.end() if base64 else head.end()
         if max(map(len, text[head.end() : body].split()), default=0) < 24:
-            continue  # the words alone, with no key after them
+            continue  # only the header, without a key
         foot = shape("private-key-end").match(text, body)
         cuts.replace(head.start(), foot.end() if foot else body, "private-key")
     return cuts.result()

@@ -6,7 +6,7 @@ Patterns are regular expressions; `<<name>>` in one stands for the shape of that
   (`holds`, `pattern`).
 - `line`: a secret in a line of a known form. Every match has one of the texts in `holds`; those without a
   capital are searched in the folded text.
-- `command`: commands (`names`) and `flags`, after one of which a password follows.
+- `command`: commands (`names`), and the `flags` that take a password.
 - `shape`: a pattern that code refers to by name; rows of one name are alternatives. `is` says what matches.
 - `words`: a list that code refers to by name.
 
@@ -33,7 +33,7 @@ _compiled: dict[str, re.Pattern[str]] = {}  # shapes by name
 
 
 def _load() -> None:
-    """Read the rows; patterns are put together when they are first needed, as hooks must start fast."""
+    """Read the rows; patterns are built on first use, because hooks must start fast."""
     with open(FILE, encoding="utf-8") as lines:
         rows = json.loads(f"[{','.join(lines)}]")
     for row in rows:

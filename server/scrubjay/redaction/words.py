@@ -1,4 +1,4 @@
-"""Words: secrets that only their own shape and a word that speaks of secrets, somewhere near, give away."""
+"""Words: secrets that are found only by their shape and a nearby word about secrets."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ async def every_scope(context: RequestContext) -> list[ScopeView]:
 
 
 async def delete_scope(context: RequestContext, name: str) -> Answer:
-    """Delete a scope for good, and return how many documents and memories it had."""
+    """Delete a scope permanently, and return how many documents and memories it had."""
     counts = await context.core.scopes.delete(name, SOURCE)
     documents, memories = (counts.documents, counts.memories) if counts else (0, 0)
     return {"deletedDocumentsCount": documents, "deletedMemoriesCount": memories}

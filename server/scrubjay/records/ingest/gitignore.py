@@ -102,9 +102,9 @@ class Rules:
         self._states += 1
 
     def verdict(self, state: int, name: str, is_folder: bool) -> bool | None:
-        """Whether what has this name in a folder of this state is kept out; None if no rule names it.
+        """Return True if this name is ignored in a folder of this state; None if no rule names it.
 
-        The last rule that names it decides: its bit is the highest.
+        The last matching rule decides: its bit is the highest.
         """
         read, (out, let_in) = self._read(state, name), self._ends[is_folder]
         return (read & out) > (read & let_in) if read & (out | let_in) else None

@@ -135,7 +135,7 @@ class Ingest:
         if document is None and (before := self._movable.pop(digest, None)) is not None:
             self._renamed.add(before.id)
         document_id = before.id if before is not None else self._new_id(file.name, digest)
-        text = text.model_copy(update={"document_id": document_id})  # so that nobody looks for it by its path
+        text = text.model_copy(update={"document_id": document_id})  # so that it is not looked up by its path
         self.states[file.name] = "chunking"
         await self.write(await asyncio.to_thread(self._envelope, "document", text))
         if text.error is not None:
@@ -196,9 +196,9 @@ class Differences:
     """What changed below some paths since the last time."""
 
     to_read: tuple[tuple[FileEntry, Document | None], ...]  # new or touched files, each with its document
-    gone: tuple[Document, ...]  # whose file is not there
+    gone: tuple[Document, ...]  # whose file is missing
     unchanged: int
-    forgotten: int = 0  # files that stay out, because somebody forgot their documents
+    forgotten: int = 0  # files left out because a user forgot their documents
     passed_over: list[str] = field(default_factory=list)  # hidden folders
     not_read: list[NotRead] = field(default_factory=list)  # of the folders
     left_out: list[NotRead] = field(default_factory=list)  # of what is no text
@@ -214,9 +214,9 @@ def differences(
 ) -> Differences:
     """Compare the files below `roots` with the `known` documents of a scope that are files.
 
-    A document is gone when its file is not on the disk; one that came with one of the folders also when the
-    folder no longer gives it, because a .gitignore names it now. `again` reads all files anew. Files whose
-    document somebody forgot (`unwanted`, by path) come back only by name.
+    A document is gone when its file is missing; one that came with one of the folders also when the folder no
+    longer includes it, because a .gitignore names it now. `again` reads all files again. Files whose document
+    a user forgot (`unwanted`, by path) are read only if they are named.
     """
     documents = {document.path: document for document in known if document.path is not None}
     there = {file.name: file for file in entries}
@@ -227,7 +227,7 @@ def differences(
         (file, documents.get(path))
         for path, file in files.items()
         if again or not _is_as_read(file, documents.get(path))
-        if file.size or file.named or path in documents  # an empty file that nobody named is no document
+        if file.size or file.named or path in documents  # an empty file is a document only if it is named
     ]
     gone = [
         document
@@ -245,7 +245,7 @@ def _is_as_read(file: FileEntry, document: Document | None) -> bool:
 
 
 def _came_with(document: Document, path: str, roots: Sequence[str]) -> bool:
-    """Whether a document came with a root that its file is in, or with a folder around that."""
+    """Return True if a document came with the root that its file is in, or with a folder above it."""
     folder = document.folder
     return folder is not None and any(_within(root, [folder]) for root in roots if _within(path, [root]))
 

@@ -49,8 +49,7 @@ class FileEntry:
 class Tree:
     """The files that a path stands for, sorted by path, and hidden folders in it that were passed over.
 
-    `not_read` says what else could not be looked at, or not wholly; of what lies at a path of `unseen`
-    nobody knows whether it is there.
+    `not_read` lists what could not be read, or only in part; a path in `unseen` may or may not have files.
     """
 
     files: list[FileEntry]
@@ -92,7 +91,7 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
         InputError: it cannot be looked at, or lies in a home.
     """
     if home := _home_around(path):
-        raise InputError(f"{path[:300]!r} lies in Scrubjay's own folder {home}, of which nothing is indexed.")
+        raise InputError(f"{path[:300]!r} is in Scrubjay's own folder {home}, which is never indexed.")
     try:
         state = os.stat(path)
         if not os.path.isdir(path):

@@ -112,7 +112,7 @@ async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
 
 @route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag", missing=_UNKNOWN)
 async def delete(context: Context, tag: TagInPath) -> Answer:
-    """Deletes everything of a tag for good: documents, memories, turns, their bytes, its description."""
+    """Permanently deletes everything of a tag: documents, memories, turns, their bytes, its description."""
     own = context.permissions.writes_to(tag)
     await _tag(context, own)
     return dict(success=True, containerTag=own, **await delete_scope(context, own))

@@ -31,7 +31,7 @@ class ToolCall(Body4):
 
 
 class ContentPart(Body4):
-    """A part of a message: a text, or something else, of which only the kind is stored."""
+    """A part of a message: a text, or something else; then only its kind is stored."""
 
     type: Annotated[str, Field(max_length=100)] = "text"
     text: Annotated[str | None, Field(max_length=MAX_TURN_TEXT)] = None

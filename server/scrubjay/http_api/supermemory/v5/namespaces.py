@@ -109,11 +109,11 @@ async def delete_namespace(
         NamespaceName | None,
         Query(
             alias="moveTo",
-            description="The namespace that gets everything; left out, it is deleted for good.",
+            description="The namespace that everything moves to; without it, everything is deleted.",
         ),
     ] = None,
 ) -> Answer | Response:
-    """Delete a namespace for good, with its documents, memories and chats, or move all of it elsewhere."""
+    """Permanently delete a namespace, with its documents, memories and chats, or move all of it elsewhere."""
     await _details(ns)
     if move_to is None:
         return dict(status="deleted", namespace=ns.name, **await delete_scope(ns, ns.name))
