@@ -316,7 +316,7 @@ async def test_files_outside_the_project_are_not_read(client: Client, project: P
         "link.md": "outside the project",
         "picture.png": "is an image, and only text is read",
         "missing.md": "cannot be read: No such file",
-        "scan.pdf": "is no PDF, or damaged",
+        "scan.pdf": "is not a PDF, or is damaged",
     }.items():
         sentence = await refusal(client, "add_document", path=path)
         assert sentence.startswith("path = ") and says in sentence, sentence

@@ -133,7 +133,7 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
     except (CalamineError, ZipError):
-        raise Unreadable("is no workbook, or damaged") from None
+        raise Unreadable("is not a workbook, or is damaged") from None
     title, metadata = core_properties(data) if data.startswith(ZIP) else (None, {})
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
 

@@ -53,7 +53,7 @@ def convert_pdf(data: bytes, budget: Budget) -> Conversion:
         except pypdfium2.PdfiumError as error:
             if getattr(error, "err_code", None) == _PASSWORD:
                 raise Unreadable("is protected by a password; save it without one") from None
-            raise Unreadable("is no PDF, or damaged") from None
+            raise Unreadable("is not a PDF, or is damaged") from None
         try:
             return _convert(document, budget)
         finally:
