@@ -20,9 +20,7 @@ ALONE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
 
 _ENDS, _OTHER = b"e", b"."  # the first byte of an answer to the host's process: is it the end of a session
 _COMPLAINT = "\0"  # between an answer, which is JSON or plain text, and what goes to standard error
-_answering = (
-    _thread.allocate_lock()
-)  # held from the answer to the end: whoever comes second waits for the exit
+_answering = _thread.allocate_lock()  # held from the answer to the end: the second thread waits for the exit
 
 
 class _Patience:
@@ -115,7 +113,7 @@ def _work_apart(patience):
     """Return in a process of its own, to do the work; the one that the host waits for ends here, in time.
 
     A write that a slow disk holds up cannot be interrupted, and holds up the end of its process too. So the
-    work goes on in a process that nobody waits for, and no turn is lost.
+    work continues in a background process, and no turn is lost.
     """
     hears, tells = os.pipe()
     try:
@@ -163,7 +161,7 @@ def _find_package():
     import scrubjay
 
     if not installed:
-        scrubjay.__path__.append(parent)  # a checkout keeps hooks/ beside server/
+        scrubjay.__path__.append(parent)  # in a checkout hooks/ is next to server/
 
 
 def _note_failure(error):
@@ -173,7 +171,5 @@ def _note_failure(error):
         from scrubjay.hooks import journal
 
         journal.note(open_home(default_root(os.environ)), "start", None, journal.place_of(error))
-    except (
-        BaseException
-    ):  # nothing of the package can be imported, or the home is not ours: there is nobody left to tell
+    except BaseException:  # the package cannot be imported, or the home is not ours: no log is left
         return

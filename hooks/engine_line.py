@@ -1,6 +1,6 @@
 """Says a word to the engine over its socket, or asks one with a short bound.
 
-Never starts an engine, and does not mind that there is none: what matters is on disk already.
+Never starts an engine and works without one: the event is on disk already.
 """
 
 from __future__ import annotations

@@ -107,22 +107,22 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
 
 
 def is_from_user(event: Event) -> bool:
-    """Whether a person submitted the prompt: schedules, polls and other sessions do too, and say so."""
+    """Return True if a person submitted the prompt; schedules, polls and other sessions say that they did."""
     return event.source in (None, "user", "sdk") and is_said(event.prompt or "")
 
 
 def begins(event: Event) -> bool:
-    """Whether a session starts without a conversation before it: one that goes on has had its opening."""
+    """Return True if a session is new; a continued one has had its opening."""
     return event.source in (None, "startup", "clear", "new")
 
 
 def takes_context(event: Event) -> bool:
-    """Whether the host shows its model anything that a hook says."""
+    """Return True if the host shows a hook's output to its model."""
     return HOSTS[event.host].output is not None
 
 
 def says_prompt(event: Event) -> bool:
-    """Whether the host's payloads have the prompt; else its transcript has."""
+    """Return True if the host's payloads have the prompt; otherwise its transcript has it."""
     return HOSTS[event.host].says_prompt
 
 
@@ -141,7 +141,7 @@ def block(text: str) -> str:
 def answer(event: Event, text: str) -> str:
     """What the hook prints so that the host puts `text` into the conversation; "" prints nothing.
 
-    No key is printed that a host might not know: Codex drops the context beside one.
+    No key is printed that a host might not know: Codex then drops the context.
     """
     row, shown = HOSTS[event.host], block(text)
     if not shown or row.output is None:
@@ -188,7 +188,7 @@ def _tidy_gemini(event, payload, env):
 
 
 def _tidy_qwen(event, payload, env):
-    """It fires again after each tool result, with an empty prompt: nobody said anything, nothing is shown."""
+    """It fires again after each tool result with an empty prompt, which is ignored."""
     if event.kind == "prompt" and isinstance(payload.get("submitted_prompt"), str):
         return event._replace(prompt=storable(payload["submitted_prompt"]))
     return event._replace(kind=None) if event.kind == "prompt" and not event.prompt else event
@@ -203,7 +203,7 @@ def _tidy_cursor(event, payload, env):
 
 def _tidy_antigravity(event, payload, env):
     """PreInvocation fires before every call of the model; the first of a turn is number 0, some say 1."""
-    folder = _first(payload, "workspacePaths.0") or _user_home(env)  # the hook runs beside its own file
+    folder = _first(payload, "workspacePaths.0") or _user_home(env)  # the hook runs in its own folder
     number = payload.get("invocationNum")
     later = event.kind == "prompt" and isinstance(number, float) and number > 1
     return event._replace(cwd=folder, project_dir=folder, kind=None if later else event.kind)
@@ -380,12 +380,12 @@ def _name(value):
 
 
 def _is_plain(identifier):
-    """Whether an identifier may be part of a path."""
+    """Return True if an identifier may be part of a path."""
     return bool(identifier) and all(letter.isalnum() or letter in "-_" for letter in identifier)
 
 
 def _version(text):
-    """A version's first two numbers; those of a version that nobody can read are above all."""
+    """A version's first two numbers; an unreadable version counts as the newest."""
     parts = [part[:9] for part in (text or "").split(".")[:2]]
     return tuple(map(int, parts)) if len(parts) == 2 and all(map(str.isdecimal, parts)) else (9999, 0)
 

@@ -5,6 +5,6 @@ import sys
 
 if __name__ == "__main__":
     sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-    import bootstrap  # the file beside this one, which makes the package importable
+    import bootstrap  # the neighbouring file, which makes the package importable
 
     bootstrap.start("claude-code", "SessionEnd")

@@ -104,7 +104,7 @@ async def test_an_older_home_answers_by_meaning_at_once_says_so_and_ends_in_the_
     core = await opened(home, clock, PatientEncoder)
     hits = await search(core, QUESTION)
     assert texts(hits)[0] == "Alex is allergic to peanuts."
-    assert "embedded anew" in (hits.degraded or "") and "meaning" in (hits.degraded or "")
+    assert "embedded again" in (hits.degraded or "") and "meaning" in (hits.degraded or "")
     PatientEncoder.may_go_on.set()
     await embedded(core)
     new = BundledEncoder().space.space_id

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from hashing_encoder import HashingEncoder
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, seed, settings
 from hypothesis import strategies as st
 from sessions_made import OTHERS, TURNS, Capture, Hook, Line, Made, Restart, append, written
 
@@ -187,7 +187,12 @@ def test_whatever_happens_between_turns_they_are_the_same_however_they_come():
 
 
 @pytest.mark.long
-@settings(max_examples=160, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(STEPS, st.booleans())
-def test_any_session_is_the_same_however_it_comes(steps: list[str], has_ids: bool):
-    check(steps, has_ids)
+@pytest.mark.parametrize("part", range(8))
+def test_any_session_is_the_same_however_it_comes(part: int):
+    @seed(part)
+    @settings(max_examples=20, deadline=None, database=None)
+    @given(STEPS, st.booleans())
+    def is_the_same(steps: list[str], has_ids: bool) -> None:
+        check(steps, has_ids)
+
+    is_the_same()

@@ -1,8 +1,8 @@
-// Scrubjay in OpenCode and Kilo: hands what was said to `scrubjay-hook`, and shows what that recalls.
-// It never waits longer than PATIENCE_MS, needs no package, and a failure of its own is nobody else's.
+// Scrubjay in OpenCode and Kilo: passes prompts and answers to `scrubjay-hook`, and shows what it recalls.
+// It never waits longer than PATIENCE_MS, needs no package, and its failures never reach the host.
 import { spawn, spawnSync } from "node:child_process";
 
-// `scrubjay setup` writes these two lines anew.
+// `scrubjay setup` rewrites these two lines.
 const HOST = "opencode";
 const COMMAND = ["scrubjay-hook"];
 

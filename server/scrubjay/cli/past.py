@@ -44,7 +44,7 @@ BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
 SHOWN = 5  # files that could not be read, which are named
 
-# a damaged store, or one of another version: a column that is not there is a lookup error
+# a damaged store, or one of another version: a missing column is a lookup error
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
 
 
@@ -297,12 +297,12 @@ class _Importer:
         return self.tallies.setdefault((host, folder), Tally(host, folder, scope, why=why))
 
     def _is_excluded(self, folder: str) -> bool:
-        """Whether a folder is excluded, or a project of which only the name is known may be."""
+        """Return True if a folder is excluded, or a project known only by name may be."""
         names = map(os.path.basename, self._policy.excluded)
         return capture.is_excluded(self._policy, folder) or folder in names
 
     def _scope_named(self, project: str) -> str:
-        """The scope of a project of which only the name is known."""
+        """The scope of a project known only by name."""
         known: list[str] = [each["scope"] for each in list_scopes(self._place.home)]
         shown = [scope for scope in known if display_name(scope) == project]
         if len(shown) == 1:

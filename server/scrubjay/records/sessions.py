@@ -29,7 +29,7 @@ async def plan_sessions(store: Store, envelope: Envelope, now: datetime) -> Plan
     """Plan the recording of sessions that hooks may have recorded in part, by other keys.
 
     A turn is known by its prompt_id, else by its words: those of a recorded turn, or a part of them, near in
-    time. It may be recorded in another session, of which this one is a fork. It completes a known turn that
+    time. It may be recorded in another session that this one is a fork of. It completes a known turn that
     lacks its answer, or has the end of it alone; nothing known is changed otherwise, and nothing that was
     forgotten comes back.
     """
@@ -128,10 +128,9 @@ def _has_name(turn: Turn, told: RecordTurn, host: str | None) -> bool:
 
 
 def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
-    """Whether what another session says is a recorded turn: a fork copies the ids, or the words and times.
+    """Return True if a turn of another session is a recorded one: a fork copies ids, or words and times.
 
-    The time of a turn that a hook recorded is the hook's. Of a turn that was deleted for good the words and
-    the host are gone.
+    The time of a turn that a hook recorded is the hook's. A permanently deleted turn has no words or host.
     """
     if _has_name(turn, told, host):
         return True

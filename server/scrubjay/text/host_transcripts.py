@@ -2,7 +2,7 @@
 
 `transcripts` knows Claude Code's lines, and what a turn is; the turns here are the same dicts. The formats
 are internal to the hosts, so what is not understood is passed over. Left out are subagents, what tools
-returned, what the model thought, and whatever was put beside the user's words: hosts' contexts and our own.
+returned, what the model thought, and whatever was added to the user's words: hosts' contexts and our own.
 The time is linear in the lines, whatever stands in them. Standard library only, Python 3.9 syntax.
 """
 
@@ -36,7 +36,7 @@ _SHELL_INPUTS = ("command", "cmd", "CommandLine")
 _FILE_INPUTS = "file_path filePath path absolute_path target_file notebook_path TargetFile".split()
 # Tags around what was said, and tags before and after it.
 _AROUND = {"antigravity": ("USER_REQUEST",), "cursor": ("user_query",), "cline": ("user_input", "task")}
-_BESIDE = frozenset(
+_ADDED = frozenset(
     "ADDITIONAL_METADATA USER_SETTINGS_CHANGE hook_context session_context state_snapshot system_reminder "
     "environment_context environment_details user_instructions current_datetime timestamp "
     "qwen:user-prompt-submit-context qwen:session-start-context".split()
@@ -73,7 +73,7 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
 
     Args:
         lines: of the file. Of Cline, whose file is one JSON value, all of them.
-        host: one of `READ` or "claude-code"; of any other there are none.
+        host: one of `READ` or "claude-code"; any other has no turns.
     """
     if host in (None, "claude-code"):
         return transcripts.turns(lines)
@@ -86,7 +86,7 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
 
 
 class Book:
-    """The turns so far, the last of them open. Texts are raw but for what was put beside them."""
+    """The turns so far, the last of them open. Texts are raw, without what hosts added."""
 
     def __init__(self, around: tuple[str, ...] = ()) -> None:
         self._around = around
@@ -122,7 +122,7 @@ class Book:
 
         What follows a line without a word of theirs is no answer to a turn that is complete.
         """
-        text = _without_beside(text) if isinstance(text, str) else ""
+        text = _without_added(text) if isinstance(text, str) else ""
         for tag in self._around:
             text = _between(text, tag)
         text = strip_injected(text)
@@ -388,7 +388,7 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
 
 
 def _is_text(block: Fields) -> bool:
-    """Whether a block of Kiro's CLI has text."""
+    """Return True if a block of Kiro's CLI has text."""
     return block.get("kind") == "text" and isinstance(block.get("data"), str)
 
 
@@ -527,14 +527,14 @@ def _result(result: Any) -> str:
 
 
 def _tagged(text: str, tag: str) -> str:
-    """What stands in the first pair of a tag, "" without one."""
+    """The text in the first pair of a tag, "" without one."""
     _, opening, rest = text.partition(f"<{tag}>")
     inner, closing, _ = rest.partition(f"</{tag}>")
     return inner.strip() if opening and closing else ""
 
 
 def _between(text: str, tag: str) -> str:
-    """What stands in the first pair of a tag that begins a text; the text without one."""
+    """The text in the first pair of a tag that begins a text; the whole text without one."""
     start = text.lstrip()
     if not start.startswith(f"<{tag}"):
         return text
@@ -543,11 +543,11 @@ def _between(text: str, tag: str) -> str:
     return inner.strip() if opening and closing else text
 
 
-def _without_beside(text: str) -> str:
+def _without_added(text: str) -> str:
     """A text without what begins or ends it in one of the hosts' tags."""
     text = text.strip()
     start, end = 0, len(text)
-    while (opening := _OPENING.match(text, start, end)) and opening[1] in _BESIDE:
+    while (opening := _OPENING.match(text, start, end)) and opening[1] in _ADDED:
         closing = text.find(f"</{opening[1]}>", opening.end(), end)
         if closing < 0:
             break
@@ -555,7 +555,7 @@ def _without_beside(text: str) -> str:
     while end > start and text[end - 1] == ">":
         slash = text.rfind("</", max(start, end - 60), end)
         tag = text[slash + 2 : end - 1]
-        opened = text.rfind(f"<{tag}>", start, slash) if slash >= 0 and tag in _BESIDE else -1
+        opened = text.rfind(f"<{tag}>", start, slash) if slash >= 0 and tag in _ADDED else -1
         if opened < 0:
             break
         end = opened

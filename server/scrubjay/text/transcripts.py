@@ -21,11 +21,11 @@ MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
 MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
 MAX_COMMAND = 120  # characters of one of them
-PROMPT_KEY = "p-"  # begins a prompt_id that a hook made up, because the host gave none
-ANSWER_KEY = "a-"  # and that of a turn of which a hook knew the answer alone
+PROMPT_KEY = "p-"  # begins a prompt_id that was made up, because the host gave none
+ANSWER_KEY = "a-"  # begins the prompt_id of a turn whose hook had only the answer
 SLACK_S = 30  # by which a host's clock may be behind a hook's, the host's own work between the two included
 # Seconds between the prompt of a turn and the same prompt in the host's file, where no words or ids tell: one
-# that was deleted for good must not come back. A hook runs while the host writes.
+# that was deleted permanently must not come back. A hook runs while the host writes.
 SAME_MOMENT = 10.0
 RECENT = 50  # turns among which a prompt is looked for that waits for its answer
 _LONGEST_LINE = 2_000  # characters of a command that are looked at
@@ -102,7 +102,7 @@ def strip_injected(text: str) -> str:
 
 
 def is_said(text: str) -> bool:
-    """Tell whether a person said this, to the assistant and not to the shell; hosts call it all prompts."""
+    """Return True if a person said this to the assistant; hosts also call other texts prompts."""
     return text not in _INTERRUPTED and not text.startswith((*_SYSTEM_TEXTS, *_OTHERS, "<bash-input>"))
 
 
@@ -112,7 +112,7 @@ def is_of_others(text: str) -> bool:
 
 
 def is_error(answer: str) -> bool:
-    """Tell whether an answer is the host's word that the service failed; versions before 2.1.78 give it."""
+    """Return True for the host's message that the service failed; before 2.1.78 it is an answer."""
     return answer.startswith(_ERRORS)
 
 
@@ -265,14 +265,14 @@ def ended_before(
 
 
 def has_ended(turn: Fields) -> bool:
-    """Tell whether the assistant is done with a turn, one way or another."""
+    """Return True if a turn has ended: it was answered, interrupted or failed."""
     return bool(turn["complete"] or turn["interrupted"] or turn["failed"])
 
 
 def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
     """Read the conversation's lines, each once; leave out subagents, summaries and the host's own notes.
 
-    With each comes whether the line that it follows is not there.
+    Each comes with a flag: True if its parent line is missing.
     """
     seen: set[str | bytes] = set()
     for line in lines:
@@ -323,7 +323,7 @@ def _mended(text: str) -> Any:
 
 
 def _is_queued(entry: Fields) -> bool:
-    """Whether a person said this while the assistant was at it; no other line and no hook has it."""
+    """Return True for a prompt typed while the assistant worked; no other line and no hook has it."""
     note = entry.get("attachment")
     if entry.get("type") != "attachment" or not isinstance(note, dict) or note.get("isMeta"):
         return False
@@ -334,7 +334,7 @@ def _is_queued(entry: Fields) -> bool:
 
 
 def _is_of_others(entry: Fields) -> bool:
-    """Whether a line of the user is a message of another agent, session or program."""
+    """Return True if a user line is a message of another agent, session or program."""
     if entry["type"] != "user":
         return False
     origin = entry.get("origin")
@@ -410,7 +410,7 @@ def _command(text: str) -> str:
 
 
 def _between(text: str, tag: str) -> str:
-    """What stands between the first pair of these tags, "" without one."""
+    """The text between the first pair of these tags, "" without one."""
     _, opening, rest = text.partition(f"<{tag}>")
     inner, closing, _ = rest.partition(f"</{tag}>")
     return inner.strip() if opening and closing else ""
@@ -487,7 +487,7 @@ def once(labels: Iterable[Any]) -> list[str]:
 
 
 def follows_at_once(at: str | None, other: str | None) -> bool:
-    """Tell whether an instant is no more than a second after another; False where one cannot be read."""
+    """Return True if a time is at most a second after another; False if one cannot be read."""
     one, before = _seconds(at), _seconds(other)
     return one is not None and before is not None and one <= before + 1
 
@@ -520,13 +520,13 @@ def _flat(text: str | None) -> str:
 
 
 def _take(flat: str, wanted: str) -> str | None:
-    """Take a run of paragraphs out of a flat text; None if it is not there."""
+    """Remove a run of paragraphs from a flat text; return None if the text lacks it."""
     start = flat.find(wanted) if wanted != _GAP else -1
     return None if start < 0 else flat[:start] + flat[start + len(wanted) - len(_GAP) :]
 
 
 def _without(flat: str, turn: Fields) -> str | None:
-    """Take the prompts of a turn out of a flat text; None if the first is not there."""
+    """Remove the prompts of a turn from a flat text; return None if the text lacks the first."""
     left = _take(flat, _flat(turn["prompts"][0]))
     for prompt in turn["prompts"][1:]:
         left = left and (_take(left, _flat(prompt)) or left)

@@ -1,1 +1,1 @@
-"""Work that goes on beside the calls."""
+"""Background work of the engine."""

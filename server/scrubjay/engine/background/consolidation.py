@@ -1,8 +1,8 @@
 """Summarises sessions and links facts and turns that repeat each other, in the background.
 
-What it writes is derived from the records, so it has no place in the write-ahead log. A note beside the
-tables says up to when changes were consolidated; after a crash later ones are consolidated again, which
-changes nothing that is right.
+Its output is derived from the records, so it is not in the write-ahead log. A note next to the tables holds
+the time up to which changes were consolidated; after a crash later changes are consolidated again, with the
+same result.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.consolidation")
 
-QUIET_SECONDS = 3.0  # without a commit: then nobody waits for the machine
+QUIET_SECONDS = 3.0  # without a commit: then no user waits for the machine
 LOOK_SECONDS = 60.0  # how often it is looked whether a session has ended
 AT_ONCE = 50  # stretches, turns and facts whose changes are committed together
 _NOTE = "consolidated"
@@ -66,7 +66,7 @@ class Consolidation:
         self._indexer, self._resting, self._every = indexer, resting, every
         self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
         self._going_on: dict[Stretch | str, None] = {}  # looked at, but more turns may come
-        self._ended: set[Key] = set()  # sessions of which their host says so
+        self._ended: set[Key] = set()  # sessions that their hosts ended
         self._wake = asyncio.Event()
         self._working = asyncio.Lock()
         self._caught_up = 0  # the size of the stretches that are known since
@@ -92,7 +92,7 @@ class Consolidation:
             self._changed[record.id] = None
 
     def end(self, scope: str, session_id: str) -> None:
-        """A session has ended, as its host says; one that nobody ends has ended after `SILENCE`."""
+        """Note that the host ended a session; without that, a session ends after `SILENCE`."""
         self._ended.add((scope, session_id))
         self._look_again()
 
@@ -127,7 +127,7 @@ class Consolidation:
 
     async def work(self) -> int:
         """Look at some of what changed, if nothing else works; how many records were written."""
-        if not self._store.is_writer:  # whoever begins to write looks from the note on
+        if not self._store.is_writer:  # the next writer continues from the note
             self._caught_up = 0
             self._changed.clear()
             self._going_on.clear()
@@ -136,7 +136,7 @@ class Consolidation:
             return await self._some(self._resting)
 
     async def work_off(self) -> int:
-        """Look at all that changed, because somebody asks for it; how much was looked at.
+        """Process all changes on request; return how many.
 
         Sessions that go on are summarised as far as they came. What a write comes in between stays.
         """

@@ -51,9 +51,9 @@ AHEAD_SIZE = 4_000
 # are a turn or two of the last seconds, and no reason to doubt an answer.
 MANY, SHARE = 50, 0.01
 RETRY_SECONDS = 1.0
-LOOK_SECONDS = 0.02  # between two looks for vectors that somebody waits for
+LOOK_SECONDS = 0.02  # between two checks for vectors that a caller waits for
 SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
-# For the vector of a text that is being written: twice what one takes. Behind bulk work there is none.
+# For the vector of a text that is being written: twice what one takes. Bulk work leaves no time for it.
 SOON_SECONDS = 0.015
 LOAD_SECONDS = 3.0  # that a search waits for a model that is being loaded; torch alone may take ten
 LOADING = "The model is being loaded; words alone are searched until it is there."
@@ -90,7 +90,7 @@ class Indexer:
         self._put_off = 0  # times that passages just written were left to wait with all others
         # `Store.vectorless_writes` and `_put_off` when no other passage was seen to wait for its vector.
         self._seen = (-1, 0)
-        self._former: str | None = None  # a space whose vectors are made anew while they are searched
+        self._former: str | None = None  # a space whose vectors are recomputed while they are searched
         self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
@@ -108,24 +108,26 @@ class Indexer:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits for its vector, as far as was seen."""
+        """Return True if no passage was seen to wait for its vector."""
         return self._idle and not self._new and not self._ahead
 
     @property
     def finished(self) -> bool:
-        """Whether it is idle, or can do nothing about what waits."""
+        """Return True if it is idle, or cannot embed the waiting passages."""
         return self.idle or bool(self.trouble)
 
     @property
     def notice(self) -> str | None:
-        """What a search should say of its answer: the trouble, or that vectors are being made anew."""
+        """The warning for search answers: the trouble, or that vectors are being recomputed."""
         if not self._store.note.complete:
-            filled = "The index is being built anew from the records; what is not in it yet is not found."
+            filled = (
+                "The index is being rebuilt from the records; records that are not in it yet are not found."
+            )
             return filled if self.trouble is None else f"{filled} {self.trouble}"
         if self.trouble or not self.former_vectors:
             return self.trouble
         return (
-            "Memories are being embedded anew, with the new weights of the same model "
+            "Memories are being embedded again, with the new weights of the same model "
             f"({self.former_vectors:,} passages left); meaning and words are searched meanwhile."
         )
 
@@ -152,7 +154,7 @@ class Indexer:
             self._wake.set()
 
     def foreground(self) -> AbstractContextManager[None]:
-        """Let background work step back meanwhile, because somebody waits for an answer."""
+        """Let background work yield, because a caller waits for an answer."""
         return self._worker.foreground()
 
     def expect(self, change: Change) -> None:
@@ -176,7 +178,7 @@ class Indexer:
             self._compared.set()
 
     def _outdated(self) -> bool:
-        """Whether what the model was compared with changed: by another engine, or the index began anew."""
+        """Return True if the stored space changed: another engine wrote it, or the index was restarted."""
         note = self._store.note
         is_new = note.space_id is None or self._store.shared is not None
         return is_new and note != self._compared_with
@@ -202,12 +204,12 @@ class Indexer:
         elif note.space_id != space.space_id:
             self.trouble = (
                 "The stored vectors were made by another model; words alone are searched. "
-                "Run `scrubjay reindex` to embed anew."
+                "Run `scrubjay reindex` to embed them again."
             )
         elif (moved := drift(_canaries(note), fresh)) > DRIFT_LIMIT:
             self.trouble = (
                 f"The model gives other vectors than when the store was made (drift {moved:.4f}); "
-                "words alone are searched. Run `scrubjay reindex` to embed anew."
+                "words alone are searched. Run `scrubjay reindex` to embed them again."
             )
         else:
             self.trouble = None
@@ -228,7 +230,7 @@ class Indexer:
             await store.begin_generation(_accepted(note, encoder, fresh))
         if self.trouble:
             self.trouble = (
-                "The index is being built anew for another model than the stored vectors are of; "
+                "The index is being rebuilt for a model other than that of the stored vectors; "
                 "words alone are searched until that is done."
             )
 
@@ -346,7 +348,7 @@ class Indexer:
                 more = (
                     encoder is not None
                     and self.trouble is None
-                    and await self.embed_some(encoder, besides=(*self._new, *self._ahead)) > 0
+                    and await self.embed_some(encoder, excluded=(*self._new, *self._ahead)) > 0
                 )
             except (
                 OSError,
@@ -366,8 +368,8 @@ class Indexer:
                 await self._wake.wait()
                 self._wake.clear()
 
-    async def embed_some(self, encoder: Encoder, besides: Iterable[str] = ()) -> int:
-        """Embed one batch of waiting passages except those of the ids `besides`; how many there were.
+    async def embed_some(self, encoder: Encoder, excluded: Iterable[str] = ()) -> int:
+        """Embed one batch of waiting passages, without the ids `excluded`; return how many it had.
 
         Passages with the vector of a former space follow, and last those that lack only their token codes.
         """
@@ -375,9 +377,9 @@ class Indexer:
             return 0
         coded = self._late() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
-        # As of before the look: what is put off meanwhile is among `besides`, and needs another look.
+        # Read before the query: a passage put off meanwhile is among `excluded` and needs another one.
         if (seen := (self._store.vectorless_writes, self._put_off)) != self._seen:
-            others = conditions.negation(conditions.one_of("id", besides))
+            others = conditions.negation(conditions.one_of("id", excluded))
             where = conditions.both(conditions.NO_VECTOR, others)
             waiting = await self._store.passages_without_vectors(self._batch, where)
             if not waiting:
@@ -475,5 +477,5 @@ def _canaries(note: IndexNote) -> Vectors:
 
 
 def _gets_codes(piece: Passage) -> bool:
-    """Whether a passage gets token codes; the same rule as in `_WITHOUT_CODES`."""
+    """Return True if a passage gets token codes; the same rule as in `_WITHOUT_CODES`."""
     return piece.src != "chunk" and piece.part < _CODED_PARTS and piece.role != "summary"

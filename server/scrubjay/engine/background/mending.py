@@ -1,4 +1,4 @@
-"""Looks for damage when something fails, and has built anew what can be."""
+"""Checks for damage when something fails, and rebuilds what can be rebuilt."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.mending")
 
-PAUSE = 30.0  # seconds between two looks that nobody asked for: each reads every file
+PAUSE = 30.0  # seconds between two automatic checks, each reads every file
 
 
 class Mending:
@@ -55,7 +55,7 @@ class Mending:
     async def report(self) -> dict[str, Any]:
         """Examine the store now; return what is damaged and what was mended so far, in sentences.
 
-        `lacking` is how many records the index lacks, though nobody is filling it; it is filled from now on.
+        `lacking` is how many records the index lacks although nothing fills it; filling begins now.
         """
         store, lacking = self._store, 0
         async with self._turn:
@@ -70,7 +70,7 @@ class Mending:
         return {"damage": list(store.damage), "repairs": list(store.repairs), "lacking": lacking}
 
     async def mend(self) -> dict[str, Any]:
-        """Go on without the records that cannot be read, and build the index anew from the others.
+        """Continue without the records that cannot be read, and rebuild the index from the others.
 
         `deleted` says how many these were, `aside` where copies of the damaged files lie, if there are any.
         """

@@ -1,7 +1,7 @@
 """Writes down what the next session of a project is to be shown, so that a hook need not wait for an engine.
 
-An opening that a change made wrong is removed at once, before the change is acknowledged, and written anew
-when it is quiet. In a shared store another engine may forget what this one wrote down, so there is none.
+An outdated opening is removed before the change is acknowledged, and rewritten when the engine is quiet. In a
+shared store another engine may forget its records, so it has no openings.
 """
 
 import asyncio

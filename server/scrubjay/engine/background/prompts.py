@@ -91,7 +91,7 @@ def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | Non
     to the same turn, unless the transcript shows how it ended: the caller looks, and marks it first.
     """
     folder = spool.session_folder(home, session_id)
-    for _ in range(5):  # a hook that runs beside us may rename a file between the listing and the reading
+    for _ in range(5):  # an older hook may rename a file between listing and reading
         names = [name for name in _names(folder) if until_ns is None or name.at <= f"{until_ns:020d}"]
         target = _target(names, prompt_id)
         if target is None:
@@ -162,14 +162,14 @@ def left_behind(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
     Of each session its prompts in order, each a pair; none of a version that did not keep where it was said,
-    and no session of which a file is damaged.
+    and no session with a damaged file.
     """
     found = []
     for session in os.scandir(home.prompts):
         try:
             if not session.is_dir(follow_symlinks=False) or session.stat().st_mtime >= now - QUIET_S:
                 continue
-            # without `_names`: a week has hundreds of sessions, of which nearly none has a prompt that waits
+            # without `_names`: a week has hundreds of sessions, and almost none has a waiting prompt
             files = sorted(file for file in os.listdir(session.path) if file.count(".") == 2)
             waiting = _one_by_one([(file, _read(os.path.join(session.path, file))) for file in files])
         except (OSError, ValueError, SpoolError):  # another session's sweep was faster, or it is damaged
@@ -203,7 +203,7 @@ def instant(time_ns: int) -> str:
 
 
 def _names(folder: str) -> list[_Name]:
-    """What lies in a session's folder, oldest first."""
+    """The files in a session's folder, oldest first."""
     try:
         files = sorted(os.listdir(folder))
     except FileNotFoundError:

@@ -57,7 +57,7 @@ class Sharing:
                 await self._upkeep.sweep()
 
     async def release(self) -> None:
-        """Give the lease to whoever wants it, at the end."""
+        """Release the lease at the end."""
         if (shared := self._store.shared) is not None:
             shared.leads = False
             try:

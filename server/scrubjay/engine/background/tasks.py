@@ -31,7 +31,7 @@ class Background:
             _, running = await asyncio.wait(running, timeout=1.0)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
-        """A loop that ends by itself is a mistake of ours; without this nobody would hear of it."""
+        """Log a loop that ended by itself, which is a bug that would otherwise stay silent."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("background work ended", exc_info=error)

@@ -31,7 +31,7 @@ VECTORS = 1_000
 # Rows from which on a compaction or a vector index takes seconds, so a table may exceed its bounds first.
 LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
-# Segments with which the vector index is built anew, in 0.3 s for 30,000 passages; fragments of two
+# Segments from which the vector index is rebuilt, in 0.3 s for 30,000 passages; fragments of two
 # never merge.
 VECTOR_SEGMENTS = 4
 # Younger versions may still be read, by a query of this process alone. Where other processes write, 5 s was
@@ -42,7 +42,7 @@ LOOK_EVERY = 4  # commits; a look at four tables costs 4 ms of processor, a comm
 # After so long without a write every superseded version is old enough.
 QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0
 KEEP_ALL = timedelta(days=7)
-KEEP_READ = timedelta(days=36_500)  # while somebody reads an older one, which may be of any age
+KEEP_READ = timedelta(days=36_500)  # while a reader uses an older version, of any age
 # Compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session.
 REOPEN_AFTER = 2
 ORPHANS_EVERY = 86_400.0  # seconds
@@ -126,7 +126,7 @@ class Upkeep:
     async def prune(self) -> None:
         """Remove versions that were superseded a while ago.
 
-        A bulk load of 10,000 turns leaves 3 GB of older versions beside 0.1.
+        A bulk load of 10,000 turns leaves 3 GB of older versions for 0.1 GB of data.
         """
         if self._store.is_writer:
             before = self._store.tables
@@ -210,7 +210,7 @@ class Upkeep:
             return True
 
     async def _join_segments(self, name: str, bounds: Bounds) -> bool:
-        """Build the vector index anew if its segments are too many, or if it is time for a first one."""
+        """Rebuild the vector index if it has too many segments, or build the first one when it is due."""
         async with self._store.lock:
             if name not in self._store.tables.names:
                 return False
@@ -221,7 +221,7 @@ class Upkeep:
             return await index_vectors(table, segments=bounds.segments * slack)
 
     async def sweep(self) -> None:
-        """Remove from a shared store what nobody needs.
+        """Remove unneeded files from a shared store.
 
         These are older versions, the passages of earlier generations, and beats and entries that are done.
         """
@@ -238,7 +238,7 @@ class Upkeep:
         return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
 
     def _orphans_due(self) -> bool:
-        """Whether files of failed writes are due to be removed; safe only where nobody else ever writes.
+        """Return True if files of failed writes are due to be removed; only safe with a single writer.
 
         LanceDB does it after a week.
         """
