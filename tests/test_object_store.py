@@ -299,9 +299,9 @@ async def _searched(core: Core, query: str, answer: str) -> bool:
 async def test_what_only_the_maintainer_can_do_is_refused_elsewhere_with_its_name(start: Start):
     first, second = await start("a"), await start("b")
     me = re.escape(first.store.shared.lease.holder)
-    with pytest.raises(InputError, match=f"A reindex is for the engine that maintains this store: {me}"):
+    with pytest.raises(InputError, match=f"A reindex needs the engine that maintains this store: {me}"):
         await second.reindex.run()
-    with pytest.raises(InputError, match=f"Merging scopes is for the engine that maintains this store: {me}"):
+    with pytest.raises(InputError, match=f"Merging scopes needs the engine that maintains this store: {me}"):
         await second.scopes.merge("old", "new")
 
 

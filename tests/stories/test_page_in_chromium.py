@@ -413,7 +413,7 @@ def test_a_file_that_is_dropped_becomes_a_document(tab: Tab, tmp_path: Path):
     note = tmp_path / "siskins.md"
     note.write_text("# Siskins\n\nThe siskin feeds on alder.\n")
     tab.get_by_label("Files to add").set_input_files(str(note))
-    row = tab.get_by_role("link", name="siskins.md")
+    row = tab.get_by_role("link", name="Siskins")
     expect(row).to_be_visible()
     row.click()
     expect(tab.get_by_label("Its text")).to_contain_text("The siskin feeds on alder.")

@@ -20,7 +20,7 @@ _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt", "legend"]
 _OPENS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
 _OPENED = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
 _COOKIES = re.compile(
-    r"(?:cookie|consent|gdpr)\S*(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
+    r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
     r"|onetrust|cookiebot",
     re.IGNORECASE,
 )

@@ -23,7 +23,7 @@ _NO_TITLE = re.compile(  # what programs put there
 )
 _NUMBER = re.compile(r"(?:[Cc]hapter\s+)?(?:\d{1,3}|[A-Z](?=[.\d]))(?:\.\d+)*[.:)]?\s+")
 # Characters that replace a hyphen inside a word at the end of a line: U+0002 and U+FFFE.
-_BROKEN = re.compile(r"([\w-]*)[\x02\ufffe](?:\r?\n)?(\w?)")
+_BROKEN = re.compile(r"([\w-]{0,80})[\x02\ufffe](?:\r?\n)?(\w?)")
 _OWN_HYPHEN = re.compile(  # words before which the hyphen is the word's own
     r"(?:.*-.*|.*\d|self|non|well|cross|multi|high|low|real|long|short|user|client|server|read|write|open|end)",
     re.IGNORECASE,

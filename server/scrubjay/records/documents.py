@@ -140,7 +140,7 @@ def _title(request: DocumentText, kind: str) -> str | None:
         return named
     content = request.content or ""
     heading = (front_title(content) or first_title(content)) if kind in _TITLED else None
-    begins = opening(content) if kind == "text" else ""
+    begins = opening(content) if kind in ("text", "markdown") else ""
     return heading or (os.path.basename(request.path) if request.path else None) or begins or None
 
 

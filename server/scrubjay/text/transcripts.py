@@ -62,10 +62,9 @@ _REJECTED = (
     "The tool call required approval",
 )
 _TYPED = re.compile(
-    r"(?:the user said|following reason for the rejection|following feedback):\s*"
-    r"(?:<feedback>)?\s*(.+?)\s*(?:</feedback>|\n\nNote: |\Z)",
-    re.DOTALL,
+    r"(?:the user said|following reason for the rejection|following feedback):\s*(?:<feedback>)?"
 )
+_TYPED_ENDS = re.compile(r"</feedback>|\n\nNote: ")
 _ANSWERED = re.compile(r'"([^"\n]{1,500})"="([^"]{1,5000})"')  # a question to the user, and the answer
 _QUESTIONS_ANSWERED = ("User has answered", "Your questions have been answered")
 _LONG = 60_000  # bytes: of longer lines a reader of files may give the beginning alone
@@ -366,8 +365,9 @@ def said_in_result(result: str) -> list[str]:
     """Return the user's words in a tool's result: answers after their questions, or why they rejected it."""
     if result.startswith(_QUESTIONS_ANSWERED):
         return [f"{question} {answer}" for question, answer in _ANSWERED.findall(result)]
-    typed = _TYPED.search(result) if result.startswith(_REJECTED) else None
-    return [typed[1]] if typed else []
+    begin = _TYPED.search(result) if result.startswith(_REJECTED) else None
+    typed = _TYPED_ENDS.split(result[begin.end() :], 1)[0].strip() if begin else ""
+    return [typed] if typed else []
 
 
 def _listed(answer: Any) -> str:
