@@ -1,3 +1,3 @@
 """Scrubjay: the memory of a coding assistant. Importing the package imports nothing else."""
 
-VERSION = "0.1.0"
+VERSION = "0.2.0"

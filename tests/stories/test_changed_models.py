@@ -58,7 +58,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     assert user.gets("reindex").endswith("indexed and embedded.\n")
     found = client.get("search_memories", query="zebra")
     assert len(found["results"]) == 5 and "degraded" not in found
-    assert "meaning and words are searched" in user.gets("status") and embedded(user)
+    assert "searches use meaning and words" in user.gets("status") and embedded(user)
     from safetensors.numpy import load_file, save_file  # comes with the extra
 
     weights = user.folder / "small" / "model.safetensors"
