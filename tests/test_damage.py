@@ -1,4 +1,4 @@
-"""Damaged files of a home: indexes are built anew, manifests put back, and lost records are said."""
+"""Damaged files of a store: indexes are rebuilt, manifests restored, and damaged records listed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from scrubjay.cli.doctor import PROBLEM
 from scrubjay.cli.doctor import store as findings_of
 from scrubjay.engine.core import Core, open_core
 from scrubjay.engine.engine import Engine
-from scrubjay.home.files import move_aside_nonfile
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document, Memory, Turn
@@ -52,16 +51,18 @@ def used(home: Home, table: str, part: str) -> list[Path]:
     """The files of a part of a table that its newest version reads, `data` or `_indices`."""
     folder = Path(home.data, f"{table}.lance")
     manifest = read_manifest(str(newest_manifest(str(folder))))
-    names = [each.relative_to(folder).as_posix() for each in sorted(folder.glob(f"{part}/**/*"))]
-    names = [name for name in names if Path(folder, name).is_file()]
-    of = manifest.index_of if part == "_indices" else manifest.fragment_of
-    return [folder / name for name in names if of(name) is not None]
+    files = [each for each in sorted(folder.glob(f"{part}/**/*")) if each.is_file()]
+    return [each for each in files if manifest.uses(each.relative_to(folder).as_posix())]
 
 
 def flip(path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
 
 
 async def problems(core: Core) -> list[str]:
@@ -114,16 +115,6 @@ async def test_a_flipped_bit_that_makes_lancedb_panic_ends_no_work(home: Home, c
     assert "background work ended" not in caplog.text
 
 
-async def test_a_flipped_bit_in_an_index_is_found_by_doctor(home: Home, clock: Clock):
-    await filled(home, clock)
-    flip(used(home, "memories", "_indices")[0])
-    core = await opened(home, clock)
-    assert core.store.repairs == []
-    assert await problems(core) == []
-    assert "was damaged" in core.store.repairs[0]
-    await core.close()
-
-
 async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(home: Home, clock: Clock):
     await filled(home, clock)
     for damage in (
@@ -141,18 +132,6 @@ async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(
     assert len(list(Path(home.data).glob("passages_*"))) == 1
 
 
-async def test_passages_that_are_cut_without_an_inventory_are_made_anew(home: Home, clock: Clock):
-    await filled(home, clock)
-    cut = used(home, "passages_1", "data")[0]
-    cut.write_bytes(cut.read_bytes()[:100])
-    shutil.rmtree(f"{home.data}.inventory")
-    core = await opened(home, clock)
-    assert await problems(core) == [] and "passages_1 was damaged" in core.store.repairs[-1]
-    await filled_again(core)
-    assert BIRDS[1] in said.texts(await said.search(core, "heron mill"))
-    await core.close()
-
-
 async def test_a_damaged_manifest_is_put_back_from_its_copy(home: Home, clock: Clock):
     await filled(home, clock)
     for damage in (flip, os.unlink, lambda path: path.write_bytes(b"")):
@@ -163,9 +142,12 @@ async def test_a_damaged_manifest_is_put_back_from_its_copy(home: Home, clock: C
         await core.close()
 
 
-async def test_records_that_are_gone_are_said_until_somebody_goes_on_without(home: Home, clock: Clock):
+@pytest.mark.parametrize("lost", ["memories.lance", ""])
+async def test_lost_records_are_reported_until_the_user_continues_without(
+    home: Home, clock: Clock, lost: str
+):
     await filled(home, clock)
-    shutil.rmtree(Path(home.data, "memories.lance"))
+    shutil.rmtree(Path(home.data, lost))
     for _ in range(2):
         core = await opened(home, clock)
         assert "memories had 2 records and has 0" in (await problems(core))[0]
@@ -173,23 +155,13 @@ async def test_records_that_are_gone_are_said_until_somebody_goes_on_without(hom
         assert hits.degraded and "damaged" in hits.degraded
         await core.close()
     core = await opened(home, clock)
-    assert (await core.mending.mend())["deleted"] == 0
-    assert await problems(core) == []
+    assert (await core.mending.mend())["deleted"] == 0 and await problems(core) == []
     await said.fact(core, BIRDS[0])
     assert said.texts(await said.search(core, "owl church tower")) == [BIRDS[0]]
     await core.close()
 
 
-async def test_a_folder_of_the_store_that_is_gone_is_said(home: Home, clock: Clock):
-    await filled(home, clock)
-    shutil.rmtree(home.data)
-    core = await opened(home, clock)
-    assert "memories had 2 records and has 0" in (await problems(core))[0]
-    await core.close()
-
-
-async def test_a_checkpoint_of_tables_that_were_made_anew_hides_no_loss(home: Home, clock: Clock):
-    """It came between the making and the look at what they lack, and noted that there never was more."""
+async def test_a_checkpoint_of_tables_that_were_made_again_hides_no_loss(home: Home, clock: Clock):
     await filled(home, clock)
     core = await opened(home, clock)
     os.rename(home.data, f"{home.root}.gone")
@@ -197,68 +169,12 @@ async def test_a_checkpoint_of_tables_that_were_made_anew_hides_no_loss(home: Ho
     await core.store.reopen()
     await core.store.checkpoint()
     assert "memories had 2 records and has 0" in (await problems(core))[0]
-    assert (await core.mending.mend())["deleted"] == 0
-    await said.fact(core, "The kite circles.")
-    await core.writer.settle()
-    assert await problems(core) == []
     await core.close()
 
 
-async def test_tables_that_go_while_they_are_used_are_made_anew_and_said(home: Home, clock: Clock):
-    await filled(home, clock)
-    core = await opened(home, clock)
-    os.rename(home.data, f"{home.root}.gone")  # in one step: the core may still write there
-    assert "memories had 2 records and has 0" in (await problems(core))[0]
-    await said.fact(core, "The kite circles.")
-    assert said.texts(await said.search(core, "kite circles")) == ["The kite circles."]
-    await core.close()
-
-
-async def test_of_damaged_records_those_that_can_be_read_are_kept(home: Home, clock: Clock):
-    await filled(home, clock)
-    os.unlink(used(home, "memories", "data")[0])
-    core = await opened(home, clock)
-    (problem,) = await problems(core)
-    assert problem.startswith("Records are damaged: the file memories.lance/data/")
-    assert (await core.mending.mend())["deleted"] == 1
-    assert await core.store.count(Memory) == 1 and await problems(core) == []
-    await core.reindex.run()
-    assert len((await said.search(core, "owl church tower heron mill")).results) == 1
-    await core.close()
-
-
-async def test_damaged_records_are_copied_before_they_are_deleted_and_a_purge_removes_the_copies(
-    home: Home, clock: Clock
-):
-    core = await opened(home, clock)
-    await said.fact(core, "The kite circles.")
-    await core.close()
-    lost = used(home, "memories", "data")[0]
-    damaged = lost.read_bytes()[:-7] + b"damaged"
-    lost.write_bytes(damaged)
-    core = await opened(home, clock)
-    done = await core.mending.mend()
-    assert done["deleted"] == 1
-    (copy,) = Path(done["aside"]).iterdir()
-    assert copy.read_bytes() == damaged
-    await core.reindex.run()
-    fact = await said.fact(core, "The owl nests in the tower.")
-    await core.writer.settle()
-    await core.removal.forget(Forget(id=fact.id, purge=True), said.SCOPE, "mcp")
-    assert not os.path.exists(done["aside"])
-    await core.close()
-
-
-@pytest.mark.parametrize("table", ["turns", "memories", "documents"])
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "missing, unknown",
-        *(pytest.param(each, marks=pytest.mark.long) for each in ("missing", "cut, unknown")),
-    ],
-)
-async def test_a_lost_file_of_records_is_named_and_gone_on_without(
-    home: Home, clock: Clock, table: str, damage: str
+@pytest.mark.parametrize(("damage", "inventory"), [(os.unlink, "kept"), (cut, "lost")])
+async def test_damaged_records_are_listed_and_mending_continues_without_them(
+    home: Home, clock: Clock, damage: Callable[[Path], None], inventory: str
 ):
     core = await opened(home, clock)
     for n, bird in enumerate(BIRDS):
@@ -266,51 +182,56 @@ async def test_a_lost_file_of_records_is_named_and_gone_on_without(
         await said.fact(core, bird)
         await said.document(core, bird, title=bird)
         await core.writer.settle()
-    await core.reindex.run()  # so that the next opening drops an index, and writes the inventory anew
+    await core.reindex.run()  # so that the next opening drops an index, and writes the inventory again
     await core.close()
-    lost = used(home, table, "data")[0]
-    if damage.startswith("cut"):
-        lost.write_bytes(lost.read_bytes()[:100])
-    else:
-        lost.unlink()
-    if damage.endswith("unknown"):
+    lost = [used(home, table, "data")[0] for table in ("turns", "memories", "documents")]
+    for file in lost:
+        damage(file)
+    if inventory == "lost":
         shutil.rmtree(f"{home.data}.inventory")
 
     core = await opened(home, clock)
-    (problem,) = await problems(core)
-    assert problem.startswith("Records are damaged: ") and table in problem
-    assert (lost.name in problem) == damage.startswith("missing")
-    assert (await core.mending.mend())["deleted"] == 1
+    found = await problems(core)
+    assert len(found) == 3 and all(each.startswith("Records are damaged: ") for each in found)
+    if inventory == "kept":
+        assert all(any(file.name in each for each in found) for file in lost)
+    mended = await core.mending.mend()
+    assert mended["deleted"] == 3
     await filled_again(core)
     assert await problems(core) == []
-    counts = [await core.store.count(kind) for kind in (Turn, Memory, Document)]
-    assert sorted(counts) == [1, 2, 2] and (await core.counts.by_scope(said.SCOPE))
-    assert await core.store.count_passages(conditions.one_of("src", ["memory", "chunk"])) >= 3
-    await said.fact(core, "The kite circles.")
+    assert [await core.store.count(kind) for kind in (Turn, Memory, Document)] == [1, 1, 1]
+    fact = await said.fact(core, "The kite circles.")
     found = said.texts(await said.search(core, "kite circles owl heron", top_k=10))
-    assert {"The kite circles.", BIRDS[1]} <= set(found)
+    assert "The kite circles." in found and set(found) & set(BIRDS)
+
+    assert list(Path(mended["aside"]).glob("memories.lance/data/*"))
+    await core.writer.settle()
+    await core.removal.forget(Forget(id=fact.id, purge=True), said.SCOPE, "mcp")
+    assert not os.path.exists(mended["aside"])
     await core.close()
 
 
-@pytest.mark.parametrize("inventory", ["there", "gone"])
-async def test_records_whose_file_of_deletions_is_missing_are_all_kept_in_their_newest_version(
-    home: Home, clock: Clock, inventory: str
-):
+async def test_records_that_were_altered_are_listed_though_they_can_be_read(home: Home, clock: Clock):
+    await filled(home, clock)
+    file = used(home, "memories", "data")[0]
+    flip(file)
+    core = await opened(home, clock)
+    assert file.name in (await problems(core))[0]
+    await core.close()
+
+
+async def test_a_lost_list_of_deletions_brings_no_older_version_back(home: Home, clock: Clock):
     core = await opened(home, clock)
     facts = await said.facts(core, BIRDS)
     await core.writer.settle()
-    for fact in facts[1:]:
-        await said.forget(core, fact.id)
+    await said.forget(core, facts[1].id)
     await core.writer.settle()
     await core.close()
-    lost = used(home, "memories", "_deletions")
-    for file in lost:
-        file.unlink()
-    if inventory == "gone":
-        shutil.rmtree(f"{home.data}.inventory")
+    (lost,) = used(home, "memories", "_deletions")
+    lost.unlink()
 
     core = await opened(home, clock)
-    assert lost[0].name in (await problems(core))[0]
+    assert lost.name in (await problems(core))[0]
     assert (await core.mending.mend())["deleted"] == 0
     await filled_again(core)
     assert await problems(core) == [] and await core.store.count(Memory) == len(facts)
@@ -326,21 +247,6 @@ async def test_a_file_of_many_deletions_can_be_emptied(tmp_path: Path):
     write_empty([str(deletions)])
     again = await (await lancedb.connect_async(tmp_path)).open_table("t")
     assert len(await again.query().to_arrow()) == 6_000
-
-
-async def test_a_missing_index_of_records_is_built_anew_after_the_inventory_was_written_anew(
-    home: Home, clock: Clock
-):
-    await filled(home, clock)
-    core = await opened(home, clock)
-    await core.reindex.run()
-    await core.close()
-    for part in used(home, "memories", "_indices"):
-        part.unlink()
-    core = await opened(home, clock)
-    assert await problems(core) == [] and "was damaged" in core.store.repairs[0]
-    assert (await said.fact(core, BIRDS[0])).action == "known"
-    await core.close()
 
 
 async def test_records_that_can_be_read_are_found_while_others_are_damaged_and_the_index_is_filled(
@@ -410,51 +316,12 @@ async def test_an_index_that_lacks_records_is_named_and_filled(home: Home, clock
     await core.close()
 
 
-async def test_a_note_on_the_index_that_is_cut_while_it_is_used_is_named_and_written_anew(
-    home: Home, clock: Clock
-):
-    await filled(home, clock)
-    core = await opened(home, clock)
-    note = Path(home.data, "index.json")
-    before = note.read_text()
-    for damage in (lambda: note.write_text(before[:20]), note.unlink):
-        damage()
-        assert await problems(core) == []
-        assert "index.json was damaged" in core.store.repairs.pop()
-        assert note.read_text() == before
-    await core.close()
-
-
-async def test_altered_records_are_named_though_they_can_be_read(home: Home, clock: Clock):
-    await filled(home, clock)
-    flip(used(home, "memories", "data")[0])
-    core = await opened(home, clock)
-    assert "differs from what was written" in (await problems(core))[0]
-    await core.close()
-
-
-async def test_nothing_waits_for_what_is_no_file(home: Home, clock: Clock):
-    await filled(home, clock)
-    places = [*used(home, "memories", "_indices")[:1], *used(home, "passages_1", "data")[:1]]
-    places += [Path(newest_manifest(os.path.join(home.data, "turns.lance")) or "")]
-    places += [Path(home.data, "index.json"), Path(f"{home.data}.inventory", "files")]
-    places += [Path(home.data, "memories.lance", "_versions", "latest_version_hint.json")]
-    places += [Path(home.capture), Path(home.scope_settings)]
-    for place in places:
-        place.unlink(missing_ok=True)
-        os.mkfifo(place)
-    core = await opened(home, clock)
-    await core.reindex.run()
-    assert BIRDS[1] in said.texts(await said.search(core, "heron mill"))
-    assert await problems(core) == []
-    await core.close()
-
-
-def test_an_inventory_whose_lines_are_torn_says_nothing_of_those_files(tmp_path: Path):
-    (tmp_path / "data" / "t.lance" / "data").mkdir(parents=True)
+def test_torn_lines_of_an_inventory_are_ignored(tmp_path: Path):
+    files = tmp_path / "data" / "t.lance" / "data"
+    files.mkdir(parents=True)
     (tmp_path / "data.inventory").mkdir()
     for name in ("one", "two"):
-        (tmp_path / "data" / "t.lance" / "data" / name).write_text(name)
+        (files / name).write_text(name)
     Inventory(str(tmp_path / "data")).sync_new({})
     lines = tmp_path / "data.inventory" / "files"
     lines.write_text(lines.read_text()[:-3].replace("one", "won", 1))
@@ -474,14 +341,6 @@ def test_a_draft_that_is_renamed_while_an_index_is_written_is_not_missed(tmp_pat
     assert [name.rpartition("/")[2] for name in inventory.files] == ["metadata.lance"]
 
 
-def test_what_is_moved_aside_keeps_what_was_moved_before(tmp_path: Path):
-    for _ in range(2):
-        (tmp_path / "place").mkdir()
-        assert move_aside_nonfile(str(tmp_path / "place"))
-    assert sorted(os.listdir(tmp_path)) == ["place.aside1", "place.aside2"]
-    assert not move_aside_nonfile(str(tmp_path / "place"))
-
-
 async def test_a_purge_reaches_earlier_generations_drafts_and_what_was_moved_aside(home: Home, clock: Clock):
     await filled(home, clock)
     core = await opened(home, clock)
@@ -497,15 +356,6 @@ async def test_a_purge_reaches_earlier_generations_drafts_and_what_was_moved_asi
     await core.writer.settle()
     assert not (remains.exists() or draft.exists() or Path(home.data, "passages_1.lance").exists())
     await core.close()
-
-
-async def test_an_engine_removes_the_drafts_of_one_that_died(home: Home, clock: Clock):
-    await filled(home, clock)
-    drafts = [Path(home.data, "memories.lance", folder, ".tmpbBmcJr") for folder in ("data", "_versions")]
-    for draft in drafts:
-        draft.write_text(BIRDS[0])
-    await (await opened(home, clock)).close()
-    assert not any(draft.exists() for draft in drafts)
 
 
 async def test_a_fault_of_ours_is_not_reported_as_damage_of_the_store(

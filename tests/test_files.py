@@ -102,3 +102,10 @@ def test_a_link_that_leads_to_itself_is_removed(tmp_path: Path) -> None:
     loop = tmp_path / "partitions.json"
     loop.symlink_to(loop)
     assert move_aside_nonfile(str(loop)) and not os.listdir(tmp_path)
+
+
+def test_what_is_moved_aside_keeps_what_was_moved_before(tmp_path: Path) -> None:
+    for _ in range(2):
+        (tmp_path / "place").mkdir()
+        assert move_aside_nonfile(str(tmp_path / "place"))
+    assert sorted(os.listdir(tmp_path)) == ["place.aside1", "place.aside2"]

@@ -353,13 +353,14 @@ async def test_what_is_current_means_the_same_of_rows_and_of_records(store: Stor
 
 
 def test_each_file_is_synced_once(tmp_path: Path):
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "one").write_text("1")
-    files = Inventory(str(tmp_path))
+    folder = tmp_path / "home" / "data" / "t.lance" / "data"
+    folder.mkdir(parents=True)
+    (folder / "one").write_text("1")
+    files = Inventory(str(tmp_path / "home" / "data"))
     assert files.sync_new({}) == 1
     assert files.sync_new({}) == 0
-    (tmp_path / "two").write_text("2")
-    os.remove(tmp_path / "sub" / "one")
+    (folder / "two").write_text("2")
+    os.remove(folder / "one")
     assert files.sync_new({}) == 1
 
 

@@ -145,10 +145,10 @@ def mended(deleted: int, aside: str | None) -> Finding:
     """Return the finding about damaged records; deletion is a problem, because a backup may have them."""
     rest = "the remaining files are now the baseline, and the index is being rebuilt."
     says = f"Deleted {plural(deleted, 'record')} that could not be read; {rest}"
+    before = f"The store as it was before is in {aside}; delete it when you no longer need it."
     if not deleted:
-        return note("mended", says)
-    copies = f" The damaged files are in {aside}." if aside else ""
-    return problem("mended", says, f"`scrubjay restore-backup FOLDER --replace` restores a backup.{copies}")
+        return note("mended", says, before)
+    return problem("mended", says, f"`scrubjay restore-backup FOLDER --replace` restores a backup. {before}")
 
 
 def installation() -> Findings:

@@ -11,12 +11,10 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import stat
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from errno import EIO
 from threading import RLock
 from typing import NamedTuple
 from uuid import uuid4
@@ -28,11 +26,9 @@ log = logging.getLogger("scrubjay.store")
 
 _LONGEST = 256 << 20  # bytes of an inventory; a line has 120, and a maintained store some 1,000 files
 _BLOCK = 1 << 20  # bytes read at once
-_REWRITE_RATIO = 4  # lines per current line, beyond which the file is rewritten
 _ASIDE = ".aside"  # in the name of anything moved aside; `move_aside_nonfile` adds it too
-_ENDINGS = (".manifest", ".lance", ".arrow", ".bin", ".txn", ".json", ".idx")  # of LanceDB's files
 _DRAFT = ".tmp"  # begins the name of a file that LanceDB has not finished; a writer that dies leaves it
-_DERIVED = ("_versions/latest_version_hint.json",)  # replaced by each commit
+_HINT = "_versions/latest_version_hint.json"  # derived, and replaced by each commit
 
 
 class Written(NamedTuple):
@@ -49,17 +45,6 @@ class Rows(NamedTuple):
     version: int
 
 
-@dataclass(frozen=True)
-class Damage:
-    """A file in use that differs from what was written, with the fragment or index it belongs to."""
-
-    table: str  # its name on disk
-    path: str  # below the store
-    what: str
-    fragment: int | None = None
-    index: str | None = None
-
-
 @dataclass
 class Inventory:
     """The inventory of the store at `root`. All methods read the disk, and block."""
@@ -68,8 +53,6 @@ class Inventory:
     files: dict[str, Written] = field(default_factory=dict)  # by path below the root
     rows: dict[str, Rows] = field(default_factory=dict)  # by the table's name on disk
     lost: dict[str, Rows] = field(default_factory=dict)  # what tables had that lost rows
-    _synced: set[str] = field(default_factory=set)
-    _lines: int = 0
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)  # two checkpoints may run at once
 
     @property
@@ -92,20 +75,15 @@ class Inventory:
             lines = read_regular(self._path, _LONGEST).decode("utf-8", "replace").split("\n")
         except OSError:  # missing or unreadable
             lines = []
-        for line in lines:
-            text, _, check = line.rpartition(" ")
-            if check == _check(text):
-                self._take(text)
-        self._lines = len(lines)
-        return self
-
-    def _take(self, text: str) -> None:
-        kind, first, second, name = text.split(" ", 3)
-        if kind == "file":
-            if _is_judged(name):
+        for text, _, check in (line.rpartition(" ") for line in lines):
+            if check != _check(text):
+                continue
+            kind, first, second, name = text.split(" ", 3)
+            if kind == "file":
                 self.files[name] = Written(int(first), int(second))
-        else:
-            (self.rows if kind == "rows" else self.lost)[name] = Rows(int(first), int(second))
+            else:
+                (self.rows if kind == "rows" else self.lost)[name] = Rows(int(first), int(second))
+        return self
 
     def sync_new(self, rows: Mapping[str, Rows]) -> int:
         """Sync every new file, then their folders, and record them; return the number of files.
@@ -113,81 +91,58 @@ class Inventory:
         `rows` was counted before the call, and is recorded after the files. The record of a table that lost
         rows is kept until `examine` has reported the loss.
         """
-        files = set(_files_below(self.root))
-        new = files - self._synced
-        for path in (*new, *{os.path.dirname(path) for path in new}):
-            with suppress(FileNotFoundError):  # compaction and clean-up remove replaced files
-                descriptor = os.open(path, os.O_RDONLY)
-                try:
-                    os.fsync(descriptor)
-                finally:
-                    os.close(descriptor)
         with self._lock:
-            self._synced = files
-            self._note(new, rows)
+            names = set(_files_below(self.root))
+            new = sorted(name for name in names - self.files.keys() if _is_final(name))
+            for name in (*new, *{os.path.dirname(name) for name in new}):
+                with suppress(FileNotFoundError):  # compaction and clean-up remove replaced files
+                    descriptor = os.open(os.path.join(self.root, name), os.O_RDONLY)
+                    try:
+                        os.fsync(descriptor)
+                    finally:
+                        os.close(descriptor)
+            self._note(names, new, rows)
         return len(new)
 
-    def _note(self, new: set[str], rows: Mapping[str, Rows]) -> None:
-        lines = []
-        for path in sorted(new):
-            name = self._name(path)
-            if name in self.files or not _is_judged(name):
-                continue
+    def _note(self, names: Collection[str], new: Collection[str], rows: Mapping[str, Rows]) -> None:
+        for name in new:
             with suppress(FileNotFoundError):
-                self.files[name] = written = _read(path)
-                lines.append(f"file {written.size} {written.crc} {name}")
+                self.files[name] = _read(os.path.join(self.root, name))
         lacking = self.lacking(rows)
         changed = {
             name: now for name, now in rows.items() if self.rows.get(name) != now and name not in lacking
         }
-        self.rows.update(changed)
-        lines += [f"rows {count} {version} {name}" for name, (count, version) in changed.items()]
-        if not lines:
+        if not (new or changed):
             return
+        self.rows.update(changed)
         try:
             for name in changed:
                 if (newest := self._newest_noted(name)) is not None:
                     with suppress(FileNotFoundError):
                         shutil.copyfile(os.path.join(self.root, newest), self._copy_of(name))
-            self._append(lines)
+            if not self.files.keys() <= names:
+                used = self._used()  # a missing file that is in use stays listed
+                self.files = {
+                    name: written for name, written in self.files.items() if name in names or name in used
+                }
+            elif os.path.isfile(self._path):
+                lines = _lines({name: self.files[name] for name in new if name in self.files}, changed, {})
+                with open(self._path, "a", encoding="utf-8") as file:
+                    file.writelines(lines)  # not synced: losing one in a power cut does no harm
+                return
+            self._write()
         except OSError as error:  # a full disk: the store itself has room, or reports it
             log.warning("the inventory cannot be written: %s", error.strerror)
 
-    def _append(self, lines: Sequence[str]) -> None:
-        """Append lines without syncing: losing one in a power cut does no harm."""
-        self._lines += len(lines)
-        if self._lines > _REWRITE_RATIO * (len(self._synced) + 100) or not os.path.isfile(self._path):
-            self.write()
-            return
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.writelines(f"{line} {_check(line)}\n" for line in lines)
-
-    def write(self) -> None:
-        """Write the whole inventory without superseded lines; `load` reads the same from it.
-
-        Raises:
-            OSError: the disk refused.
-        """
-        with self._lock:
-            self._write()
-
     def _write(self) -> None:
-        kept = {self._name(path) for path in _files_below(self.root)}
-        for table in self._existing_tables():  # a missing copy counts as a lost file
-            kept.update(name for name, _, _ in self._used(table))
-        self.files = {name: written for name, written in self.files.items() if name in kept}
-        lines = [f"file {size} {crc} {name}" for name, (size, crc) in self.files.items()]
-        for kind, tables in (("rows", self.rows), ("lost", self.lost)):
-            lines += [f"{kind} {count} {version} {name}" for name, (count, version) in tables.items()]
-        move_aside_nonfile(self._path)
+        """Write the whole inventory without superseded lines."""
         draft = f"{self._path}.draft"
-        move_aside_nonfile(draft)
-        with open(
-            os.open(draft, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600), "w", encoding="utf-8"
-        ) as file:
-            file.writelines(f"{line} {_check(line)}\n" for line in lines)
+        for path in (self._path, draft):
+            move_aside_nonfile(path)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.writelines(_lines(self.files, self.rows, self.lost))
         os.replace(draft, self._path)
-        self._lines = len(lines)
 
     def _newest_noted(self, table: str) -> str | None:
         """Return the path, relative to the store, of the newest recorded manifest of a table."""
@@ -203,8 +158,7 @@ class Inventory:
         gone = tuple(f"{name}.lance/" for name in tables)
         with self._lock:
             self.files = {name: each for name, each in self.files.items() if not name.startswith(gone)}
-            self._synced = {path for path in self._synced if not self._name(path).startswith(gone)}
-            self.write()
+            self._write()
 
     def accept(self) -> None:
         """Accept the current files as the new baseline.
@@ -213,29 +167,18 @@ class Inventory:
             OSError: the disk refused.
         """
         with self._lock:
-            self.files, self.lost, self._synced = {}, {}, set()
-            self.write()
+            self.files, self.lost = {}, {}
+            self._write()
 
-    def copy_damaged(self, found: Iterable[Damage]) -> str | None:
-        """Copy damaged files to a folder that a purge removes, and return it; None if none of them exists.
-
-        A copy ends where the disk cannot read any further.
+    def link_aside(self) -> str:
+        """Hard-link the store's files into a new folder, which a purge removes, and return it.
 
         Raises:
-            OSError: the disk is full, or writing there is not permitted.
+            OSError: the disk refused.
         """
-        kept, aside = None, os.path.join(self.folder, f"damaged{_ASIDE}")
-        for each in found:
-            path = os.path.join(self.root, each.path)
-            if os.path.isfile(path):
-                os.makedirs(aside, 0o700, exist_ok=True)
-                try:
-                    shutil.copyfile(path, os.path.join(aside, each.path.replace("/", "_")))
-                except OSError as error:
-                    if error.errno != EIO:
-                        raise
-                kept = aside
-        return kept
+        aside = os.path.join(self.folder, f"{uuid4().hex[:8]}{_ASIDE}")
+        shutil.copytree(self.root, aside, copy_function=os.link)
+        return aside
 
     def remove_remains(self) -> None:
         """Remove everything that was moved aside and every draft, because they may hold purged text.
@@ -245,47 +188,33 @@ class Inventory:
         Raises:
             OSError: the disk refused.
         """
-        remains = [path for folder in (self.root, self.folder) for path in _remains_below(folder)]
-        for path in remains:
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            else:
-                os.unlink(path)
+        for root in (self.root, self.folder):
+            for folder, folders, names in os.walk(root):
+                for name in filter(_is_left_over, folders):
+                    shutil.rmtree(os.path.join(folder, name))
+                for name in filter(_is_left_over, names):
+                    os.unlink(os.path.join(folder, name))
 
     # -- checks and repairs
 
     def repair_tables(self) -> list[str]:
-        """Repair what would make LanceDB hang or fail to open a table; return sentences about the repairs.
+        """Repair what would keep LanceDB from opening a table; return sentences about the repairs.
 
-        Anything but a regular file in the place of one is moved aside, and a newest manifest that is missing
-        or damaged is restored from its copy. Without a copy, the previous version becomes the newest; if that
-        is damaged too, the table's folder is moved aside.
+        A newest manifest that is missing or damaged is restored from its copy. Without a copy, the version
+        before it becomes the newest.
         """
         os.makedirs(self.folder, 0o700, exist_ok=True)
-        repairs = []
-        for name in os.listdir(self.root):
-            path = os.path.join(self.root, name)
-            if name.endswith(".lance") and not os.path.isdir(path):
-                os.rename(path, f"{path}{_ASIDE}")
-        existing = self._existing_tables()
-        if gone := {name.partition(".lance/")[0] for name in self.files}.difference(existing):
+        tables = self._tables()
+        if gone := {name.partition(".lance/")[0] for name in self.files}.difference(tables):
             self.forget(*gone)  # new tables reuse the names of their files
-        for table in existing:
-            folder = os.path.join(self.root, f"{table}.lance")
-            odd = [path for path in _odd_below(folder) if move_aside_nonfile(path)]
-            if odd:
-                repairs.append(f"Table {table}: something in the place of a file was moved aside.")
-            drafts = [path for path in _files_below(folder) if _is_draft(path)]
+        for name in _files_below(self.root):
             # Hints are derived, and a wrong one would mislead.
-            for path in (*drafts, *(os.path.join(folder, name) for name in _DERIVED)):
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
-            noted, newest = self._newest_noted(table), newest_manifest(folder)
-            if (
-                noted is not None
-                and (newest is None or noted <= self._name(newest))
-                and self._wrong(noted, True)
-            ):
+            if name.endswith(_HINT) or os.path.basename(name).startswith(_DRAFT):
+                os.unlink(os.path.join(self.root, name))
+        repairs = []
+        for table in tables:
+            noted, newest = self._newest_noted(table), self._newest(table)
+            if noted and (newest is None or noted <= newest) and self._is_damaged(noted, deep=True):
                 repairs.append(self._mend_manifest(table, noted))
         return repairs
 
@@ -299,39 +228,29 @@ class Inventory:
                 shutil.copyfile(self._copy_of(table), path)
                 return f"Table {table}: its newest manifest was damaged and was restored from its copy."
         del self.files[name]
-        folder = os.path.join(self.root, f"{table}.lance")
-        newest = newest_manifest(folder)
-        if newest is not None and not self._wrong(self._name(newest), True):
-            return f"Table {table}: its newest version was damaged and was moved aside."
-        os.rename(folder, os.path.join(self.folder, f"{table}.{uuid4().hex[:8]}{_ASIDE}"))
-        return f"Table {table}: none of its versions can be read; its files were moved to {self.folder}."
+        return f"Table {table}: its newest version was damaged and was moved aside."
 
-    def damage(self, *, deep: bool) -> list[Damage]:
-        """Compare the files that the newest version of each table uses with what was written.
+    def damage(self, *, deep: bool) -> list[str]:
+        """Return the recorded files in use that are missing or differ, as paths relative to the store.
 
         Sizes are compared; with `deep`, contents too.
         """
-        found = []
-        for table in self._existing_tables():
-            for name, fragment, index in self._used(table):
-                if what := self._wrong(name, deep):
-                    found.append(Damage(table, name, what, fragment, index))
-        return found
+        return sorted(name for name in self._used() if self._is_damaged(name, deep=deep))
 
-    def _used(self, table: str) -> Iterator[tuple[str, int | None, str | None]]:
-        """Yield the files that a table uses, each with its fragment or index."""
-        beginning = f"{table}.lance/"
-        newest = newest_manifest(os.path.join(self.root, beginning))
-        if newest is None:
-            return
-        manifest = read_manifest(newest)
-        # A copy, because other threads may add.
-        noted = [name for name in list(self.files) if name.startswith(beginning)]
-        for name in dict.fromkeys([*noted, *(beginning + file for file in manifest.files)]):
-            file = name.removeprefix(beginning)
-            fragment, index = manifest.fragment_of(file), manifest.index_of(file)
-            if fragment is not None or index is not None or self._name(newest) == name:
-                yield name, fragment, index
+    def _used(self) -> set[str]:
+        """Return the recorded files that the newest versions of the tables use."""
+        used: set[str] = set()
+        for table in self._tables():
+            if (newest := self._newest(table)) is not None:
+                manifest, beginning = read_manifest(os.path.join(self.root, newest)), f"{table}.lance/"
+                noted = [name for name in list(self.files) if name.startswith(beginning)]
+                used.update(name for name in noted if manifest.uses(name.removeprefix(beginning)))
+        return used
+
+    def _newest(self, table: str) -> str | None:
+        """Return the path, relative to the store, of the newest existing manifest of a table."""
+        path = newest_manifest(os.path.join(self.root, f"{table}.lance"))
+        return path and f"{table}.lance/_versions/{os.path.basename(path)}"
 
     def lacking(self, now: Mapping[str, Rows]) -> list[str]:
         """Return the tables that are at an older version than recorded, or have other rows."""
@@ -342,42 +261,44 @@ class Inventory:
             and (version < noted.version or (version == noted.version and total != noted.total))
         ]
 
-    def _wrong(self, name: str, deep: bool) -> str | None:
-        """Return what is wrong with a file, or None if nothing is known to be wrong."""
-        noted, path = self.files.get(name), os.path.join(self.root, name)
+    def _is_damaged(self, name: str, *, deep: bool) -> bool:
+        """Return True if a file is missing or differs from what was recorded."""
+        path, noted = os.path.join(self.root, name), self.files.get(name)
         try:
-            state = os.lstat(path)
-            if not stat.S_ISREG(state.st_mode):
-                return "is no file"
-            if noted is None:
-                return None
-            if state.st_size != noted.size:
-                return f"has {state.st_size:,} of {noted.size:,} bytes"
-            return "differs from what was written" if deep and _read(path) != noted else None
-        except FileNotFoundError:
-            return "is missing"
-        except OSError as error:
-            return f"cannot be read ({error.strerror})"
+            if not os.path.isfile(path):  # reading a FIFO would block
+                return True
+            return noted is not None and (
+                os.path.getsize(path) != noted.size or (deep and _read(path) != noted)
+            )
+        except OSError:  # the disk cannot read it
+            return True
 
-    def _existing_tables(self) -> list[str]:
-        try:
-            names = os.listdir(self.root)
-        except FileNotFoundError:
-            return []
-        return [name.removesuffix(".lance") for name in sorted(names) if name.endswith(".lance")]
-
-    def _name(self, path: str) -> str:
-        return os.path.relpath(path, self.root).replace(os.sep, "/")
+    def _tables(self) -> list[str]:
+        with suppress(FileNotFoundError):
+            names = sorted(os.listdir(self.root))
+            return [name.removesuffix(".lance") for name in names if name.endswith(".lance")]
+        return []
 
 
-def _is_judged(name: str) -> bool:
-    """Return True if LanceDB writes this file once and reads it again; it renames its drafts."""
-    table, _, rest = name.partition("/")
-    return (
-        table.endswith(".lance")
-        and rest.startswith(("data/", "_deletions/", "_indices/", "_versions/"))
-        and (rest not in _DERIVED and _ASIDE not in rest and not _is_draft(rest))
-    )
+def _is_final(name: str) -> bool:
+    """Return True if LanceDB writes this file once; it renames its drafts."""
+    return ".lance/" in name and not name.endswith(_HINT) and not _is_left_over(name)
+
+
+def _is_left_over(name: str) -> bool:
+    """Return True if this was moved aside, or is a draft of a writer that died."""
+    return _ASIDE in name or os.path.basename(name).startswith(_DRAFT)
+
+
+def _lines(files: Mapping[str, Written], rows: Mapping[str, Rows], lost: Mapping[str, Rows]) -> Iterator[str]:
+    for kind, entries in (("file", files), ("rows", rows), ("lost", lost)):
+        for name, (first, second) in entries.items():
+            text = f"{kind} {first} {second} {name}"
+            yield f"{text} {_check(text)}\n"
+
+
+def _check(text: str) -> str:
+    return f"{zlib.crc32(text.encode()):08x}"
 
 
 def _read(path: str) -> Written:
@@ -388,46 +309,11 @@ def _read(path: str) -> Written:
     return Written(size, crc)
 
 
-def _check(text: str) -> str:
-    return f"{zlib.crc32(text.encode()):08x}"
-
-
-def _files_below(folder: str) -> Iterator[str]:
-    """Yield the paths of all files, a third faster than `os.walk`."""
-    with suppress(FileNotFoundError), os.scandir(folder) as entries:
+def _files_below(root: str, folder: str = "") -> Iterator[str]:
+    """Yield the paths of all files relative to `root`, a third faster than `os.walk`."""
+    with suppress(FileNotFoundError), os.scandir(os.path.join(root, folder)) as entries:
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                yield from _files_below(entry.path)
+                yield from _files_below(root, f"{folder}{entry.name}/")
             elif entry.is_file():  # opening a FIFO would block
-                yield entry.path
-
-
-def _is_draft(path: str) -> bool:
-    return os.path.basename(path).startswith(_DRAFT)
-
-
-def _remains_below(folder: str) -> list[str]:
-    """Return everything below a folder that was moved aside, and the drafts existing."""
-    remains = []
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            if _ASIDE in entry.name or _is_draft(entry.name):
-                remains.append(entry.path)
-            elif entry.is_dir(follow_symlinks=False):
-                remains += _remains_below(entry.path)
-    return remains
-
-
-def _odd_below(folder: str) -> list[str]:
-    """Return what is neither a file nor a folder below a folder, and folders named like a file."""
-    odd = []
-    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_symlink() or _ASIDE in entry.name:
-                continue
-            if entry.is_dir():
-                is_file = entry.name.endswith(_ENDINGS)
-                odd += [entry.path] if is_file else _odd_below(entry.path)
-            elif not entry.is_file():
-                odd.append(entry.path)
-    return odd
+                yield folder + entry.name

@@ -7,27 +7,23 @@ reported until a backup replaces them or the user decides to continue without th
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable
 from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
 from lancedb import AsyncTable
 
-from scrubjay.home.files import move_aside_nonfile
 from scrubjay.models.records import AnyRecord, Passage
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
-from scrubjay.store.conditions import Where
-from scrubjay.store.inventory import Damage, Inventory, Rows
 from scrubjay.store.schema import read_batches, read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 
 log = logging.getLogger("scrubjay.store")
 
-_RECORDS = frozenset(TABLE_OF.values())
+_RECORDS = tuple(sorted(TABLE_OF.values()))
 _NO_BITMAP = (12_346).to_bytes(4, "little") + bytes(4)  # a roaring bitmap without containers
 
 
@@ -43,126 +39,119 @@ async def examine(store: Store, *, deep: bool) -> None:
     if (inventory := store.inventory) is None:
         return
     async with store.lock:
-        rows = await _rows(store, inventory)
+        rows = await store.rows(known={})
         lacking = inventory.lacking(rows)
-        for name in _RECORDS.intersection(lacking):
+        for name in set(_RECORDS).intersection(lacking):
             before, inventory.rows[name] = inventory.rows[name], rows[name]
             inventory.lost[name] = max(inventory.lost.get(name, before), before)
         if lacking:
             await asyncio.to_thread(inventory.forget, *lacking)
         found = await asyncio.to_thread(inventory.damage, deep=deep)
         await _mend_passages(store, found, lacking, deep=deep)
-        sentences = _sentences(inventory, found, {name: each.total for name, each in rows.items()})
-        for name in sorted(_RECORDS):
-            of_table = [each for each in found if each.table == name]
+        sentences = [
+            f"Table {name} had {lost.total:,} records and has {rows[name].total:,}, or older ones."
+            for name, lost in sorted(inventory.lost.items())
+            if lost.total and name in rows
+        ]
+        for name in _RECORDS:
+            damaged = [path for path in _of_table(name, found) if _index_of(path) is None]
+            sentences += [f"Records are damaged: {path} is missing or was altered." for path in damaged]
+            if deep and not damaged and not await _is_readable(store.tables.of(name)):
+                sentences.append(f"Records are damaged: some of table {name} cannot be read.")
             try:
-                await _mend_indexes(store, store.tables.of(name), of_table)
+                await _mend_indexes(store, store.tables.of(name), _of_table(name, found))
             except (RuntimeError, ValueError) as error:  # the records are damaged too
                 log.error("an index cannot be rebuilt: %s", error)
-            if deep and all(each.index is not None for each in of_table):  # no file names the damaged part
-                for fragment in await _unreadable(store.tables.of(name)):
-                    sentences.append(f"Records are damaged: part {fragment} of table {name} cannot be read.")
         store.damage = tuple(sentences)
-        if deep:
-            await store.check_notes()
     for sentence in store.damage:
         log.error("%s", sentence)
-
-
-async def _rows(store: Store, inventory: Inventory) -> dict[str, Rows]:
-    """Count the rows of all tables; recreate tables that vanished while they were open."""
-    try:
-        return await store.rows(known={})
-    except (RuntimeError, ValueError):
-        os.makedirs(store.path, 0o700, exist_ok=True)
-        store.repairs += await asyncio.to_thread(inventory.repair_tables)
-        await store.write_note(store.note)
-        await store.reopen()
-        store.forget_cache()
-        return await store.rows(known={})
 
 
 async def mend(store: Store) -> tuple[int, str | None]:
     """Delete the records of damaged fragments, so that the store can continue without them.
 
-    Returns their number, and the folder with copies of the damaged files, or None.
+    Returns their number, and the folder that has the store's files as they were.
 
     Raises:
-        OSError: there is no space for the copies; nothing was deleted.
+        OSError, RuntimeError: the disk or LanceDB refused.
     """
     if (inventory := store.inventory) is None:
         return 0, None
     deleted = 0
     async with store.lock:
+        aside = await asyncio.to_thread(inventory.link_aside)
         found = await asyncio.to_thread(inventory.damage, deep=True)
-        aside = await asyncio.to_thread(
-            inventory.copy_damaged, [each for each in found if each.table in _RECORDS]
-        )
-        revived = [each for each in found if each.table in _RECORDS and "/_deletions/" in each.path]
-        if revived:
-            await asyncio.to_thread(write_empty, [os.path.join(store.path, each.path) for each in revived])
-            await store.reopen()
         for name in _RECORDS:
+            own = _of_table(name, found)
+            if deletions := [path for path in own if "/_deletions/" in path]:
+                await asyncio.to_thread(write_empty, [os.path.join(store.path, path) for path in deletions])
+                await store.reopen()
             table = store.tables.of(name)
             for fragment in await _unreadable(table):
-                result: Any = await table.delete(_of_fragment(fragment))  # its type is incomplete
+                first, next_one = fragment << 32, (fragment + 1) << 32  # LanceDB's row ids
+                rows = conditions.number("_rowid", ">=", first), conditions.number("_rowid", "<", next_one)
+                result: Any = await table.delete(conditions.both(*rows))  # its type is incomplete
                 deleted += result.num_deleted_rows
-            await _delete_replaced(
-                table, {each.fragment for each in revived if each.table == name and each.fragment is not None}
-            )
-            await _mend_indexes(store, table, [each for each in found if each.table == name])
+            if deletions:
+                await _delete_replaced(table)
+            await _mend_indexes(store, table, own)
         await asyncio.to_thread(inventory.accept)
         store.damage = ()
     await store.checkpoint()
     return deleted, aside
 
 
-def _of_fragment(fragment: int) -> Where:
-    first, next_one = fragment << 32, (fragment + 1) << 32  # LanceDB's row ids
-    return conditions.both(
-        conditions.number("_rowid", ">=", first), conditions.number("_rowid", "<", next_one)
-    )
+def _of_table(name: str, found: Iterable[str]) -> list[str]:
+    return [path for path in found if path.startswith(f"{name}.lance/")]
 
 
-def write_empty(paths: Sequence[str]) -> None:
-    """Overwrite these deletion files so that they list no deleted rows."""
+def _index_of(path: str) -> str | None:
+    """Return the id of the index that a file belongs to, or None."""
+    _, part, *rest = path.split("/")
+    return rest[0] if part == "_indices" else None
+
+
+def write_empty(paths: Collection[str]) -> None:
+    """Replace these files of deleted rows by empty ones: LanceDB can read their rows again."""
     schema = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
     none = pa.record_batch([pa.array([], pa.uint32())], schema=schema)
     for path in paths:
-        move_aside_nonfile(path)
+        if os.path.lexists(path):
+            os.unlink(path)  # `link_aside` linked it
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(path, "wb") as file:
             if path.endswith(".bin"):
                 file.write(_NO_BITMAP)
-                continue
-            with pa.ipc.new_file(file, schema) as writer:
-                writer.write_batch(none)
+            else:
+                with pa.ipc.new_file(file, schema) as writer:
+                    writer.write_batch(none)
 
 
-async def _delete_replaced(table: AsyncTable, fragments: Collection[int]) -> None:
-    """Delete the rows of these fragments that a later fragment has in a newer version.
-
-    LanceDB had deleted them. Records are deleted in no other way, except by a compaction that leaves no
-    deletions.
-    """
-    if not fragments:
-        return
+async def _delete_replaced(table: AsyncTable) -> None:
+    """Delete the rows that a later row of the same record replaced; records are deleted in no other way."""
     rows = await read_table(table.query().select(["id"]).with_row_id())
-    pairs = list(zip(rows["id"].to_pylist(), rows["_rowid"].to_pylist(), strict=True))
     newest: dict[str, int] = {}
-    for record_id, row_id in pairs:
-        newest[record_id] = max(row_id, newest.get(record_id, 0))
-    for fragment in fragments:
-        old = [each for each, row_id in pairs if row_id >> 32 == fragment and row_id != newest[each]]
-        if old:
-            await table.delete(conditions.both(_of_fragment(fragment), conditions.one_of("id", old)))
+    old = []
+    for row_id, record_id in sorted(zip(rows["_rowid"].to_pylist(), rows["id"].to_pylist(), strict=True)):
+        if record_id in newest:
+            old.append(newest[record_id])
+        newest[record_id] = row_id
+    if old:
+        await table.delete(conditions.one_of("_rowid", old))
+
+
+async def _is_readable(table: AsyncTable) -> bool:
+    try:
+        async for _ in read_batches(table.query()):
+            pass
+    except (RuntimeError, ValueError):
+        return False
+    return True
 
 
 async def _unreadable(table: AsyncTable) -> list[int]:
     """Return the fragments of a table that have an unreadable row."""
-    with suppress(RuntimeError, ValueError):
-        async for _ in read_batches(table.query()):
-            pass
+    if await _is_readable(table):
         return []
     row_ids = (await read_table(table.query().select([]).with_row_id()))["_rowid"].to_pylist()
     unreadable = []
@@ -201,16 +190,14 @@ async def _column(table: AsyncTable, name: str) -> pa.ChunkedArray:
     return (await read_table(table.query().select([name])))[name]
 
 
-async def _mend_passages(
-    store: Store, found: Sequence[Damage], lacking: Collection[str], *, deep: bool
-) -> None:
+async def _mend_passages(store: Store, found: list[str], lacking: Collection[str], *, deep: bool) -> None:
     """Repair the word and vector indexes, or restart the passages from the records."""
     for table, note in zip(store.tables.indexes, store.index_notes, strict=True):
-        own = [each for each in found if each.table == note.passages]
-        if all(each.index is not None for each in own) and note.passages not in lacking:
+        own = _of_table(note.passages, found)
+        if None not in map(_index_of, own) and note.passages not in lacking:
             try:
                 await _mend_indexes(store, table, own)
-                if not (deep and await _unreadable(table)):
+                if not deep or await _is_readable(table):
                     continue
             except (RuntimeError, ValueError) as error:
                 log.error("an index cannot be rebuilt: %s", error)
@@ -219,31 +206,14 @@ async def _mend_passages(
         return
 
 
-async def _mend_indexes(store: Store, table: AsyncTable, found: Sequence[Damage]) -> None:
-    damaged = {each.index for each in found if each.index is not None}
+async def _mend_indexes(store: Store, table: AsyncTable, found: Collection[str]) -> None:
+    """Rebuild the indexes of a table to which damaged files belong."""
+    damaged = {_index_of(path) for path in found} - {None}
     if not damaged:
         return
-    indexes = await table.list_indices()
-    known = {index.index_uuid for index in indexes}
-    for index in indexes:
-        # LanceDB names only one of its parts.
-        in_parts = (index.num_segments or 1) > 1 and not damaged <= known
-        if index.index_uuid in damaged or in_parts:
+    for index in await table.list_indices():
+        # LanceDB names only one part of an index that has several.
+        if index.index_uuid in damaged or (index.num_segments or 1) > 1:
             await rebuild_index(table, index)
-            store.repairs.append(
-                f"The index {index.name} of {found[0].table} was damaged and has been rebuilt."
-            )
+            store.repairs.append(f"The index {index.name} of {table.name} was damaged and has been rebuilt.")
             log.warning("%s", store.repairs[-1])
-
-
-def _sentences(inventory: Inventory, found: Sequence[Damage], rows: dict[str, int]) -> list[str]:
-    """Return sentences about damaged records."""
-    sentences = [
-        f"Table {name} had {lost.total:,} records and has {rows.get(name, 0):,}, or older ones."
-        for name, lost in sorted(inventory.lost.items())
-        if lost.total
-    ]
-    for each in found:
-        if each.table in _RECORDS and each.index is None:
-            sentences.append(f"Records are damaged: the file {each.path} {each.what}.")
-    return sentences

@@ -19,7 +19,6 @@ from lancedb import AsyncTable
 from lancedb.query import AsyncQuery, ColumnOrdering, MatchQuery
 from numpy.typing import NDArray
 
-from scrubjay.errors import StoreError
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
@@ -668,19 +667,6 @@ class Store:
         self.note = note
         async with self._note_lock:  # the latest note is written last, whatever the order of callers
             await self.notes.write(INDEX, dump_note(self.note))
-
-    async def check_notes(self) -> None:
-        """Rewrite the notes on the index if the disk has others; the caller holds the lock."""
-        async with self._note_lock:
-            for name, note in zip((INDEX, BUILDING), self.index_notes, strict=False):
-                text = await self.notes.read(name)
-                try:
-                    is_same = text is not None and parse_note(text, self.path) == note
-                except StoreError:
-                    is_same = False
-                if not is_same:
-                    await self.notes.write(name, dump_note(note))
-                    self.repairs.append(f"The note {name}.json was damaged and has been rewritten.")
 
     async def set_complete(self, complete: bool, begun: int) -> None:
         """Note whether the index has all records, unless it was restarted since `begun`."""

@@ -72,7 +72,7 @@ class Mending:
     async def mend(self) -> dict[str, Any]:
         """Continue without the records that cannot be read, and rebuild the index from the others.
 
-        `deleted` says how many these were, `aside` where copies of the damaged files lie, if there are any.
+        `deleted` says how many these were, `aside` in which folder the store's files are as they were.
         """
         async with self._turn:
             deleted, aside = await mend(self._store)
