@@ -5,7 +5,6 @@ is written last: {format, version, scrubjay, schema_version, made_at, counts, fi
 SHA-256]}}.
 """
 
-import contextlib
 import glob
 import hashlib
 import json
@@ -16,10 +15,9 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular, parsed, read_regular, read_whole, sync_folder
-from scrubjay.home.kept import copy_of
+from scrubjay.home.files import open_regular, parsed, read_whole, sync_folder
+from scrubjay.home.kept import read_kept
 from scrubjay.home.paths import SCHEMA_VERSION, Home, restored
-from scrubjay.home.spool import durable_write
 
 MANIFEST = "backup.json"
 FORMAT, FORMAT_VERSION = "scrubjay-backup", 1
@@ -36,8 +34,6 @@ _FILES = (
 # envelopes and events that are in no table yet
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")
 _BLOCK = 1 << 20
-_DRAFT = ".part"  # ends the name of an unfinished backup
-_LONGEST_NOTE = 1 << 20  # bytes
 
 Report = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -72,45 +68,13 @@ def restoring(home: Home) -> str:
     return f"{os.path.realpath(home.root)}.restoring.part"
 
 
-def begin_draft(home: Home, folder: str) -> str:
-    """Return the path where a backup is built before it becomes `folder`, noted so that `clear` finds it.
-
-    Raises:
-        OSError: the disk refused.
-    """
-    draft = f"{folder}.{os.urandom(4).hex()}{_DRAFT}"
-    _note_drafts(home, [*_drafts(home), draft])
-    return draft
-
-
-def _drafts(home: Home) -> list[str]:
-    try:
-        noted = read_regular(_draft_note(home), _LONGEST_NOTE).decode("utf-8", "surrogateescape")
-    except OSError:
-        return []
-    return [path for path in noted.split("\0") if os.path.isabs(path) and path.endswith(_DRAFT)]
-
-
-def _note_drafts(home: Home, drafts: list[str]) -> None:
-    durable_write(home, _draft_note(home), "\0".join(drafts).encode("utf-8", "surrogateescape"))
-
-
-def _draft_note(home: Home) -> str:
-    return os.path.join(home.root, "backup.drafts")
-
-
 def clear(home: Home) -> None:
-    """Remove what interrupted backups and restores left in the home and next to their targets.
+    """Remove what interrupted backups and restores left in the home and next to it.
 
-    The caller holds the home's lock, so that no other backup or restore is running. A draft on a disk that is
-    not mounted stays noted.
+    The caller holds the home's lock, so that no other backup or restore is running.
     """
-    drafts = _drafts(home)
-    for folder in (links(home), restoring(home), restored(home), *drafts):
+    for folder in (links(home), restoring(home), restored(home)):
         shutil.rmtree(folder, ignore_errors=True)
-    if drafts:
-        with contextlib.suppress(OSError):  # a full disk: the note outlives the draft
-            _note_drafts(home, [draft for draft in drafts if not os.path.isdir(os.path.dirname(draft))])
 
 
 def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
@@ -159,58 +123,39 @@ def read_manifest(folder: str) -> dict[str, Any]:
     Raises:
         InputError: the folder is not a backup, or a newer Scrubjay made it.
     """
-    path = os.path.join(folder, MANIFEST)
     try:
-        facts = parsed(read_whole(path))
-        newer = facts["format"] == FORMAT and _is_newer(facts)
-        sound = newer or (facts["format"] == FORMAT and _is_sound(facts))
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        newer = sound = False
-    if not sound:
+        facts: dict[str, Any] = parsed(read_whole(os.path.join(folder, MANIFEST)))
+        if facts["format"] != FORMAT:
+            raise ValueError(facts["format"])
+        is_newer = facts["version"] > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION
+        if not is_newer:
+            datetime.fromisoformat(facts["made_at"])
+            facts["counts"] = {name: int(count) for name, count in facts["counts"].items()}
+            facts["files"] = {name: (int(size), str(check)) for name, (size, check) in facts["files"].items()}
+            facts["files"]["data/index.json"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         why = f"it has no readable {MANIFEST}"
-        raise InputError(f"{folder} is not a complete Scrubjay backup: {why}.")
-    if newer:
+        raise InputError(f"{folder} is not a complete Scrubjay backup: {why}.") from error
+    if is_newer:
         sentence = f"{folder} was made by a newer Scrubjay ({facts.get('scrubjay')})."
         raise InputError(f"{sentence} Upgrade Scrubjay; nothing was changed.")
-    return dict(facts)
-
-
-def _is_newer(facts: Mapping[str, Any]) -> bool:
-    return bool(facts["version"] > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION)
-
-
-def _is_sound(facts: Mapping[str, Any]) -> bool:
-    """Return True if a manifest has every field that a restore reads, with the right types."""
-    numbers = (facts["version"], facts["schema_version"], *facts["counts"].values())
-    datetime.fromisoformat(facts["made_at"])
-    return (
-        "data/index.json" in facts["files"]
-        and all(isinstance(number, int) for number in numbers)
-        and all(
-            name
-            and "\0" not in name
-            and os.fsencode(name)
-            and isinstance(size, int)
-            and isinstance(digest, str)
-            for name, (size, digest) in facts["files"].items()
-        )
-    )
+    return facts
 
 
 def keep_tokens(home: Home) -> bool:
-    """Copy the current home's keys into the home that will replace it; return True if it has any.
+    """Write the current home's keys into the home that will replace it; return True if it has any.
 
     A backup may hold keys that were removed since, and may lack newer ones.
     """
-    kept = False
-    for path in (home.tokens, copy_of(home.tokens)):
-        if os.path.isfile(path):
-            target = os.path.join(restoring(home), os.path.relpath(path, os.path.realpath(home.root)))
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(target)
-            _copy(path, target)
-            kept = True
-    return kept
+    try:
+        content = read_kept(home.tokens)
+    except FileNotFoundError:
+        return False
+    with open(os.path.join(restoring(home), os.path.basename(home.tokens)), "wb") as file:
+        os.chmod(file.fileno(), 0o600)
+        file.write(content)
+        os.fsync(file.fileno())
+    return True
 
 
 def copy_backup(folder: str, target: str, report: Report) -> None:

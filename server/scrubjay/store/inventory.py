@@ -12,7 +12,7 @@ import logging
 import os
 import shutil
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import RLock
@@ -104,7 +104,7 @@ class Inventory:
             self._note(names, new, rows)
         return len(new)
 
-    def _note(self, names: Collection[str], new: Collection[str], rows: Mapping[str, Rows]) -> None:
+    def _note(self, names: set[str], new: list[str], rows: Mapping[str, Rows]) -> None:
         for name in new:
             with suppress(FileNotFoundError):
                 self.files[name] = _read(os.path.join(self.root, name))

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 from dataclasses import dataclass, field
 
 from scrubjay import VERSION
@@ -51,9 +52,9 @@ class Backup(Verb):
             raise InputError(f"A store in {self._store.path} cannot be copied as a folder. {advice}")
         _refuse(folder, self._home)
         async with self._turn:
+            draft = f"{folder}.part"
             try:
                 counts = await self._hold_still()
-                draft = await asyncio.to_thread(backups.begin_draft, self._home, folder)
                 files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
                 await _check(os.path.join(draft, "data"), counts)
                 facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "counts": counts}
@@ -64,6 +65,7 @@ class Backup(Verb):
                 os.rename(draft, folder)
             finally:
                 await asyncio.to_thread(backups.clear, self._home)
+                await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)
         totals = {name: counts[name] for name in ("turns", "memories", "documents")}
         size = sum(size for size, _ in files.values())
         return BackupSummary(folder=folder, files=len(files), bytes=size, **totals)
@@ -99,5 +101,9 @@ def _refuse(folder: str, home: Home) -> None:
         raise InputError(f"{folder} is inside the home {home.root}. {advice}")
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
         raise InputError(f"{folder} already exists and is not empty. Choose a new folder.")
+    if os.path.lexists(draft := f"{folder}.part"):
+        raise InputError(
+            f"{draft} exists, perhaps from an interrupted backup. Delete it, or choose another folder."
+        )
     if not os.path.isdir(os.path.dirname(real)):
         raise InputError(f"{os.path.dirname(folder)} is not a folder; create it first.")
