@@ -7,20 +7,15 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 from user import make_user, newcomer, user
 
-from scrubjay.cli import archive
 from scrubjay.cli.status import _records
 from scrubjay.errors import EngineError
-from scrubjay.hosts.installation import console_command
 from scrubjay.pipe.client import open_client
-from scrubjay.records import exchange
 from scrubjay.wire.hello import hello_from
 
 __all__ = ["newcomer", "user"]  # fixtures
@@ -71,31 +66,6 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     finally:
         second.types("stop")
     assert "is not a file" in user.refused("import", "nowhere.jsonl")
-
-
-@pytest.mark.parametrize(
-    ("begins", "says"),
-    [
-        ("", "This is not a Scrubjay export: its first line does not contain scrubjay-export."),
-        pytest.param(  # which writes the 400 MB that a line may have
-            '{"format": "scrubjay-export"}\n',
-            "Line 2 has more than 400,000,000 bytes, so it is not a record.",
-            marks=pytest.mark.long,
-        ),
-    ],
-)
-def test_standard_input_with_a_line_that_never_ends_is_refused(newcomer, begins, says):
-    limits = "ulimit -v 2000000 -f 1000000"  # KB of memory, and blocks of a file, were it not refused
-    line = f"{limits}; (printf %s {shlex.quote(begins)}; cat /dev/zero) | {shlex.join(console_command())} import -"
-    done = subprocess.run(
-        ["bash", "-c", line], env=newcomer.env, capture_output=True, text=True, timeout=30, check=False
-    )
-    assert done.stderr == f"scrubjay: standard input: {says} Nothing was imported.\n"
-    assert os.listdir(newcomer.home.spool_tmp) == []
-
-
-def test_the_command_knows_an_export_as_its_reader_does():
-    assert (archive.FORMAT, archive.LONGEST_LINE) == (exchange.FORMAT, exchange.LONGEST_LINE)
 
 
 @pytest.mark.long

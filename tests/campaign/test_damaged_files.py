@@ -77,7 +77,7 @@ def kinds(home: Home) -> dict[str, tuple[Path, tuple[Callable[[Path], None], ...
             for file in used(home, table, part)[:1]:
                 found[f"{table} {part}"] = file, ways
         for file in used(home, table, "_indices") if ways is EVERY else ():
-            found.setdefault(f"{table} index {file.name}", (file, EVERY))
+            found.setdefault(f"{table} index {file.name}", (file, FEW))
         found[table] = Path(home.data, f"{table}.lance"), (remove,)
     for name in (home.config, home.capture, home.scopes, home.scope_settings, home.partitions):
         found[os.path.basename(name)] = Path(name), EVERY

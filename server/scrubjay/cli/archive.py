@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
 from scrubjay.cli.display import Progress, contents, local, plural, size
@@ -19,10 +19,6 @@ from scrubjay.home.paths import Home
 
 if TYPE_CHECKING:
     from scrubjay.wire.lock import FileLock
-
-MOST_DIFFERENT = 5  # differing records that are listed
-# the format of records.exchange, which takes a second to import (a test compares)
-FORMAT, LONGEST_HEADER, LONGEST_LINE = "scrubjay-export", 100_000, 400_000_000
 
 
 @command(
@@ -73,33 +69,11 @@ def import_(place: Place, options: argparse.Namespace) -> int:
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            _copy_export(sys.stdin.buffer, file)
+            shutil.copyfileobj(sys.stdin.buffer, file)
         try:
             return _print_imported(_import(place, path))
         except InputError as error:
             raise InputError(str(error).replace(path, "standard input")) from error
-
-
-def _copy_export(source: BinaryIO, target: BinaryIO) -> None:
-    """Copy standard input as long as it may be an export: a device may have an endless line.
-
-    Raises:
-        InputError: it is not an export.
-    """
-    header = source.readline(LONGEST_HEADER)
-    if FORMAT.encode() not in header:
-        why = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
-        raise InputError(f"standard input: {why}. Nothing was imported.")
-    target.write(header)
-    number, length = 2, 0
-    while part := source.readline(1 << 20):
-        length += len(part)
-        if length > LONGEST_LINE:
-            why = f"Line {number:,} has more than {LONGEST_LINE:,} bytes, so it is not a record"
-            raise InputError(f"standard input: {why}. Nothing was imported.")
-        target.write(part)
-        if part.endswith(b"\n"):
-            number, length = number + 1, 0
 
 
 def _import(place: Place, path: str) -> dict[str, Any]:
@@ -118,10 +92,8 @@ def _print_imported(counts: dict[str, Any]) -> int:
         return 0
     why = "because the existing ones have other contents; those do not change"
     print(f"{plural(different, 'record')} not imported, {why}:")
-    for each in counts.get("differing", [])[:MOST_DIFFERENT]:
-        print(f"  {each['id']}: {', '.join(each['fields'])}")
-    if different > MOST_DIFFERENT:
-        print(f"  and {different - MOST_DIFFERENT:,} more")
+    listed = counts["differing"]
+    print("  " + ", ".join(listed) + (f" and {different - len(listed):,} more" * (different > len(listed))))
     return 1
 
 

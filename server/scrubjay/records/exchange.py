@@ -14,12 +14,12 @@ import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, BinaryIO, Literal, NamedTuple
+from typing import Annotated, Any, BinaryIO, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from scrubjay.errors import InputError
-from scrubjay.models.envelopes import Envelope, redact_fields
+from scrubjay.models.envelopes import Envelope, envelope, redact_fields
 from scrubjay.models.fields import (
     MAX_METADATA_NUMBER,
     Count,
@@ -54,7 +54,7 @@ _PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id mu
 Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
 # What recalls leave behind: a record is the same whatever they say.
 USAGE_FIELDS = frozenset({"last_accessed_at", "access_count"})
-MAX_LISTED = 20  # records that an answer names as different
+MAX_LISTED = 5  # ids of different records in an answer
 
 
 class RecordCounts(BaseModel):
@@ -91,21 +91,24 @@ class ImportRecords(Request):
     records: list[dict[str, Any]]
 
 
-class Difference(Result):
-    """A record of an export whose id is here with other contents, and in which fields."""
-
-    id: str
-    fields: list[str]
-
-
 class Imported(Result):
-    """What an import did; what differs from a record that was here was left out."""
+    """The counts of an import; records that exist with other contents are not imported."""
 
     added: int
     same: int
     different: int
-    differing: tuple[Difference, ...] = ()  # the first of them
+    differing: tuple[str, ...] = ()  # the first of their ids
     redacted: int
+
+    def plus(self, other: "Imported") -> "Imported":
+        """Return the sum of two answers."""
+        return Imported(
+            added=self.added + other.added,
+            same=self.same + other.same,
+            different=self.different + other.different,
+            differing=(self.differing + other.differing)[:MAX_LISTED],
+            redacted=self.redacted + other.redacted,
+        )
 
 
 class Exported(Result):
@@ -132,14 +135,6 @@ class _Limits(BaseModel):
     chunk_count: Whole = 0
     file_size: Whole | None = None
     file_mtime: Annotated[Count, Field(ge=-(2**63), lt=2**63)] | None = None
-
-
-class Numbered(NamedTuple):
-    """A record, the line it stands in (from 1), and the bytes read so far."""
-
-    line: int
-    record: AnyRecord
-    read: int
 
 
 def first_line(header: Header) -> bytes:
@@ -170,22 +165,25 @@ def read_header(file: BinaryIO) -> Header:
             f"This export was written by a newer Scrubjay ({str(values.get('scrubjay'))[:40]}, "
             f"format {str(version)[:20]}; this one reads format {FORMAT_VERSION}). Upgrade Scrubjay."
         )
-    return header_of(values)
+    try:
+        return Header.model_validate(values)
+    except ValidationError as error:
+        reasons = sentences(Header.model_fields, error.errors(include_url=False))
+        raise InputError(f"The first line of the export is damaged: {reasons}") from None
 
 
-def read_records(file: BinaryIO, header: Header) -> Iterator[Numbered]:
-    """Yield the records behind a header; at the end their number is compared with the header's.
+def read_records(file: BinaryIO, header: Header) -> Iterator[tuple[AnyRecord, int]]:
+    """Yield each record after the header with the bytes of its line; compare their number with the header's.
 
     Raises:
         InputError: a line is damaged, or lines are missing; the sentence names the line.
     """
-    number, found, read = 1, 0, 0
+    number, found = 1, 0
     while raw := file.readline(LONGEST_LINE):
         number += 1
-        read += len(raw)
         if raw.strip():
             found += 1
-            yield Numbered(number, _record(raw, number), read)
+            yield _record(raw, number), len(raw)
     if found != header.counts.total:
         what = "was cut off" if found < header.counts.total else "was altered"
         raise InputError(
@@ -209,19 +207,6 @@ def _record(raw: bytes, number: int) -> AnyRecord:
 
 def _line(values: dict[str, Any]) -> bytes:
     return json.dumps(values, ensure_ascii=False).encode() + b"\n"
-
-
-def header_of(values: Mapping[str, Any]) -> Header:
-    """Return the header in the object of a first line.
-
-    Raises:
-        InputError: it lacks something, or says what cannot be.
-    """
-    try:
-        return Header.model_validate(values)
-    except ValidationError as error:
-        reasons = sentences(Header.model_fields, error.errors(include_url=False))
-        raise InputError(f"The first line of the export is damaged: {reasons}") from None
 
 
 def values_of(record: AnyRecord) -> dict[str, Any]:
@@ -252,79 +237,88 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
     if not record.id.startswith(_PREFIXES[kind]):
         raise InputError(f"id = {record.id!r}: that of a {kind} begins with {_PREFIXES[kind]}.")
     for name, value in record:
-        if isinstance(value, datetime) and value.tzinfo is None:
-            example = "such as 2026-03-01T14:30:00Z"
-            raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, {example}.")
         if isinstance(value, datetime):
-            try:
-                parse_instant(value)
-            except ValueError as error:
-                raise InputError(f"{name} = {value.isoformat()!r}: {error}.") from None
-        if any("\x00" in text for text in _texts(value)):
+            _check_instant(name, value)
+        texts = (value,) if isinstance(value, str) else value if isinstance(value, tuple) else ()
+        if any("\x00" in text for text in texts):
             raise InputError(f"{name} contains a NUL character; remove it.")
     return record
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, tuple):
-        yield from value
+def _check_instant(name: str, value: datetime) -> None:
+    if value.tzinfo is None:
+        example = "such as 2026-03-01T14:30:00Z"
+        raise InputError(f"{name} = {value.isoformat()!r}: must say its time zone, {example}.")
+    try:
+        parse_instant(value)
+    except ValueError as error:
+        raise InputError(f"{name} = {value.isoformat()!r}: {error}.") from None
 
 
-async def plan_import(store: Store, envelope: Envelope, now: datetime) -> Plan[Imported]:
-    """Plan the import of records: each unknown one is added as it is, forgotten ones too.
+async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
+    """Plan the import of records: unknown ones are added unchanged, existing ones stay.
 
-    One whose id is here already stays as it is here, and is counted as the same or named as different; so a
-    repetition adds what an interruption left out and nothing twice. A version that is the latest here, and
-    there has been replaced since, is replaced here too.
+    A repetition therefore adds what an interruption left out, and nothing twice. An existing latest version
+    that has been replaced in the export is replaced here too.
     """
-    records = [record_of(values) for values in parse(ImportRecords, envelope.args).records]
-    known = await _known(store, records)
+    records = [record_of(values) for values in parse(ImportRecords, request.args).records]
+    known: dict[str, AnyRecord] = {}
+    for kind in TABLE_OF:
+        if ids := [record.id for record in records if isinstance(record, kind)]:
+            known.update(await store.get(kind, ids))
     fresh: dict[str, AnyRecord] = {}
-    same, differing = 0, []
     replaced: dict[str, Change] = {}
+    same, differing = 0, []
     for record in records:
-        here = known.get(record.id) or fresh.get(record.id)
-        if here is None:
+        existing = known.get(record.id) or fresh.get(record.id)
+        if existing is None:
             fresh[record.id] = record
         elif change := _replaced_since(known.get(record.id), record):
             replaced[record.id] = change
             same += 1
-        elif fields := _differences(here, record):
-            differing.append(Difference(id=record.id, fields=fields))
+        elif _differences(existing, record):
+            differing.append(record.id)
         else:
             same += 1
     # In a thread, because large documents take seconds to cut, in which others want their answers.
     records = [_with_own_hash(record) for record in fresh.values()]
     changes = await asyncio.to_thread(lambda: [Change(each, passages_of(each)) for each in records])
-    named = tuple(differing[:MAX_LISTED])
     changes += replaced.values()
     answer = Imported(
-        added=len(fresh), same=same, different=len(differing), differing=named, redacted=envelope.redacted
+        added=len(fresh),
+        same=same,
+        different=len(differing),
+        differing=tuple(differing[:MAX_LISTED]),
+        redacted=request.redacted,
     )
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
 
 
 def _replaced_since(here: AnyRecord | None, there: AnyRecord) -> Change | None:
-    """The change of a version that lost its place there, and differs in nothing else; None if it did not."""
+    """Return the change of a version that was replaced in the export and differs in nothing else, or None."""
     if not (isinstance(here, Memory) and isinstance(there, Memory) and here.is_latest and there.replaced_at):
         return None
     changed = {"is_latest", "replaced_at", "updated_at"}
-    return (
-        versions.replace(here, there.replaced_at) if changed.issuperset(_differences(here, there)) else None
-    )
+    return versions.replace(here, there.replaced_at) if _differences(here, there) <= changed else None
 
 
 def _with_own_hash(record: AnyRecord) -> AnyRecord:
-    """Give a fact the hash of its own words: that of others would make them known, unkept."""
+    """Give a fact the hash of its own words; another hash would hide a different fact as known."""
     if not isinstance(record, Memory):
         return record
     return record.model_copy(update={"content_hash": content_hash(record.content)})
 
 
+def import_envelope(records: Iterable[AnyRecord], *, scope: str, source: str, at: datetime) -> Envelope:
+    """Return the envelope that imports these records, without the secrets that they may have."""
+    pairs = [redact_record(record) for record in records]
+    request = ImportRecords(records=[values_of(record) for record, _ in pairs])
+    made = envelope("import", request, scope=scope, source=source, at=at)
+    return made.model_copy(update={"redacted": sum(count for _, count in pairs)})
+
+
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
-    """Return a record without its secrets, and how many there were; an export made by hand may hold some."""
+    """Return a record without its secrets, and their number; a hand-made export may have some."""
     values, count = redact_fields(
         {name: value for name, value in record if isinstance(value, str | dict | tuple)}
     )
@@ -332,32 +326,13 @@ def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
         return record, 0
     if not isinstance(record, Turn):
         values["content_hash"] = content_hash(values["content"])
-    return record.model_copy(
-        update={name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
-    ), count
+    update = {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+    return record.model_copy(update=update), count
 
 
-def merge_answers(answers: Iterable[Imported]) -> Imported:
-    """Add up what several imports did."""
-    answers = list(answers)
-    sums: dict[str, Any] = {
-        name: sum(getattr(each, name) for each in answers)
-        for name in ("added", "same", "different", "redacted")
-    }
-    return Imported(**sums, differing=tuple(one for each in answers for one in each.differing)[:MAX_LISTED])
-
-
-async def _known(store: Store, records: Iterable[AnyRecord]) -> dict[str, AnyRecord]:
-    found: dict[str, AnyRecord] = {}
-    for kind in TABLE_OF:
-        if ids := [record.id for record in records if isinstance(record, kind)]:
-            found.update(await store.get(kind, ids))
-    return found
-
-
-def _differences(here: AnyRecord, other: AnyRecord) -> list[str]:
-    return [
+def _differences(here: AnyRecord, other: AnyRecord) -> set[str]:
+    return {
         name
         for name in type(here).model_fields
         if name not in USAGE_FIELDS and getattr(here, name) != getattr(other, name)
-    ]
+    }

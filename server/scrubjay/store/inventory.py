@@ -20,7 +20,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from scrubjay.home.files import move_aside_nonfile, read_regular
-from scrubjay.store.manifest import newest_manifest, read_manifest
+from scrubjay.store.manifest import is_whole, newest_manifest, read_manifest
 
 log = logging.getLogger("scrubjay.store")
 
@@ -214,20 +214,38 @@ class Inventory:
         repairs = []
         for table in tables:
             noted, newest = self._newest_noted(table), self._newest(table)
-            if noted and (newest is None or noted <= newest) and self._is_damaged(noted, deep=True):
-                repairs.append(self._mend_manifest(table, noted))
+            if noted and (newest is None or noted <= newest):
+                if self._is_damaged(noted, deep=True):
+                    repairs.append(self._mend_manifest(table, noted))
+            elif newest and not is_whole(os.path.join(self.root, newest)):
+                repairs.append(self._move_aside(table, newest))
+        for sentence in repairs:
+            log.warning("%s", sentence)
         return repairs
 
     def _mend_manifest(self, table: str, name: str) -> str:
-        path = os.path.join(self.root, name)
-        if os.path.lexists(path):
-            os.replace(path, f"{path}{_ASIDE}")
+        path, copy = os.path.join(self.root, name), self._copy_of(table)
         with suppress(OSError):
-            if _read(self._copy_of(table)) == self.files[name]:
+            if _read(copy) == self.files[name]:
                 os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-                shutil.copyfile(self._copy_of(table), path)
+                if os.path.lexists(path):
+                    os.replace(path, f"{path}{_ASIDE}")
+                shutil.copyfile(copy, path)
                 return f"Table {table}: its newest manifest was damaged and was restored from its copy."
         del self.files[name]
+        return self._move_aside(table, name)
+
+    def _move_aside(self, table: str, name: str) -> str:
+        """Move a manifest aside: the version before it becomes the newest.
+
+        A power loss can leave the newest one empty; its writes are still in the write-ahead log.
+        """
+        with suppress(FileNotFoundError):
+            os.replace(os.path.join(self.root, name), os.path.join(self.root, f"{name}{_ASIDE}"))
+        if self._newest(table) is None:  # LanceDB would make a new table of the same files
+            aside = os.path.join(self.folder, f"{table}.{uuid4().hex[:8]}{_ASIDE}")
+            os.rename(os.path.join(self.root, f"{table}.lance"), aside)
+            return f"Table {table}: none of its versions can be read; its files were moved to {aside}."
         return f"Table {table}: its newest version was damaged and was moved aside."
 
     def damage(self, *, deep: bool) -> list[str]:

@@ -57,6 +57,12 @@ def newest_manifest(folder: str) -> str | None:
     return os.path.join(folder, "_versions", newest)
 
 
+def is_whole(path: str) -> bool:
+    """Return False if a manifest ends before its last bytes."""
+    with open_regular(path, own=False) as file:
+        return file.read().endswith(_MAGIC)
+
+
 def read_manifest(path: str) -> Manifest:
     """Read a manifest. Raises OSError if the disk refuses."""
     with open_regular(path, own=False) as file:

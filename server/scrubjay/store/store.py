@@ -96,7 +96,7 @@ class Store:
         self.notes: Notes = shared.notes if shared else FileNotes(path)
         self.wait_for_writer: Callable[[], Awaitable[None]] = _no_other_writer
         self.inventory = inventory
-        self.repairs = [*tables.repairs]
+        self.repairs: list[str] = []
         self.damage: tuple[str, ...] = ()
         self.lock = asyncio.Lock()
         self.readers = 0  # readers of older versions; while there are any, no version is removed

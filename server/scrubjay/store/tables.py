@@ -1,4 +1,4 @@
-"""Opens the tables: connects, creates tables with their indexes, repairs a damaged newest version.
+"""Opens the tables: connects, and creates tables with their indexes.
 
 The choices follow measurements of LanceDB 0.40: read consistency 0 (else writes act on stale snapshots), a
 declared primary key (else concurrent upserts double rows), open-else-create (a racing `exist_ok` overwrites),
@@ -6,9 +6,8 @@ positions off (compaction crashes were reported).
 """
 
 import logging
-import os
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
@@ -32,7 +31,6 @@ from scrubjay.store.cache import (
 )
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import RESTORE
-from scrubjay.store.manifest import newest_manifest
 from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
 
@@ -87,19 +85,17 @@ _WORDS = FTS(
 # Up to so many passages, vectors are compared one by one in memory: 54 MB and 19 ms of processor time.
 # Beyond, LanceDB's vector index is searched.
 FEW_VECTORS = 150_000
-_TORN = ("Invalid range 0..0", "file size is too small", "Invalid user input: Invalid range")
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The open tables of one connection, and the repairs made when opening them."""
+    """The open tables of one connection."""
 
     turns: AsyncTable
     memories: AsyncTable
     documents: AsyncTable
     passages: AsyncTable
     building: AsyncTable | None = None  # the next generation of passages, not searched yet
-    repairs: tuple[str, ...] = ()
     # A search shows chunks of documents, and reads few records of them.
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
@@ -173,7 +169,7 @@ async def open_tables(
     empty.
 
     Raises:
-        StoreError: a table is damaged beyond its newest version, or is missing and may not be created.
+        StoreError: a table is damaged, or is missing and may not be created.
     """
     tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated)
     rows = await tables.passages.count_rows()
@@ -182,8 +178,7 @@ async def open_tables(
     if wanted <= _INDEX_CACHE:
         return tables
     # a session's caches keep their size
-    again = await _open_all(path, passages, dim, wanted, change, building, None)
-    return replace(again, repairs=tables.repairs)
+    return await _open_all(path, passages, dim, wanted, change, building, None)
 
 
 async def _open_all(
@@ -200,19 +195,18 @@ async def _open_all(
         names = (*TABLE_OF.values(), passages)
         turns, memories, documents, pieces = [await _open_unchanged(database, path, name) for name in names]
         return Tables(turns, memories, documents, pieces)
-    repairs: list[str] = []
     schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
     schemas[passages] = arrow_schema(Passage, dim=dim)
     turns, memories, documents, pieces = [
-        await _open_or_create(database, path, name, schema, repairs, outdated if name == passages else None)
+        await _open_or_create(database, path, name, schema, outdated if name == passages else None)
         for name, schema in schemas.items()
     ]
     next_pieces = None
     if building is not None:
         name, width = building
         schema = arrow_schema(Passage, dim=width)
-        next_pieces = await _open_or_create(database, path, name, schema, repairs, None)
-    return Tables(turns, memories, documents, pieces, next_pieces, tuple(repairs))
+        next_pieces = await _open_or_create(database, path, name, schema, None)
+    return Tables(turns, memories, documents, pieces, next_pieces)
 
 
 async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:
@@ -242,17 +236,13 @@ async def _open_or_create(
     path: str,
     name: str,
     schema: pa.Schema,
-    repairs: list[str],
     outdated: Callable[[], Awaitable[None]] | None,
 ) -> AsyncTable:
     try:
         table = await open_if_exists(database, name)
     except RuntimeError as error:
-        if is_shared(path) or not any(sign in str(error) for sign in _TORN):
-            problem = f"Table {name} cannot be opened: {error}."
-            raise StoreError(f"{problem} {RESTORE}, or move {path} away.") from error
-        repairs.append(_move_newest_version_aside(path, name))
-        table = await database.open_table(name)
+        problem = f"Table {name} cannot be opened: {error}."
+        raise StoreError(f"{problem} {RESTORE}, or move {path} away.") from error
     if table is None:
         table = await database.create_table(name, schema=schema)
     elif missing := await _missing_columns(table, schema):
@@ -322,26 +312,6 @@ async def _complete(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
     for column, index in indexes.items():
         if column not in indexed:
             await table.create_index(column, config=index)
-
-
-def _move_newest_version_aside(path: str, name: str) -> str:
-    """Rename the newest manifest, so that the previous one opens; a power loss can leave the newest empty."""
-    folder = os.path.join(path, f"{name}.lance")
-    newest = newest_manifest(folder)
-    if newest is not None:
-        os.replace(newest, f"{newest}.aside")
-    if newest is None or newest_manifest(folder) is None:
-        problem = f"Table {name} has no readable version."
-        raise StoreError(f"{problem} {RESTORE}, or move {path} away.")
-    hint = os.path.join(folder, "_versions", "latest_version_hint.json")
-    if os.path.exists(hint):
-        os.remove(hint)
-    sentence = (
-        f"Table {name}: its newest version was unreadable and was moved aside; "
-        "writes not yet confirmed to be on disk are replayed."
-    )
-    log.warning("%s (%s)", sentence, os.path.basename(newest))
-    return sentence
 
 
 async def open_if_exists(database: AsyncConnection, name: str) -> AsyncTable | None:

@@ -15,10 +15,9 @@ from scrubjay import VERSION
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home.scopes import USER_SCOPE
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records import exchange
-from scrubjay.records.exchange import Exported, Header, Imported, ImportRecords, Numbered, RecordCounts
+from scrubjay.records.exchange import Exported, Header, Imported, RecordCounts
 from scrubjay.store.failures import is_of_store, reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 
@@ -113,7 +112,7 @@ class Exchange(Verb):
                 file.seek(start)
                 done, outcome = 0, CHANGED
                 async for page in _pages(file, header):
-                    answer = exchange.merge_answers([answer, await self._import_page(page, source)])
+                    answer = answer.plus(await self._import_page(page, source))
                     done += len(page)
                     report(done, header.counts.total, "importing")
             await self._writer.settle()
@@ -124,10 +123,9 @@ class Exchange(Verb):
             self._running -= 1
 
     async def _import_page(self, page: list[AnyRecord], source: str) -> Imported:
-        pairs = await asyncio.to_thread(lambda: [exchange.redact_record(record) for record in page])
-        records = ImportRecords(records=[exchange.values_of(record) for record, _ in pairs])
-        request = envelope("import", records, scope=USER_SCOPE, source=source, at=self._clock())
-        request = request.model_copy(update={"redacted": sum(count for _, count in pairs)})
+        request = await asyncio.to_thread(
+            exchange.import_envelope, page, scope=USER_SCOPE, source=source, at=self._clock()
+        )
         answer = cast(Imported, await self._writer.write(request))
         if self._writer.pending > AHEAD:  # staged records are in memory
             await self._writer.settle()
@@ -135,17 +133,17 @@ class Exchange(Verb):
 
 
 async def _pages(file: BinaryIO, header: Header) -> AsyncIterator[list[AnyRecord]]:
-    lines = exchange.read_records(file, header)
-    while page := await asyncio.to_thread(_page, lines):
+    records = exchange.read_records(file, header)
+    while page := await asyncio.to_thread(_page, records):
         yield page
 
 
-def _page(lines: Iterator[Numbered]) -> list[AnyRecord]:
-    page, begun = [], None
-    for line in lines:
-        begun = line.read - 1 if begun is None else begun
-        page.append(line.record)
-        if len(page) >= PAGE_RECORDS or line.read - begun >= PAGE_BYTES:
+def _page(records: Iterator[tuple[AnyRecord, int]]) -> list[AnyRecord]:
+    page, read = [], 0
+    for record, size in records:
+        page.append(record)
+        read += size
+        if len(page) >= PAGE_RECORDS or read >= PAGE_BYTES:
             break
     return page
 

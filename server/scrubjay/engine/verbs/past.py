@@ -14,9 +14,8 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Memory, Turn, content_hash, derived_id
 from scrubjay.models.requests import KeptFact, KeptSession, KeptSessions
 from scrubjay.models.results import FactOutcome, FactsAdded, SessionsRecorded
-from scrubjay.records import exchange
 from scrubjay.records import versions as chains
-from scrubjay.records.exchange import ImportRecords
+from scrubjay.records.exchange import import_envelope
 from scrubjay.redaction.redact import redact
 from scrubjay.store import conditions
 
@@ -103,14 +102,12 @@ class Past(Verb):
 
     async def _import(self, scope: str, records: list[AnyRecord], now: datetime) -> int:
         """Import records unchanged except for redacted secrets; return the number of secrets."""
-        pairs = await asyncio.to_thread(lambda: [exchange.redact_record(record) for record in records])
-        redacted = sum(count for _, count in pairs)
-        if records:
-            request = ImportRecords(records=[exchange.values_of(record) for record, _ in pairs])
-            told = envelope("import", request, scope=scope, source=SOURCE, at=now)
-            await self._writer.write(told.model_copy(update={"redacted": redacted}))
-            await self._make_room(len(records))
-        return redacted
+        if not records:
+            return 0
+        told = await asyncio.to_thread(import_envelope, records, scope=scope, source=SOURCE, at=now)
+        await self._writer.write(told)
+        await self._make_room(len(records))
+        return told.redacted
 
     async def _make_room(self, staged: int) -> None:
         self._staged += staged
