@@ -40,13 +40,6 @@ async def filled(core: Core) -> None:
     await embedded(core)
 
 
-async def test_what_is_no_file_is_left_out_of_a_backup(core: Core, tmp_path: Path):
-    await filled(core)
-    os.mkfifo(core.home.config)
-    assert (await core.backup.make(str(tmp_path / "copy"), quietly)).turns == 1
-    assert not os.path.lexists(tmp_path / "copy" / "config.toml")
-
-
 async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
     core: Core, tmp_path: Path, clock: Callable[[], datetime]
 ):

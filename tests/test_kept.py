@@ -109,15 +109,6 @@ async def test_an_engine_copies_what_an_older_one_wrote_and_what_somebody_edited
     )
 
 
-async def test_a_policy_that_an_older_scrubjay_wrote_gets_a_copy(home: Home) -> None:
-    settings.write_capture(home, settings.Settings(paused=True), NOW)
-    os.remove(kept.copy_of(home.capture))
-    kept.refresh(home)
-    assert Path(kept.copy_of(home.capture)).read_bytes() == Path(home.capture).read_bytes()
-    os.remove(home.capture)
-    assert kept.missing(home) == []  # an engine derives it anew
-
-
 @pytest.mark.long
 def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
     user.gets("config", "min_length", "7")
@@ -152,17 +143,6 @@ def test_damaged_settings_without_a_sound_copy_stay_as_they_are(home: Home) -> N
     Path(kept.copy_of(home.config)).write_text("paused = tr")
     assert settings.restore_config(home) is None
     assert Path(home.config).read_text() == "paused = tr"
-
-
-@pytest.mark.long
-def test_the_doctor_puts_damaged_settings_back_and_a_pause_with_them(user: User) -> None:
-    user.gets("config", "paused", "true")
-    user.gets("stop")
-    Path(user.home.config).write_bytes(b"\xff\xfe" + Path(user.home.config).read_bytes())
-    page = user.types("doctor").stdout
-    assert "is not UTF-8 text" in page and "`scrubjay doctor --mend`" in page and "empty it" not in page
-    assert "has been restored from its copy; the damaged file is" in user.types("doctor", "--mend").stdout
-    assert "paused" in user.gets("status")
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular, parsed, read_whole, sync_folder
+from scrubjay.home.files import open_regular, parsed, read_whole, sync_folder, write_whole
 from scrubjay.home.kept import read_kept
 from scrubjay.home.paths import SCHEMA_VERSION, Home, restored
 
@@ -110,11 +110,8 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
 
 def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tuple[int, str]]) -> None:
     """Write a backup's manifest, which makes it complete."""
-    with open(os.path.join(folder, MANIFEST), "w", encoding="utf-8") as file:
-        json.dump({"format": FORMAT, "version": FORMAT_VERSION, **facts, "files": files}, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folders(folder)
+    manifest = {"format": FORMAT, "version": FORMAT_VERSION, **facts, "files": files}
+    write_whole(os.path.join(folder, MANIFEST), json.dumps(manifest, indent=1).encode())
 
 
 def read_manifest(folder: str) -> dict[str, Any]:
@@ -151,10 +148,7 @@ def keep_tokens(home: Home) -> bool:
         content = read_kept(home.tokens)
     except FileNotFoundError:
         return False
-    with open(os.path.join(restoring(home), os.path.basename(home.tokens)), "wb") as file:
-        os.chmod(file.fileno(), 0o600)
-        file.write(content)
-        os.fsync(file.fileno())
+    write_whole(os.path.join(restoring(home), os.path.basename(home.tokens)), content)
     return True
 
 

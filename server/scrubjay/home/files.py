@@ -1,4 +1,4 @@
-"""Reads files that may have been named or placed by others, and syncs folders.
+"""Reads files that may have been named or placed by others, and writes and syncs our own.
 
 Only regular files are read, and only up to a limit, because a device never ends and a FIFO waits for its
 writer. Hooks use it: standard library only and Python 3.9 syntax.
@@ -57,6 +57,23 @@ def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> by
         if os.fstat(file.fileno()).st_size > limit:
             raise ValueError(f"it has more than {limit:,} bytes")
         return file.read(limit)
+
+
+def write_whole(path: str, content: bytes) -> None:
+    """Replace a file that only the caller writes, readable by its owner only, and sync it to the disk.
+
+    Raises:
+        OSError: the disk refused.
+    """
+    draft = f"{path}.draft"
+    for each in (path, draft):
+        move_aside_nonfile(each)
+    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    sync_folder(os.path.dirname(path))
 
 
 def open_log(path: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home.files import move_aside_nonfile, parsed, read_whole, sync_folder
+from scrubjay.home.files import parsed, read_whole, write_whole
 from scrubjay.home.spool import durable_write
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -37,17 +37,9 @@ def write_copy(path: str, content: bytes) -> None:
         OSError: the disk refused.
     """
     copy = copy_of(path)
-    draft = f"{copy}.draft"
     if not os.path.isdir(os.path.dirname(copy)):
         os.mkdir(os.path.dirname(copy), 0o700)
-    move_aside_nonfile(copy)
-    move_aside_nonfile(draft)
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, copy)
-    sync_folder(os.path.dirname(copy))
+    write_whole(copy, content)
 
 
 def missing(home: Home) -> list[str]:

@@ -19,7 +19,7 @@ from threading import RLock
 from typing import NamedTuple
 from uuid import uuid4
 
-from scrubjay.home.files import move_aside_nonfile, read_regular
+from scrubjay.home.files import read_regular, write_whole
 from scrubjay.store.manifest import is_whole, newest_manifest, read_manifest
 
 log = logging.getLogger("scrubjay.store")
@@ -136,13 +136,7 @@ class Inventory:
 
     def _write(self) -> None:
         """Write the whole inventory without superseded lines."""
-        draft = f"{self._path}.draft"
-        for path in (self._path, draft):
-            move_aside_nonfile(path)
-        descriptor = os.open(draft, os.O_WRONLY | os.O_TRUNC | os.O_CREAT, 0o600)
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.writelines(_lines(self.files, self.rows, self.lost))
-        os.replace(draft, self._path)
+        write_whole(self._path, "".join(_lines(self.files, self.rows, self.lost)).encode())
 
     def _newest_noted(self, table: str) -> str | None:
         """Return the path, relative to the store, of the newest recorded manifest of a table."""

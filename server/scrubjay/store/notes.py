@@ -17,7 +17,7 @@ from lancedb import AsyncConnection, AsyncTable
 from lancedb.index import BTree
 
 from scrubjay.errors import StoreError
-from scrubjay.home.files import move_aside_nonfile, read_whole, sync_folder
+from scrubjay.home.files import move_aside_nonfile, read_whole, write_whole
 from scrubjay.home.paths import SCHEMA_VERSION
 from scrubjay.store import conditions
 from scrubjay.store.schema import read_table
@@ -46,7 +46,7 @@ class FileNotes:
 
     async def write(self, name: str, text: str) -> None:
         """Replace a text atomically; it is on disk when this returns."""
-        await asyncio.to_thread(self._write, self.path(name), text)
+        await asyncio.to_thread(write_whole, self.path(name), text.encode())
 
     async def remove(self, name: str) -> None:
         """Remove the text with that name, if it exists."""
@@ -71,17 +71,6 @@ class FileNotes:
             return None
         except ValueError:  # too long for a note, so it is damaged
             return ""
-
-    @staticmethod
-    def _write(path: str, text: str) -> None:
-        draft = f"{path}.draft"
-        move_aside_nonfile(draft)
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
-        sync_folder(os.path.dirname(path))
 
 
 class TableNotes:
