@@ -73,7 +73,7 @@ def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
     folder = str(user.folder / "copy")
     assert "and checked" in user.gets("backup", folder)
     id = kept(user.gets("add", "Written after the backup."))
-    assert "An engine is using" in user.types("restore-backup", folder).stderr
+    assert "`scrubjay stop` ends it" in user.types("restore-backup", folder).stderr
     user.gets("stop")
     assert "--replace replaces it with the backup" in user.refused("restore-backup", folder)
     page = user.gets("restore-backup", folder, "--replace")

@@ -10,15 +10,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
 from scrubjay.cli.display import Progress, contents, local, plural, size
-from scrubjay.errors import EngineError, InputError
+from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
-
-if TYPE_CHECKING:
-    from scrubjay.wire.lock import FileLock
 
 
 @command(
@@ -127,12 +124,13 @@ def backup(place: Place, options: argparse.Namespace) -> None:
 def restore_backup(place: Place, options: argparse.Namespace) -> None:
     """Restore the home from a backup."""
     from scrubjay.home import backups
+    from scrubjay.wire.lock import take
 
     folder = place.path(options.folder)
     facts = backups.read_manifest(folder)
     home = Home(os.path.realpath(place.home.root))
     with ExitStack() as stack:
-        stack.enter_context(_alone(home))
+        stack.enter_context(take(home.engine_lock))
         full = backups.has_content(home)
         if full and not options.replace:
             advice = "--replace replaces it with the backup and keeps the current home next to it."
@@ -152,21 +150,6 @@ def restore_backup(place: Place, options: argparse.Namespace) -> None:
         print("The current HTTP keys stay valid, not those of the backup.")
     if full:
         print(f"The previous home is in {aside}; delete it when you no longer need it.")
-
-
-def _alone(home: Home) -> FileLock:
-    """Take the engine's lock on the home.
-
-    Raises:
-        EngineError: an engine holds it.
-    """
-    from scrubjay.wire.lock import take
-
-    try:
-        return take(home.engine_lock)
-    except EngineError as error:
-        advice = "Close the clients, end it with `scrubjay stop`, and try again."
-        raise EngineError(f"An engine is using {home.root}. {advice}") from error
 
 
 COMMANDS = (export, import_, backup, restore_backup)

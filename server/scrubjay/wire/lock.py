@@ -150,9 +150,8 @@ def take(path: str, wait_seconds: float = 1.0) -> FileLock:
     check_filesystem(os.path.dirname(path))
     lock = FileLock(path)
     if not lock.acquire(wait_seconds):
-        raise EngineError(
-            f"Another engine already serves this home: it holds {path}. `scrubjay status` shows it."
-        )
+        advice = "`scrubjay status` shows it, and `scrubjay stop` ends it."
+        raise EngineError(f"Another engine already serves this home: it holds {path}. {advice}")
     return lock
 
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 from scrubjay import VERSION
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError, StoreError
+from scrubjay.home.files import open_regular
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records import exchange
@@ -156,13 +157,10 @@ def _append(file: BinaryIO, page: list[AnyRecord]) -> None:
 def _refuse_to_overwrite(path: str) -> None:
     """Raise if the path has anything other than an export; an older export is replaced."""
     try:
-        if not os.path.isfile(path):
-            if os.path.lexists(path):
-                advice = "Choose another path, or `-` for standard output."
-                raise InputError(f"{path} is not a plain file. {advice}")
-            return
-        with open(path, "rb") as file:
+        with open_regular(path, own=False) as file:
             head = file.read(100)
+    except FileNotFoundError:
+        return
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}. Choose another file.") from error
     if head and exchange.FORMAT.encode() not in head:
