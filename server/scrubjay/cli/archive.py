@@ -17,6 +17,8 @@ from scrubjay.cli.display import Progress, contents, local, plural, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 
+MOST_LISTED = 5  # ids of records that were not imported
+
 
 @command(
     value("file", "FILE", "the file to write; - or nothing is standard output", nargs="?", default="-"),
@@ -89,8 +91,7 @@ def _print_imported(counts: dict[str, Any]) -> int:
         return 0
     why = "because the existing ones have other contents; those do not change"
     print(f"{plural(different, 'record')} not imported, {why}:")
-    listed = counts["differing"]
-    print("  " + ", ".join(listed) + (f" and {different - len(listed):,} more" * (different > len(listed))))
+    print(f"  {', '.join(counts['differing'][:MOST_LISTED])}{', ...' if different > MOST_LISTED else ''}")
     return 1
 
 

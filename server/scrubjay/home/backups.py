@@ -52,15 +52,11 @@ def link_store(home: Home) -> None:
         HomeError: the store is on another disk than the home.
     """
     clear(home)
-    for folder, _, names in os.walk(home.data):
-        target = os.path.join(links(home), "data", os.path.relpath(folder, home.data))
-        os.makedirs(target, mode=0o700)
-        for name in names:
-            try:
-                os.link(os.path.join(folder, name), os.path.join(target, name))
-            except OSError as error:
-                sentence = f"{home.data} cannot be linked into {home.root}: {error.strerror}."
-                raise HomeError(f"{sentence} Both must be on the same local disk.") from error
+    try:
+        shutil.copytree(home.data, os.path.join(links(home), "data"), copy_function=os.link)
+    except OSError as error:
+        sentence = f"{home.data} cannot be linked into {home.root}: {error.strerror or error}."
+        raise HomeError(f"{sentence} Both must be on the same local disk.") from error
 
 
 def restoring(home: Home) -> str:

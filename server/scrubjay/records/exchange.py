@@ -54,7 +54,6 @@ _PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id mu
 Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
 # What recalls leave behind: a record is the same whatever they say.
 USAGE_FIELDS = frozenset({"last_accessed_at", "access_count"})
-MAX_LISTED = 5  # ids of different records in an answer
 
 
 class RecordCounts(BaseModel):
@@ -97,18 +96,12 @@ class Imported(Result):
     added: int
     same: int
     different: int
-    differing: tuple[str, ...] = ()  # the first of their ids
+    differing: tuple[str, ...] = ()  # their ids
     redacted: int
 
     def plus(self, other: "Imported") -> "Imported":
         """Return the sum of two answers."""
-        return Imported(
-            added=self.added + other.added,
-            same=self.same + other.same,
-            different=self.different + other.different,
-            differing=(self.differing + other.differing)[:MAX_LISTED],
-            redacted=self.redacted + other.redacted,
-        )
+        return Imported(**{name: value + getattr(other, name) for name, value in self})
 
 
 class Exported(Result):
@@ -288,7 +281,7 @@ async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Im
         added=len(fresh),
         same=same,
         different=len(differing),
-        differing=tuple(differing[:MAX_LISTED]),
+        differing=tuple(differing),
         redacted=request.redacted,
     )
     return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
