@@ -281,9 +281,7 @@ def test_a_fact_is_added_found_listed_and_forgotten(user):
         user.gets("add", "The", "release", "train", "leaves", "on", "Thursdays.", "--tag", "release"),
     )
     id = kept[1]
-    assert f"Already stored as {id}" in user.gets(
-        "add", "-", stdin="The release train leaves on Thursdays.\n"
-    )
+    assert f"Already known as {id}" in user.gets("add", "-", stdin="The release train leaves on Thursdays.\n")
     found = user.gets("search", "when does the release train leave", "--facts", "--tag", "release")
     assert "The release train leaves on Thursdays." in found and id[:12] in found and "#release" in found
     assert id[:12] in user.gets("list", "--last", "3")

@@ -166,6 +166,3 @@ def test_the_doctor_puts_damaged_settings_back_and_a_pause_with_them(user: User)
 
 
 @pytest.mark.long
-def test_the_doctor_names_projects_that_no_file_knows(user: User) -> None:
-    user.gets("add", "The heron build uses Clang.", "--scope", "repo_heron__0123456789abcdef")
-    assert "has no folder for 1 project: repo_heron__0123456789abcdef" in user.types("doctor").stdout

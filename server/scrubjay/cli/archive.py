@@ -109,7 +109,7 @@ def _import(place: Place, path: str) -> dict[str, Any]:
 
 
 def _print_imported(counts: dict[str, Any]) -> int:
-    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} existed already.")
+    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} already known.")
     if counts["redacted"]:
         were = "was" if counts["redacted"] == 1 else "were"
         print(f"{plural(counts['redacted'], 'secret')} in them {were} replaced before they were stored.")

@@ -13,6 +13,7 @@ from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
 
 if TYPE_CHECKING:
+    from scrubjay.home.settings import Settings
     from scrubjay.pipe.client import EngineClient
 
 
@@ -186,6 +187,22 @@ def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
     if may_be_gone and os.path.isabs(typed) and not near:
         return folder
     raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")
+
+
+def switch_on(settings: Settings) -> str:
+    """Return how to switch capture on; "" if it is on."""
+    if settings.paused:
+        return "`scrubjay resume` ends the pause."
+    return "`scrubjay config capture all` turns capture on." if settings.capture == "off" else ""
+
+
+def confirm(question: str, *, default: bool) -> bool:
+    """Return the user's answer at the terminal."""
+    try:
+        said = input(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
+    except EOFError:
+        return False
+    return said in ("y", "yes") or (default and not said)
 
 
 def note(text: str) -> None:

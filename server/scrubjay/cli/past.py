@@ -411,7 +411,7 @@ def _came(tally: Tally, dry_run: bool) -> str:
     parts = [f"{tally.added:,} imported"]
     parts += [f"{tally.completed:,} completed"] if tally.completed else []
     parts += [f"{tally.updated:,} updated"] if tally.updated else []
-    parts += [f"{tally.known:,} known already"] if tally.known else []
+    parts += [f"{tally.known:,} already known"] if tally.known else []
     parts += [f"{tally.different:,} different here"] if tally.different else []
     return f"{' and '.join(what)}: {', '.join(parts)}"
 
