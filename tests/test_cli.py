@@ -60,6 +60,26 @@ def test_an_unknown_command_is_refused_with_the_known_ones(newcomer):
     assert "status" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "usage", "near"),
+    [
+        ("list --lats 3", "usage: scrubjay list", "Did you mean --last?"),
+        ("search heron --tokn=3", "usage: scrubjay search", "Did you mean --tokens?"),
+        ("pause now", "usage: scrubjay pause", "'now'"),
+        ("--hlep", "there is no command", "Did you mean --help?"),
+    ],
+)
+def test_an_unknown_option_is_refused_with_the_commands_usage_and_the_nearest_name(
+    capsys, words, usage, near
+):
+    try:
+        code = main(words.split())
+    except SystemExit as left:
+        code = left.code
+    said = " ".join(capsys.readouterr().err.split())
+    assert code == 2 and usage in said and near in said
+
+
 def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
     class Interrupted:
         def read(self) -> str:
@@ -369,7 +389,7 @@ def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
     user.gets("add", "The nightly build uses Clang 19.")
     user.gets("config", "query_prompt", "query: ")  # another vector space, as with another model
     before = json.loads(user.gets("status", "--json"))["engine"]
-    assert user.gets("reindex").startswith("1 passage indexed")
+    assert "indexed and embedded" in user.gets("reindex")
     after = json.loads(user.gets("status", "--json"))["engine"]
     assert (after["pid"] != before["pid"], after["space_id"] != before["space_id"], after["trouble"]) == (
         True,

@@ -8,7 +8,6 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
@@ -123,30 +122,6 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
     assert done.returncode == 1
     assert re.search(r"PROBLEM +settings +\S+config.toml is not valid TOML", done.stdout)
     assert re.search(r"PROBLEM +engine +The engine is running, but cannot work", done.stdout)
-
-
-@pytest.mark.long
-def test_the_doctor_names_a_lost_file_of_records_and_goes_on_without_it(tmp_path):
-    loser = make_user(tmp_path)
-    try:
-        loser.gets("add", "The heron fishes at the mill.")
-        loser.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
-        loser.gets("search", "jay")
-        loser.gets("reindex")
-        loser.gets("stop")
-        for lost in Path(loser.home.data, "memories.lance", "data").glob("*.lance"):
-            lost.unlink()
-        page = loser.types("doctor").stdout
-        assert re.search(r"PROBLEM +records +Records are damaged: the file memories\S+ is missing", page)
-        assert "restore-backup" in page and "--mend" in page and "scopes failed" not in page
-        page = loser.types("doctor", "--mend").stdout
-        assert re.search(r"PROBLEM +mended +Deleted 1 record that could not be read", page)
-        assert "PROBLEM" not in loser.gets("doctor", "--mend")
-        loser.gets("reindex")
-        loser.gets("add", "The owl nests in the tower.")
-        assert "It is blue" in loser.gets("search", "colour of the jay")
-    finally:
-        loser.types("stop")
 
 
 def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):

@@ -144,6 +144,12 @@ def chosen_scope(options: argparse.Namespace) -> str | None:
     return "*" if options.all else options.scope
 
 
+def here(engine: EngineClient) -> str:
+    """Return the scope of the working directory."""
+    scope: str | None = engine.call("status", {"brief": True})["scope"]
+    return scope or USER_SCOPE
+
+
 def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     """Return the scope with this name, or the only one with this display name.
 
@@ -155,6 +161,11 @@ def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
         with call_engine(place) as engine:  # it also knows scopes named by users
             names |= engine.call("scopes", {}).keys()
     return find_scope(typed, names, may_be_new=may_be_new)
+
+
+def project_folders(entry: Mapping[str, Any]) -> list[str]:
+    """Return the folders of a project in the list of scopes."""
+    return [os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in entry["paths"]]
 
 
 def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
@@ -170,14 +181,11 @@ def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
     folder = place.path(typed)
     if os.path.isdir(folder):
         return folder
-    paths = [
+    projects = [
         each
         for entry in list_scopes(place.home)
         if typed in (entry["scope"], display_name(entry["scope"]))
-        for each in entry["paths"]
-    ]
-    projects: list[str] = [
-        os.path.dirname(each) if os.path.basename(each) == ".git" else each for each in paths
+        for each in project_folders(entry)
     ]
     if len(projects) == 1 and os.path.isdir(projects[0]):
         return projects[0]

@@ -126,16 +126,19 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
 
 
 async def _search(client: Client, question: str) -> dict[str, Any]:
-    """Ask one question, repeatedly while a busy engine says "call again"; a search may be repeated."""
+    """Ask one question; a search changes nothing, so a refusal of a busy engine is repeated."""
+    import asyncio
+
     around = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
     until = time.monotonic() + PATIENCE_S
     while True:
         result = await client.call_tool("search_memories", {"query": question, **around})
         if not result.is_error and result.structured_content:
             return dict(result.structured_content)
-        says = " ".join(getattr(block, "text", "") for block in result.content)
-        if "again" not in says or time.monotonic() > until:
+        if time.monotonic() > until:
+            says = " ".join(getattr(block, "text", "") for block in result.content)
             raise EngineError(f"search_memories refused: {says}")
+        await asyncio.sleep(1)
 
 
 def _show(answer: dict[str, Any]) -> None:

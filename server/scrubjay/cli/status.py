@@ -106,7 +106,9 @@ def headline(engine: Engine, trouble: str | None, left: Inbox) -> list[str]:
     else:
         first = "No engine is running, so turns cannot be counted (`scrubjay status --start` does)."
     stored = "are about to be stored" if engine else "will be stored by the next engine"
+    idle = not (engine or trouble or left.waiting or left.set_aside)
     says = (
+        (idle, "Nothing waits in the spool: every captured turn is stored."),
         (others, f"{plural(others, 'turn')} imported, or recorded by tools"),
         (lacking, unanswered(lacking)),
         (left.turns_waiting, f"{plural(left.turns_waiting, 'turn')} in the spool {stored}"),

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from scrubjay.cli.command import Place, call_engine, command, confirm, flag, given, value
-from scrubjay.cli.display import first_line, local, plural
+from scrubjay.cli.display import first_line, local, plural, replaced
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
 
@@ -54,9 +54,8 @@ def add(place: Place, options: argparse.Namespace) -> None:
         print(note)
     for like in done.get("similar", []):
         print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
-    if count := done["redacted"]:
-        were = "was" if count == 1 else "were"
-        print(f"{plural(count, 'secret')} in it {were} replaced before it was stored.")
+    for sentence in replaced(done["redacted"]):
+        print(sentence)
 
 
 @command(

@@ -10,8 +10,8 @@ import os
 import re
 import secrets
 import tomllib
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -203,17 +203,11 @@ def change(path: str, key: str, text_value: str) -> Settings:
         HomeError: the file cannot be read or written.
     """
     value = parsed(key, text_value)
-    try:
-        lock = hold(f"{path}.lock", _LOCK_WAIT_S)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    try:
+    with _locked(path):
         after = with_value(_read(path) or _HEADING, key, value)
         settings = _settings(after, path)
-        _write(path, after)
-        return settings
-    finally:
-        os.close(lock)
+        _write(path, after.encode())
+    return settings
 
 
 def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
@@ -274,18 +268,12 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
         else:
             began = off.pop()[0] if off and off[-1][1] is None else before.get("since")
             off = [*off, (str(began or ""), now.isoformat())]
-    text = json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n"
+    content = (json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n").encode()
     with suppress(OSError, ValueError):
-        if read_whole(home.capture, own=True) == text.encode():
+        if read_whole(home.capture, own=True) == content:
             return  # so that a full disk stops no engine whose settings did not change
-    try:
-        lock = hold(f"{home.config}.lock", _LOCK_WAIT_S)  # one process writes both the copy and the file
-    except OSError as error:
-        raise _not_written(home.capture, error) from error
-    try:
-        _write(home.capture, text)
-    finally:
-        os.close(lock)
+    with _locked(home.config):  # one process writes both the copy and the file
+        _write(home.capture, content)
 
 
 def captured_since(home: Home) -> datetime | None:
@@ -364,19 +352,13 @@ def restore_config(home: Home) -> str | None:
     except InputError:
         copy = copy_of(path)
     try:
-        sound, damaged = read_whole(copy).decode(), read_whole(path)
-        _settings(sound, copy)
+        sound, damaged = read_whole(copy), read_whole(path)
+        _settings(sound.decode(), copy)
     except (OSError, ValueError, InputError):
         return None
-    aside = f"{path}.broken"
-    try:
-        move_aside_nonfile(aside)
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(damaged)
-    except OSError as error:
-        raise _not_written(aside, error) from error
+    _replace(f"{path}.broken", damaged)
     _replace(path, sound)
-    return aside
+    return f"{path}.broken"
 
 
 def _excerpt(value: Any) -> str:
@@ -384,21 +366,29 @@ def _excerpt(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _write(path: str, text: str) -> None:
-    """Write the copy of a file, then the file.
-
-    Raises:
-        HomeError: the disk refused.
-    """
+@contextmanager
+def _locked(config: str) -> Iterator[None]:
+    """Keep other processes from changing the settings meanwhile. Raises HomeError."""
     try:
-        write_copy(path, text.encode())
-        move_aside_nonfile(path)
+        lock = hold(f"{config}.lock", _LOCK_WAIT_S)
+    except OSError as error:
+        raise _not_written(config, error) from error
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _write(path: str, content: bytes) -> None:
+    """Write the copy of a file, then the file. Raises HomeError."""
+    try:
+        write_copy(path, content)
     except OSError as error:
         raise _not_written(path, error) from error
-    _replace(path, text)
+    _replace(path, content)
 
 
-def _replace(path: str, text: str) -> None:
+def _replace(path: str, content: bytes) -> None:
     """Replace a file in one step, with owner-only permissions, so that a reader sees the old or the new one.
 
     A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
@@ -406,14 +396,14 @@ def _replace(path: str, text: str) -> None:
     path = os.path.realpath(path)
     draft = f"{path}.{secrets.token_hex(4)}"
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        move_aside_nonfile(path)
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
     except OSError as error:
-        if os.path.exists(draft):
+        with suppress(OSError):
             os.unlink(draft)
         raise _not_written(path, error) from error
 
@@ -429,16 +419,16 @@ def with_value(text: str, key: str, value: object) -> str:
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
-    line = "" if value is None else f"{key} = {_toml(value)}"
+    shown = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML wants escaped
+    line = "" if value is None else f"{key} = {shown}"
     lines = statements(text)
     for at, statement in enumerate(lines):
         if key in _parsed(statement):
             comment = _comment(statement)
             lines[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
             return "".join(lines)
-    if not line:
-        return text
-    return f"{text}{line_end if text and not text.endswith(line_end) else ''}{line}{line_end}"
+    gap = line_end if text and not text.endswith(line_end) else ""
+    return f"{text}{gap}{line}{line_end}" if line else text
 
 
 def statements(text: str) -> list[str]:
@@ -461,12 +451,6 @@ def _parsed(statement: str) -> Any:
 
 def _comment(statement: str) -> str:
     """Return the comment after a value: from the first # before which the value is complete."""
-    for at, char in enumerate(statement):
-        if char == "#" and _parsed(statement[:at]) == _parsed(statement):
-            return statement[at:].rstrip()
-    return ""
-
-
-def _toml(value: object) -> str:
-    """Write a value as TOML: like JSON, except for DEL, which TOML wants escaped."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    starts = (at for at, char in enumerate(statement) if char == "#")
+    found = (at for at in starts if _parsed(statement[:at]) == _parsed(statement))
+    return statement[next(found, len(statement)) :].rstrip()
