@@ -45,8 +45,17 @@ class Clients(NamedTuple):
 
     def connected(self) -> list[Host]:
         """The hosts that have our server or our hooks, in the order of the table."""
-        names = {server.host.name for server in self.servers} | {hooks.host.name for hooks in self.hooks}
-        return [host for host in HOSTS if host.name in names or host.name in self.plugins]
+        return [host for host in HOSTS if host.name in self.served | self.hooked]
+
+    @property
+    def served(self) -> set[str]:
+        """The names of the hosts that have our server, by themselves or by a plugin."""
+        return self.plugins.keys() | {server.host.name for server in self.servers}
+
+    @property
+    def hooked(self) -> set[str]:
+        """The names of the hosts that have our hooks, by themselves or by a plugin."""
+        return self.plugins.keys() | {hooks.host.name for hooks in self.hooks}
 
     def hook(self, host: str, event: str) -> list[str] | None:
         """Return the command that a host runs for an event, if it can be run outside it."""

@@ -57,7 +57,8 @@ def index(place: Place, options: argparse.Namespace) -> int:
         done = _index(engine, paths, options.again, options.hidden)
         _print_counts(done)
         _print_passed_over(done.get("passed_over", []), paths)
-        _print_left_out(done.get("left_out", []))
+        for each in done.get("left_out", []):
+            print(f"Left out: {visible(each['reason'])}")
         if forgotten := done.get("forgotten", 0):
             print(f"{plural(forgotten, 'document')} forgotten before; give a file's path to index it again.")
     if options.watch:
@@ -95,11 +96,6 @@ def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
     shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MOST_PASSED_OVER])
     more = " and others" if len(folders) > MOST_PASSED_OVER else ""
     print(f"Hidden and skipped: {shown}{more}. --hidden includes them, or give the path of one.")
-
-
-def _print_left_out(reasons: Sequence[dict[str, str]]) -> None:
-    for each in reasons:
-        print(f"Left out: {visible(each['reason'])}")
 
 
 def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:

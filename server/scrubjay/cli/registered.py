@@ -47,16 +47,13 @@ def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | N
 def described(place: Place) -> list[dict[str, Any]]:
     """Return, for each host that is installed or connected, its entries, what it lacks, and problems."""
     clients = look(place.env, place.cwd)
-    both = clients.plugins.keys()
-    served = both | {server.host.name for server in clients.servers}
-    hooked = both | {hooks.host.name for hooks in clients.hooks}
     connected = clients.connected()
     return [
         {
             "host": host.name,
             "title": host.title,
-            "tools": host.name in served,
-            "capture": host.name in hooked,
+            "tools": host.name in clients.served,
+            "capture": host.name in clients.hooked,
             "may_capture": bool(host.capture),
             "recall": host.recall,
             "lacks": host.lacks,

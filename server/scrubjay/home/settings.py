@@ -10,10 +10,11 @@ import os
 import re
 import secrets
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, InputError
@@ -54,10 +55,10 @@ def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kin
     return Kind(f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", read)
 
 
-def _choice(names: Sequence[str], meaning: Callable[[Any], Any] = str) -> Kind:
+def _choice(names: Sequence[str], also: Mapping[str, str] = MappingProxyType({})) -> Kind:
     def read(value: Any) -> str:
         word = str(value).strip().lower()
-        return names[names.index(meaning(_YES_NO.get(word, word) if meaning is injection else word))]
+        return names[names.index(also.get(word, word))]
 
     return Kind(f"one of {', '.join(names)}", read)
 
@@ -86,17 +87,19 @@ def _folders(value: Any) -> tuple[str, ...]:
 
 
 def _store(value: Any) -> str | None:
-    place = value.strip() if isinstance(value, str) else value
-    if place in ("none", ""):
+    if value in ("", "none"):
         return None
-    return _BUCKET.fullmatch(place)[0]  # type: ignore[index]  # None is a TypeError
+    if not _BUCKET.fullmatch(place := _text(value).strip()):
+        raise ValueError
+    return place
 
 
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
 _TEXT = Kind("a line of text", _text)
 _PROMPT = Kind("a text, empty for no prompt at all, or none", _prompt)
 _SWITCH = Kind("true or false", lambda value: _YES_NO[str(value).strip().lower()])
-_CAPTURE, _INJECT = _choice(CAPTURES), _choice(INJECTIONS, injection)
+_CAPTURE = _choice(CAPTURES)
+_INJECT = _choice(INJECTIONS, {word: injection(on) for word, on in _YES_NO.items()})
 _FOLDERS = Kind("a list of absolute folders, separated by commas", _folders)
 _STORE = Kind(
     "s3://bucket/prefix, or none for the home's own folder "
@@ -194,15 +197,15 @@ def idle_minutes(path: str) -> float:
         return Settings().idle_minutes
 
 
-def change(path: str, key: str, text_value: str) -> Settings:
-    """Write one setting as the user typed it, and return all settings. Other lines of the file do not change.
+def change(path: str, key: str, value: Any) -> Settings:
+    """Write one setting, perhaps as the user typed it, and return all. Other lines of the file do not change.
 
     Raises:
         InputError: an unknown key, a value that is not allowed, or an error elsewhere in the file; nothing is
             written.
         HomeError: the file cannot be read or written.
     """
-    value = parsed(key, text_value)
+    value = parsed(key, value)
     with _locked(path):
         after = with_value(_read(path) or _HEADING, key, value)
         settings = _settings(after, path)
