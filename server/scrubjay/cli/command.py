@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, nearest
 
 if TYPE_CHECKING:
     from scrubjay.home.settings import Settings
@@ -163,38 +163,22 @@ def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     return find_scope(typed, names, may_be_new=may_be_new)
 
 
-def project_folders(entry: Mapping[str, Any]) -> list[str]:
-    """Return the folders of a project in the list of scopes."""
-    return [os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in entry["paths"]]
-
-
 def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
-    """Return the absolute path of an existing folder, given by its path or the display name of its project.
+    """Return the absolute path of an existing folder.
 
     With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
 
     Raises:
         InputError: the folder does not exist.
     """
-    if not typed:
-        raise InputError("The name of the folder is empty. Give its path.")
     folder = place.path(typed)
-    if os.path.isdir(folder):
+    if typed and os.path.isdir(folder):
         return folder
-    projects = [
-        each
-        for entry in list_scopes(place.home)
-        if typed in (entry["scope"], display_name(entry["scope"]))
-        for each in project_folders(entry)
-    ]
-    if len(projects) == 1 and os.path.isdir(projects[0]):
-        return projects[0]
     above, name = os.path.split(folder)
-    siblings = next(os.walk(above), (above, [], []))[1]
-    near = nearest(name, siblings)
+    near = nearest(name, next(os.walk(above), (above, [], []))[1])
     if may_be_gone and os.path.isabs(typed) and not near:
         return folder
-    raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")
+    raise InputError(f"There is no folder {typed!r}.{near} Give the path of an existing one.")
 
 
 def switch_on(settings: Settings) -> str:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from scrubjay.cli.command import Place, call_engine, project_folders, switch_on
+from scrubjay.cli.command import Place, call_engine, switch_on
 from scrubjay.cli.display import Progress, plural, print_answer, replaced
 from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
@@ -339,7 +339,8 @@ def _since(said: str | None) -> datetime | None:
 
 def _projects(place: Place) -> tuple[str, ...]:
     """The folders of the projects that were seen so far, and the one where the command was typed."""
-    folders = (folder for entry in list_scopes(place.home) for folder in project_folders(entry))
+    paths = (path for entry in list_scopes(place.home) for path in entry["paths"])
+    folders = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
     return tuple(dict.fromkeys((place.cwd, *folders)))
 
 
