@@ -15,7 +15,6 @@ import textwrap
 import time
 import uuid
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from scrubjay.cli.command import Place, command, flag
@@ -55,19 +54,22 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         turns = len(spool.events(Home(home), "answer"))
         print(f"   No engine is running yet: {turns} turns wait on disk, in the spool.\n")
         answered = asyncio.run(_recall(env, project))
-        finish(Place(env, project, home, place.pid))
-    except BaseException as error:
-        keep = keep or isinstance(error, ScrubjayError)  # its log explains the error
-        with suppress(ScrubjayError):
-            finish(Place(env, project, home, place.pid))
+    except ScrubjayError:
+        keep = True  # its log explains the error
         raise
     finally:
+        try:
+            finish(Place(env, project, home, place.pid))
+        except EngineError as error:
+            keep = True
+            print(f"The demo's engine is still running: {error}")
         if keep:
             print(f"The demo's home stays: {folder}. Explore it: SCRUBJAY_HOME={home} scrubjay list --all")
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    took = f"{time.perf_counter() - started:.1f} s"
-    print(f"The engine has ended{'' if keep else ' and the home is deleted'}; all of it took {took}.")
+    if not keep:
+        took = f"{time.perf_counter() - started:.1f} s"
+        print(f"The engine has ended and the demo's home is deleted; all of it took {took}.")
     print("To use this in your own sessions: `scrubjay setup`.")
     return 0 if answered == len(QUESTIONS) else 1
 
