@@ -7,7 +7,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,9 @@ from user import make_user, newcomer, user
 
 from scrubjay.cli.status import _records
 from scrubjay.errors import EngineError
+from scrubjay.hosts.installation import console_command
 from scrubjay.pipe.client import open_client
+from scrubjay.records import exchange
 from scrubjay.wire.hello import hello_from
 
 __all__ = ["newcomer", "user"]  # fixtures
@@ -66,6 +70,15 @@ def test_an_export_is_imported_elsewhere_and_again(user, tmp_path_factory):
     finally:
         second.types("stop")
     assert "is not a file" in user.refused("import", "nowhere.jsonl")
+
+
+def test_standard_input_that_is_no_export_is_refused_though_its_line_never_ends(newcomer):
+    line = f"cat /dev/zero | {shlex.join(console_command())} import -"
+    done = subprocess.run(
+        ["bash", "-c", line], env=newcomer.env, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, exchange.FORMAT in done.stderr) == (1, True)
+    assert os.listdir(newcomer.home.spool_tmp) == []
 
 
 @pytest.mark.long

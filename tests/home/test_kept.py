@@ -143,9 +143,3 @@ def test_damaged_settings_without_a_sound_copy_stay_as_they_are(home: Home) -> N
     Path(kept.copy_of(home.config)).write_text("paused = tr")
     assert settings.restore_config(home) is None
     assert Path(home.config).read_text() == "paused = tr"
-
-
-@pytest.mark.long
-def test_the_doctor_names_projects_that_no_file_knows(user: User) -> None:
-    user.gets("add", "The heron build uses Clang.", "--scope", "repo_heron__0123456789abcdef")
-    assert "has no folder for 1 project: repo_heron__0123456789abcdef" in user.types("doctor").stdout

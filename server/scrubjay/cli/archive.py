@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
-from scrubjay.cli.display import Progress, contents, local, plural, size
+from scrubjay.cli.display import Progress, contents, local, plural, replaced, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
 
 MOST_LISTED = 5  # ids of records that were not imported
+# the format of records.exchange, which takes a second to import (a test compares)
+FORMAT, LONGEST_HEADER = "scrubjay-export", 100_000
 
 
 @command(
@@ -67,7 +69,12 @@ def import_(place: Place, options: argparse.Namespace) -> int:
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
+        header = sys.stdin.buffer.readline(LONGEST_HEADER)  # a device may have an endless line
+        if FORMAT.encode() not in header:
+            why = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
+            raise InputError(f"standard input: {why}. Nothing was imported.")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(header)
             shutil.copyfileobj(sys.stdin.buffer, file)
         try:
             return _print_imported(_import(place, path))
@@ -82,10 +89,9 @@ def _import(place: Place, path: str) -> dict[str, Any]:
 
 
 def _print_imported(counts: dict[str, Any]) -> int:
-    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} existed already.")
-    if counts["redacted"]:
-        were = "was" if counts["redacted"] == 1 else "were"
-        print(f"{plural(counts['redacted'], 'secret')} in them {were} replaced before they were stored.")
+    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} already known.")
+    for sentence in replaced(counts["redacted"]):
+        print(sentence)
     different = counts["different"]
     if not different:
         return 0
