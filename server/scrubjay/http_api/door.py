@@ -29,6 +29,7 @@ LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form aroun
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
 BURST_SECONDS = 2.0  # in which a caller may spend its allowance at once
 CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
+EARLY_SECONDS = 2.0  # after the start, requests may have waited since the socket began to listen
 AT_ONCE = session.AT_ONCE  # requests of one caller that work at once
 WAITING = 256  # requests of one caller that wait for their turn
 BODY_SECONDS = 30.0  # for a body to arrive, and a second more for each LEAST_RATE of its bytes
@@ -77,6 +78,8 @@ class Door:
         self._turns = Turns()
         self._room = Room()
         self._large = asyncio.Lock()  # held by the request whose large JSON is being processed
+        self._time, self._early = time, time() + EARLY_SECONDS
+        self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
         self._unanswered: set[asyncio.Future[None]] = set()  # work that missed its deadline and goes on
         self._inner: ASGIApp = self._let_in
         if options.origins:
@@ -111,6 +114,7 @@ class Door:
         return name in self._names or (not self._open and _is_number(name))
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        seconds = CALL_SECONDS - (self._waited if self._time() < self._early else 0.0)
         request = Request(scope)
         files = _is_upload(request)
         body = _Body(receive, self._room, LONGEST_BODY if files else LONGEST_JSON)
@@ -122,10 +126,10 @@ class Door:
                 return
             if not files:
                 body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
-            answer = _Answer(send, CALL_SECONDS)
+            answer = _Answer(send, seconds)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
             with contextlib.ExitStack() as stack:
-                async with asyncio.timeout(CALL_SECONDS):
+                async with asyncio.timeout(max(0.0, seconds)):
                     if body.is_large and not files:
                         await self._large.acquire()
                         stack.callback(self._large.release)

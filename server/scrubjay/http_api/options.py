@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import socket
+import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -61,7 +62,8 @@ class Options:
     """Where and to whom HTTP is served.
 
     `token` came with the command line; `names` are more names of this server; pages of `origins` may read
-    answers; `per_second` is how many requests one caller may make for long, 0 any number.
+    answers; `per_second` is how many requests one caller may make for long, 0 any number. `since` is when
+    the socket began to listen, by the monotonic clock: from then on requests wait for the server.
     """
 
     address: Address
@@ -69,6 +71,7 @@ class Options:
     names: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     per_second: float = PER_SECOND
+    since: float | None = None
 
     def bind(self) -> tuple[Options, socket.socket]:
         """Return the options with the port that was found free, and the socket that listens there.
@@ -78,7 +81,8 @@ class Options:
         """
         listening = self.address.bind()
         port: int = listening.getsockname()[1]
-        return replace(self, address=Address(self.address.host, port)), listening
+        address = Address(self.address.host, port)
+        return replace(self, address=address, since=time.monotonic()), listening
 
     def check(self, tokens: int) -> None:
         """Refuse to listen where other machines could come in without a key; `tokens` is how many there are.
