@@ -22,7 +22,7 @@ from scrubjay.hooks.bootstrap import DEADLINE_S
 from scrubjay.hooks.hosts import HOSTS
 from scrubjay.hosts.table import HOSTS as TABLE
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def _generator() -> ModuleType:
