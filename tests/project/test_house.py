@@ -29,6 +29,7 @@ ROOM_OF = {  # where alone a third party is imported, for those that import-lint
     "pyarrow": "store histories",  # these for its codec of zstd
     "pypdfium2": "reading",
     "python_calamine": "reading",
+    "rapidfuzz": "text",
     "ruamel": "hosts text",  # the latter for front matter
     "sentence_transformers": "encoders",
     "striprtf": "reading",

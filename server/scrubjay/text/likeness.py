@@ -4,10 +4,11 @@
 words state; meaning is given as a cosine.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
+
+from rapidfuzz import fuzz
 
 from scrubjay.text.statements import HOLDING, LIGHT, LIMITS, PARTS, Statement, Word, statement
 from scrubjay.text.terms import words
@@ -25,10 +26,14 @@ _AGENTS = frozenset({"by", "from"})  # the prepositions of the agent of a passiv
 
 
 def similarity(one: str, other: str) -> float:
-    """Compare the words of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation."""
-    first, second = Counter(words(one)), Counter(words(other))
-    total = first.total() + second.total()
-    return 2 * (first & second).total() / total if total else float(one.strip() == other.strip())
+    """Compare the wording of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation.
+
+    It is the better of two edit-distance ratios: of the texts, and of their words sorted.
+    """
+    first, second = " ".join(words(one)), " ".join(words(other))
+    if not first or not second:
+        return float(one.strip() == other.strip())
+    return max(fuzz.ratio(first, second), fuzz.token_sort_ratio(first, second)) / 100
 
 
 class _Pair(NamedTuple):
