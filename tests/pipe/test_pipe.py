@@ -63,15 +63,38 @@ def test_a_line_of_exactly_the_limit_passes():
 
 # Glances.
 
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["id", "name", "params", "uri", "a"]) | st.text(), inner)
+    ),
+    max_leaves=8,
+)
 
-@pytest.mark.parametrize("id", [7, "7", 10**40])
-def test_a_glance_has_the_parts_that_decide_the_route(id):
-    params = {"name": "forget", "arguments": {"id": 5, "method": "x"}}
-    seen = glance(json.dumps({"method": "tools/call", "params": params, "id": id}).encode())
-    assert seen == Glance(id=id, method="tools/call", name="forget")
-    answer = {"jsonrpc": "2.0", "id": id, "result": {"id": 5}}
-    assert glance(json.dumps(answer).encode()) == Glance(id=id, is_answer=True)
-    assert glance(relay._line(answer)[:-8]) == Glance(id=id, is_answer=True)  # which is not parsed
+
+@given(
+    id=st.integers() | st.text(),
+    params=st.dictionaries(st.sampled_from(["name", "uri", "arguments", "requestId", "_meta"]), JSON),
+    order=st.permutations(["jsonrpc", "id", "method", "params"]),
+    indent=st.sampled_from([(",", ":"), (" , ", " : ")]),
+    ascii_only=st.booleans(),
+)
+def test_a_glance_agrees_with_a_parser(id, params, order, indent, ascii_only):
+    message = {"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}
+    line = json.dumps(
+        {name: message[name] for name in order}, separators=indent, ensure_ascii=ascii_only
+    ).encode("utf-8", "surrogatepass")
+    seen = glance(line)
+    assert (seen.id, type(seen.id), seen.method, seen.is_answer) == (id, type(id), "tools/call", False)
+    for name, value in (("name", seen.name), ("uri", seen.uri)):
+        assert value == (params.get(name) if isinstance(params.get(name), str) else None)
+
+
+@given(JSON, st.integers() | st.text())
+def test_an_answer_is_known_whatever_it_holds(result, id):
+    for message in ({"result": result, "id": id}, {"id": id, "result": result}, {"error": result, "id": id}):
+        assert glance(json.dumps(message).encode()) == Glance(id=id, is_answer=True)
 
 
 @pytest.mark.parametrize(

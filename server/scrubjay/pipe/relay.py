@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import STALL_SECONDS
 from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, UNWRITTEN, Message, Session
-from scrubjay.wire.lines import CALL_LIMIT, NO_JSON, LineCutter, TooLong, glance
+from scrubjay.wire.lines import CALL_LIMIT, LineCutter, TooLong, glance, messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -43,6 +43,7 @@ STALLED_WRITE = (
     "The engine (pid {pid}) shows no sign of life, so this call was given up, and its writes may "
     "or may not have been stored. Repeating the call is safe: the same content is stored once."
 )
+NO_JSON = "This line is not JSON. Send one JSON object per line, in UTF-8."
 
 _SILENCE_SECONDS = 2.0  # of silence over a request, before the engine is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
@@ -116,16 +117,22 @@ class Relay:
                 self._changed.wait(min(left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
-        """Answer one line of the client or put it into the outbox; wait if that is full."""
-        if not line.strip():
-            return
-        message = Message(line)
-        problem = message.problem
+        """Process one line of the client, usually a message."""
         if isinstance(line, TooLong):
-            problem = f"This line is longer than {CALL_LIMIT} bytes. Send it in parts."
-        if problem is not None:
-            code = _PARSE_ERROR if problem == NO_JSON else _INVALID_REQUEST
-            self._terminal.write(_error(message.seen.id, code, problem))
+            sentence = f"This line is longer than {CALL_LIMIT} bytes. Send it in parts."
+            self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
+            return
+        for each in messages(line):
+            if each is None:
+                self._terminal.write(_error(None, _PARSE_ERROR, NO_JSON))
+            else:
+                self._forward_message(each)
+
+    def _forward_message(self, line: bytes) -> None:
+        """Answer one message of the client or put it into the outbox; wait if that is full."""
+        message = Message(line)
+        if (problem := message.problem) is not None:
+            self._terminal.write(_error(message.seen.id, _INVALID_REQUEST, problem))
             return
         answer = self._offer.answer(message)
         message.answered = answer is not None

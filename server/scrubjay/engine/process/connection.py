@@ -21,7 +21,6 @@ from scrubjay.wire.lines import (
     CALL_MARKS,
     LINE_LIMIT,
     MOST_MARKS,
-    NO_JSON,
     Glance,
     LineCutter,
     TooLong,
@@ -198,7 +197,7 @@ class Connection(asyncio.Protocol):
             self._send(_error(glance(line), f"{what} Send it in parts."))
             return None
         seen = glance(line, self._most_marks)
-        if seen.problem not in (None, NO_JSON):  # the face refuses the latter, or knows it as a hello
+        if seen.problem is not None:
             self._send(_error(seen, seen.problem))
             return None
         if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:
