@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import BaseModel
+
 Answer = dict[str, Any]
 
 _CAPITAL = re.compile(r"([A-Z])")
@@ -109,6 +111,13 @@ class Answers:
             "properties": properties,
             "required": required,
         }
+
+
+def unknown_fields(*bodies: BaseModel) -> Answer:
+    """Return the field `warnings` of an answer, if these bodies, which allow extra fields, have some."""
+    unknown = dict.fromkeys(name for body in bodies for name in body.model_extra or ())
+    sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
+    return {"warnings": sentences} if sentences else {}
 
 
 def of_json(schema: dict[str, Any]) -> dict[str, Any]:

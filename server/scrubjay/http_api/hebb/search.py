@@ -37,8 +37,9 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
         threshold=FLOOR if query.strict_recall and least is None else 0.0,
     )
     scopes = await request.reads()
-    hits = await request.core.search.memories(question, scopes, programmatic=True, least_score=least or 0.0)
+    hits = await request.core.search.recall(question, scopes, programmatic=True, least_score=least or 0.0)
     memories = await _memories(request.core, hits)
+    request.core.access.note([hit.id for hit in hits.results])  # which the next answer shows
     found = [hit for hit in hits.results if hit.id in memories]
     related = [hit for hit in hits.related if hit.id in memories]
     return dict(

@@ -14,7 +14,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import Answer, unknown_fields
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.requests import about
 
@@ -41,9 +41,7 @@ class Write4(Body4):
 
     def warnings(self, *parts: BaseModel) -> Answer:
         """Return the field `warnings` of the answer, if this body or a part of it has unknown fields."""
-        unknown = dict.fromkeys(name for each in (self, *parts) for name in each.model_extra or ())
-        sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
-        return {"warnings": sentences} if sentences else {}
+        return unknown_fields(self, *parts)
 
 
 class Body5(BaseModel):
