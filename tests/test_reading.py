@@ -432,6 +432,11 @@ def test_files_of_older_office_programs_are_read() -> None:
     assert (found.kind, found.title, found.text) == ("rtf", "Ports", "Café at 8443.\n\nŁódź")
 
 
+def test_a_page_without_a_body_tag_keeps_its_main_part() -> None:
+    page = b"<!doctype html><title>Ports</title><nav>Home</nav><main><p>Staging</p></main><p>after"
+    assert read(page, "a.html").text == "Staging\n\nafter"
+
+
 def test_headings_of_rich_text_have_their_level() -> None:
     styles = rb"{\stylesheet{\s0 Normal;}{\s3\sbasedon0\b Heading 2;}}"
     rich = (

@@ -22,6 +22,7 @@ LONGEST_TEXT = 10_000_000  # characters of one document
 LONGEST_ID = 255  # characters
 MOST_AT_ONCE = 600  # documents of one batch
 MOST_IDS = 100  # documents of one deletion
+_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that Scrubjay reads
 _NAMES_4 = {"date": "documentDate", "group": "filterByMetadata", "background": "entityContext"}
 _NAMES_5 = {"background": "supportingContext", "custom_id": "id"}
 
@@ -169,6 +170,11 @@ def url_of(content: str) -> str | None:
     """Return the URL if a document consists of one, else None."""
     text = content.strip()
     return text if text.startswith(("http://", "https://")) and len(text.split()) == 1 else None
+
+
+def type_of(kind: str) -> str:
+    """Return the type of a document in the clients' words."""
+    return _TYPES.get(kind, "text")
 
 
 def pagination(page: int, limit: int, total: int) -> Answer:
