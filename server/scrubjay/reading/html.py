@@ -87,10 +87,12 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
 
 def _complete_body(soup: BeautifulSoup) -> None:
     """Move the tags of HTML 5 into the body, which the parser leaves in the head if no body begins there."""
-    for tag in reversed(soup.head.find_all(True, recursive=False) if soup.head else []):
-        if tag.name not in _IN_HEAD:
-            body = soup.body or soup.head.insert_after(soup.new_tag("body"))[0]
-            body.insert(0, tag.extract())
+    head = soup.head
+    strays = head.find_all(lambda tag: tag.name not in _IN_HEAD, recursive=False) if head else []
+    if head and strays and soup.body is None:
+        head.insert_after(soup.new_tag("body"))
+    for tag in reversed(strays):
+        soup.body.insert(0, tag.extract())  # type: ignore[union-attr]
 
 
 def _spell_formulas(soup: BeautifulSoup) -> None:

@@ -88,9 +88,9 @@ def _unbox(root: Element) -> None:
         if any(fallback not in box.iterancestors() for box in choices.iter(_BOX)):
             choices.remove(fallback)
     for box in reversed(list(root.iter(_BOX))):
-        *_, paragraph = [None, *box.iterancestors(f"{_W}p")]
-        for block in reversed([] if paragraph is None else list(box)):
-            paragraph.addnext(block)
+        for paragraph in list(box.iterancestors(f"{_W}p"))[-1:]:  # the outermost
+            for block in reversed(list(box)):
+                paragraph.addnext(block)
 
 
 def _replace(element: Element, others: list[Element]) -> None:

@@ -276,7 +276,7 @@ async def content_fields(content: str) -> dict[str, Any]:
     """
     if kind_of("content", content[:HEAD].encode("utf-8", "replace")).type != "html":
         return {"content": content}
-    page = await asyncio.to_thread(read, content.encode("utf-8", "replace"), "content", seconds=CALL_SECONDS)
+    page = await asyncio.to_thread(read, content.encode("utf-8", "replace"), "content")
     return {"content": page.text, "type": "html", "title": page.title, "metadata": page.metadata}
 
 
