@@ -67,6 +67,14 @@ async def test_html_that_is_given_as_content_is_read_as_a_page(api: V4 | V5):
     assert (await api.document(second["id"]))["content"] == "<html></html>"
 
 
+async def test_nothing_is_updated_before_it_is_created(v4: V4):
+    id = (await v4.add("The zebra fair is in Oslo.", documentDate="2999-01-01"))["id"]
+    whole = await v4.call("GET", f"/v3/documents/{id}")
+    listed = (await v4.memories())["rows"]
+    shown = [whole, *whole["memories"], *listed]
+    assert len(shown) == 3 and all(each["createdAt"] <= each["updatedAt"] for each in shown)
+
+
 async def test_new_content_replaces_the_text_and_the_memories_follow(api: V4 | V5):
     id = (await api.add(DEPLOYS, id="one", metadata={"a": 1}))["id"]
     assert await api.change("one", content="Deploys go out on Fridays now.") == {"id": id, "status": "queued"}
