@@ -54,6 +54,15 @@ async def text_of(engine: Engine, id: str) -> str:
     return (await (await engine.core()).store.get(Document, [id]))[id].content
 
 
+async def test_a_profile_shows_what_the_user_said_last_in_conversations(v4: V4):
+    said = ["I prefer React with TypeScript.", "thanks!", "What do you know about me?", "I moved to Oslo."]
+    await converse(v4, [{"role": "user", "content": text} for text in said])
+    await converse(v4, [{"role": "assistant", "content": "user: noted"}], id="c2")
+    found = await v4.post("/v4/profile", containerTag=TAG)
+    assert found["profile"]["dynamic"] == ["I moved to Oslo.", "I prefer React with TypeScript."]
+    assert (await v4.post("/v4/profile", containerTag="elsewhere"))["profile"]["dynamic"] == []
+
+
 async def test_what_we_renamed_is_answered_with_a_chat_citation(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(

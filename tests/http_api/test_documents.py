@@ -51,6 +51,30 @@ async def test_adding_under_a_known_id_continues_that_document(api: V4 | V5):
     assert (await api.document("conv%2F1"))["content"] == continued
 
 
+async def test_html_that_is_given_as_content_is_read_as_a_page(api: V4 | V5):
+    page = "<!doctype html><title>Ports</title><nav>Home</nav><main><p>Staging is on <b>5433</b>.</p></main>"
+    await api.add(page, id="one", metadata={"n": 5})
+    found = await api.document("one")
+    assert (found["title"], found["type"], found["metadata"]) == ("Ports", "webpage", {"n": 5})
+    assert found["content"] == "Staging is on **5433**." and found["memories"] == ["Staging is on **5433**."]
+    (row,) = (await api.documents())["rows"]
+    assert (row["title"], row["type"]) == ("Ports", "webpage")
+    await api.change("one", content=page.replace("5433", "5434"))
+    assert (await api.document("one"))["content"] == "Staging is on **5434**."
+    batch = [{"content": page.replace("5433", "5435")}, {"content": "<html></html>"}]
+    first, second = (await api.add_all(batch))["results"]
+    assert (await api.document(first["id"]))["title"] == "Ports"
+    assert (await api.document(second["id"]))["content"] == "<html></html>"
+
+
+async def test_nothing_is_updated_before_it_is_created(v4: V4):
+    id = (await v4.add("The zebra fair is in Oslo.", documentDate="2999-01-01"))["id"]
+    whole = await v4.call("GET", f"/v3/documents/{id}")
+    listed = (await v4.memories())["rows"]
+    shown = [whole, *whole["memories"], *listed]
+    assert len(shown) == 3 and all(each["createdAt"] <= each["updatedAt"] for each in shown)
+
+
 async def test_new_content_replaces_the_text_and_the_memories_follow(api: V4 | V5):
     id = (await api.add(DEPLOYS, id="one", metadata={"a": 1}))["id"]
     assert await api.change("one", content="Deploys go out on Fridays now.") == {"id": id, "status": "queued"}

@@ -8,6 +8,7 @@ import asyncio
 import dataclasses
 import functools
 import os
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 
@@ -530,18 +531,18 @@ async def test_a_waiting_request_is_answered_in_time(monkeypatch: pytest.MonkeyP
     assert len(slow.begun) == AT_ONCE
 
 
-async def test_the_wait_of_a_request_begins_when_the_socket_listens() -> None:
-    slow, clock = Slow(), [100.0]
-    began = asyncio.get_running_loop().time()
-    door = Door(slow, Options(HERE, since=100.0 - door_module.CALL_SECONDS), time=lambda: clock[0])
-    assert (await asked(door, "/v4/memories", "any")).status_code == 503
-    assert asyncio.get_running_loop().time() - began < door_module.CALL_SECONDS / 2
-    clock[0] += door_module.EARLY_SECONDS
-    later = asyncio.create_task(asked(door, "/v4/memories", "any"))
-    await settled()
-    for _ in range(2):
-        slow.go.release()
-    assert (await later).status_code == 200
+async def test_only_requests_from_before_the_start_have_waited_since_the_socket_listens() -> None:
+    options, listening = Options(parse_address("127.0.0.1:0")).bind()
+    options = dataclasses.replace(options, since=time.monotonic() - door_module.CALL_SECONDS)
+    request = b"GET /v4/memories HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    reader, writer = await asyncio.open_connection("127.0.0.1", options.address.port)
+    writer.write(request)
+    door = Door(says_its_permissions, options)
+    async with answering.answering(door, listening, accepted=door.forget_start):
+        assert (await asyncio.wait_for(reader.read(), 10)).startswith(b"HTTP/1.1 503")
+        writer.close()
+        async with httpx2.AsyncClient(base_url=options.address.url) as client:
+            assert (await client.get("/v4/memories")).status_code == 200
 
 
 async def test_an_answer_that_has_begun_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:

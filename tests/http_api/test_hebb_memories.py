@@ -87,9 +87,7 @@ async def test_an_unknown_partition_is_not_found_and_nothing_is_kept(http: httpx
 
 
 async def test_empty_fields_of_a_client_are_ignored(http: httpx2.AsyncClient):
-    made = await keep(
-        http, "zebra", metadata={"session_id": None, "turn": None}, source=None, unknown_field=1
-    )
+    made = await keep(http, "zebra", metadata={"session_id": None, "turn": None}, source=None)
     assert made["metadata"] == {} and made["source"] == "api"
 
 
@@ -163,15 +161,59 @@ async def test_turns_are_listed_among_the_memories_of_their_partition(
     assert (await http.get(AT)).json()["total"] == 2
 
 
-async def test_only_a_real_recall_counts_as_an_access(http: httpx2.AsyncClient):
+async def test_every_answer_shows_the_recalls_so_far_and_a_change_keeps_them(
+    http: httpx2.AsyncClient, engine: Engine
+):
     made = await keep(http, "The zebra stable is green.")
-    await http.get(AT)
-    await http.patch(f"{AT}/{made['id']}", json={})
-    assert (await http.get(f"{AT}/{made['id']}")).json()["access_count"] == 0
-    read = (await http.get(f"{AT}/{made['id']}")).json()
-    assert read["access_count"] == 1 and read["last_accessed_at"] > made["last_accessed_at"]
-    await http.post("/api/v1/search", json={"query": "zebra stable"})
-    assert (await http.get(f"{AT}/{made['id']}")).json()["access_count"] == 3
+
+    async def shown() -> set[tuple[int, str]]:
+        memories = [
+            (await http.get(f"{AT}/{made['id']}")).json(),
+            (await http.get(AT)).json()["items"][0],
+            (await http.post("/api/v1/search", json={"query": "zebra stable"})).json()["results"][0][
+                "memory"
+            ],
+        ]
+        return {(memory["access_count"], memory["last_accessed_at"]) for memory in memories}
+
+    assert await shown() == {(0, made["last_accessed_at"])}
+    ((count, last),) = await shown()
+    assert count == 1 and last > made["last_accessed_at"]
+    changed = (await http.patch(f"{AT}/{made['id']}", json={"content": "The zebra stable is red."})).json()
+    assert changed["access_count"] == 2
+    core = await engine.core()
+    await core.writer.settle()
+    await core.access.flush(everything=True)
+    assert await shown() == {(2, changed["last_accessed_at"])}
+
+
+async def test_a_memory_is_not_recalled_after_it_expires(http: httpx2.AsyncClient):
+    kept = await keep(http, "The zebra stable is green.", expires_at="2999-01-01T00:00:00Z")
+    assert kept["expires_at"] == "2999-01-01T00:00:00.000Z"
+    gone = await keep(http, "The zebra stable is red.", expires_at="2001-01-01T00:00:00Z")
+    found = (await http.post("/api/v1/search", json={"query": "zebra stable"})).json()
+    assert [hit["memory"]["id"] for hit in found["results"]] == [kept["id"]] and not found["related"]
+    assert [each["id"] for each in (await http.get(AT)).json()["items"]] == [kept["id"]]
+    assert (await http.get(f"{AT}/{gone['id']}")).status_code == 404
+
+
+async def test_the_answer_of_a_write_names_unknown_fields(http: httpx2.AsyncClient):
+    made = await keep(http, "zebra", expire_at="2999-01-01T00:00:00Z")
+    changed = (await http.patch(f"{AT}/{made['id']}", json={"tag": "x", "tags": ["y"]})).json()
+    batch = (await http.post(f"{AT}/batch", json=[{"content": "owl"}, {"content": "heron", "x": 1}])).json()
+    partition = {"id": "mem_zoo", "name": "Zoo", "colour": "green"}
+    answers = {
+        "expire_at": made,
+        "tag": changed,
+        "x": batch[1],
+        "colour": (await http.post("/api/v1/partitions", json=partition)).json(),
+        "kind": (
+            await http.post("/api/v1/ingest", json={"content": "User: hello zoo\nAssistant: hi", "kind": 1})
+        ).json(),
+    }
+    for name, answer in answers.items():
+        assert [repr(name) in warning for warning in answer["warnings"]] == [True], name
+    assert "warnings" not in batch[0] and changed["tags"] == ["y"]
 
 
 async def test_a_changed_memory_keeps_its_id_and_its_history(http: httpx2.AsyncClient, engine: Engine):

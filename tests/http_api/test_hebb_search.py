@@ -64,6 +64,13 @@ def contents(found: list[dict[str, Any]]) -> list[str]:
     return [(each.get("memory") or each)["content"] for each in found]
 
 
+async def test_the_start_of_a_session_recalls_preferences(http: httpx2.AsyncClient):
+    await keep(http, "I always want tabs instead of spaces.")
+    found = await search(http, "recent context and user preferences", strict_recall=True)
+    assert [hit["memory"]["content"] for hit in found["results"]] == ["I always want tabs instead of spaces."]
+    assert (await search(http, "zebra stables", strict_recall=True))["results"] == []
+
+
 async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncClient):
     await keep(
         http,

@@ -8,15 +8,19 @@ import asyncio
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scrubjay.cli.parser import build_parser
 from scrubjay.engine.engine import Engine
+from scrubjay.histories.machine import Machine
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import describe
-from scrubjay.hosts.table import markdown
+from scrubjay.hosts.changes import JSON, TOML, YAML, OwnFile, connecting, parsed
+from scrubjay.hosts.installation import console_command
+from scrubjay.hosts.table import HOSTS, Host, markdown
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.mcp_server.server import build_server
 
@@ -69,12 +73,29 @@ def test_the_test_command_is_the_one_that_ci_runs():
     assert len(re.findall(r"^python3 -m venv .* && \.venv/bin/scrubjay demo$", README, re.MULTILINE)) == 1
 
 
-def test_the_example_configuration_parses_and_names_our_command():
+def written_by_setup(host: Host, folder: Path) -> dict[str, Any]:
+    """What `setup` writes of the server into an empty file of this host, with the command of the example."""
+    change = host.changes(Machine({}, str(folder), "linux"))[0]
+    if isinstance(change, OwnFile):
+        text, form = change.content.decode(), JSON
+    else:
+        (draft,) = connecting(Home(str(folder / "home")), [change])
+        text, form = (draft.then or b"").decode(), change.format
+    held = parsed(text.replace(console_command()[0], "/absolute/path/to/scrubjay").encode(), form, "")
+    return {key: value for key, value in held.items() if key not in ("name", "version")}
+
+
+def test_the_example_has_for_every_host_what_setup_writes(tmp_path: Path):
+    (tmp_path / ".cline").mkdir()
     example = json.loads((ROOT / "mcp.json.example").read_text(encoding="utf-8"))
-    assert list(example) == ["claude-desktop", "claude-code", "cursor"]
-    for client in example.values():
-        assert client["mcpServers"]["scrubjay"]["command"].endswith("scrubjay")
-    assert "${workspaceFolder}" in json.dumps(example["cursor"])
+    form = {"codex": TOML, "goose": YAML}
+    blocks = {
+        name: parsed(block.encode(), form[name], "") if isinstance(block, str) else block
+        for name, block in example.items()
+    }
+    project = blocks["cursor"]["mcpServers"]["scrubjay"].pop("env")  # for a file of one project
+    assert project == {"CURSOR_PROJECT_DIR": "${workspaceFolder}"}
+    assert blocks == {host.name: written_by_setup(host, tmp_path) for host in HOSTS}
 
 
 def test_the_resources_of_the_readme_are_the_servers(tmp_path: Path):

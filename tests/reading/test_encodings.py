@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scrubjay.reading import read
 from scrubjay.reading.encodings import decode
 from scrubjay.reading.result import Unreadable
 
@@ -132,3 +133,9 @@ def test_any_bytes_are_text_or_unreadable(data: bytes) -> None:
         return
     assert "\x00" not in text
     assert encoding is None or codecs.lookup(encoding)
+
+
+@pytest.mark.parametrize("text", ["Muñoz", "José Muñoz called", "Würzburg", "owner: Núñez\nport: 8080\n"])
+def test_a_western_name_alone_keeps_its_letters_and_is_named_a_guess(text: str) -> None:
+    found = read(text.encode("cp1252"), "a.txt")
+    assert (found.text, found.metadata["encoding"]) == (text, "cp1252, by a guess")

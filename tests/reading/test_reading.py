@@ -418,8 +418,8 @@ def test_files_of_older_office_programs_are_read() -> None:
     word = read(made.old("deploy.doc"), "deploy.doc")
     assert (word.kind, word.title, word.metadata["author"]) == ("doc", "Deploying", "Ann Lee")
     assert word.text == (
-        "Run the zebra migration at the quay.\n\n| host | port |\n|---|---|\n| atlas | |\n| lark | 8080 |\n\n"
-        "It costs 5 € in Łódź."
+        "# The first step\n\nRun the zebra migration at the quay.\n\n| host | port |\n|---|---|\n| atlas | |\n"
+        "| lark | 8080 |\n\n## Costs in Łódź\n\nIt costs 5 €."
     )
     assert read(made.old("roadmap.ppt"), "roadmap.ppt").text == (
         "## Slide 1: Where we are\n\nShipped in March\n\nNotes: Say why March.\n\n"
@@ -430,6 +430,32 @@ def test_files_of_older_office_programs_are_read() -> None:
     )
     found = read(rich, "letter.doc")
     assert (found.kind, found.title, found.text) == ("rtf", "Ports", "Café at 8443.\n\nŁódź")
+
+
+def test_a_page_without_a_body_tag_keeps_its_main_part() -> None:
+    page = b"<!doctype html><title>Ports</title><nav>Home</nav><main><p>Staging</p></main><p>after"
+    assert read(page, "a.html").text == "Staging\n\nafter"
+
+
+def test_headings_of_rich_text_have_their_level() -> None:
+    styles = rb"{\stylesheet{\s0 Normal;}{\s3\sbasedon0\b Heading 2;}}"
+    rich = (
+        rb"{\rtf1%s\pard\s3\b Ports\par\pard\s0 8443\par\pard\outlinelevel0 Hosts\par\pard lark\par}" % styles
+    )
+    assert read(rich, "a.rtf").text == "## Ports\n\n8443\n\n# Hosts\n\nlark"
+
+
+def test_text_boxes_of_a_word_document_are_read_once() -> None:
+    box = "<w:txbxContent><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:txbxContent>"
+    choice = f"<wps:txbx>{box.format('The zebra is drawn.')}</wps:txbx>"
+    drawing = "<w:r><mc:AlternateContent><mc:Choice Requires='wps'><w:drawing>{}</w:drawing></mc:Choice>{}</mc:AlternateContent></w:r>"
+    both = drawing.format(choice, f"<mc:Fallback><w:pict>{choice}</w:pict></mc:Fallback>")
+    alone = drawing.format(choice.replace("zebra", "owl"), "")
+    old = (
+        f"<w:r><w:pict><v:shape><v:textbox>{box.format('The lark too.')}</v:textbox></v:shape></w:pict></w:r>"
+    )
+    text = read(made.word_of(f"<w:r><w:t>Before.</w:t></w:r>{both}{alone}{old}"), "a.docx").text
+    assert text == "Before.\n\nThe zebra is drawn.\n\nThe owl is drawn.\n\nThe lark too."
 
 
 def test_a_message_of_outlook_is_an_email() -> None:

@@ -23,7 +23,17 @@ OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
 SENTENCE = re.compile(r"'[^\n]+' [^\n]+[^.]\.")
 
 
-def refusal(data: bytes, name: str, **limits: int) -> str:
+DRAWN = "<draw:page><draw:frame><text:p>owl</text:p></draw:frame></draw:page>"
+ROW = "<table:table><table:table-row><table:table-cell><text:p>owl</text:p></table:table-cell></table:table-row></table:table>"
+NEWER = {
+    "a.odt": made.opendocument("text", "<text:p>owl</text:p>"),
+    "a.ods": made.opendocument("spreadsheet", ROW),
+    "a.odp": made.opendocument("presentation", DRAWN),
+    "a.epub": made.book("<p>owl"),
+}
+
+
+def refusal(data: bytes, name: str, **limits: float) -> str:
     with pytest.raises(InputError) as caught:
         read(data, name, **limits)
     assert SENTENCE.fullmatch(str(caught.value))
@@ -77,9 +87,11 @@ def test_a_file_or_text_that_is_too_long_is_refused() -> None:
 
 
 def test_an_archive_that_unpacks_to_too_much_is_not_unpacked() -> None:
-    bomb = made.repacked(BOOK, {f"xl/media/{n}.bin": bytes(50 * 1024 * 1024) for n in range(6)})
-    assert len(bomb) < 1024 * 1024
-    assert "is larger than 256 MB when it is unpacked" in refusal(bomb, "a.xlsx")
+    large = {f"media/{n}.bin": bytes(50 * 1024 * 1024) for n in range(6)}
+    for name, whole in {"a.xlsx": BOOK, **NEWER}.items():
+        bomb = made.repacked(whole, large)
+        assert len(bomb) < 1024 * 1024
+        assert "is larger than 256 MB when it is unpacked" in refusal(bomb, name)
 
 
 def test_an_archive_that_lies_about_its_size_is_damaged() -> None:
@@ -99,9 +111,39 @@ def test_entities_that_grow_without_end_are_damage() -> None:
         (WORD, "a.docx", "word/document.xml"),
         (SLIDES, "a.pptx", "ppt/slides/slide1.xml"),
         (BOOK, "a.xlsx", "xl/workbook.xml"),
+        *((whole, name, "content.xml") for name, whole in NEWER.items() if name != "a.epub"),
+        (NEWER["a.epub"], "a.epub", "O/b.opf"),
     ):
         refusal(made.repacked(data, {part: bomb}), name)
     assert "hahaha" not in str(read(made.repacked(WORD, {"docProps/core.xml": bomb}), "a.docx"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("{" * 20_000_000, "needs more than 512 MB of memory"),
+        (r"{\field{\*\fldinst{ HYPERLINK " * 200_000, "takes longer than 2 s"),
+        (r"{\pict\bin" + "9" * 2_000_000, "takes longer than 2 s"),
+    ],
+)
+def test_rich_text_without_end_meets_a_limit(part: str, said: str) -> None:
+    seconds = 2.0 if "longer" in said else 60.0
+    assert said in refusal(rf"{{\rtf1 owl {part}".encode(), "a.rtf", seconds=seconds)
+
+
+def test_rich_text_with_a_length_beyond_its_end_is_read() -> None:
+    assert read(rb"{\rtf1 owl {\pict\bin99999999999999 x}", "a.rtf").text == "owl"
+
+
+@pytest.mark.parametrize("name", ["deploy.doc", "roadmap.ppt", "plan.msg"])
+def test_an_older_file_whose_sectors_follow_themselves_is_damaged(name: str) -> None:
+    data = bytearray(made.old(name))
+    table = int.from_bytes(data[0x4C:0x50], "little")
+    for sector in range(128):
+        at = 512 * (table + 1) + 4 * sector
+        data[at : at + 4] = sector.to_bytes(4, "little")
+    assert "damaged" in refusal(bytes(data), name)
 
 
 def test_tags_nested_without_end_still_have_their_words() -> None:

@@ -69,13 +69,17 @@ def drawn(draw: Callable[[Canvas], None]) -> bytes:
 
 _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+_DRAWN = (
+    'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" xmlns:v="urn:schemas-microsoft-com:vml" '
+    'xmlns:wps="http://schemas.microsoft.com/office/word/2010/wordprocessingShape"'
+)
 
 
 def word_of(*paragraphs: str, numbered: bool = False) -> bytes:
     """A Word document whose paragraphs are made of this XML; its headings are numbered if so wanted."""
     document = docx.Document()
     for xml in paragraphs:
-        element = docx.oxml.parse_xml(f"<w:p {_W} {_M}>{xml}</w:p>")
+        element = docx.oxml.parse_xml(f"<w:p {_W} {_M} {_DRAWN}>{xml}</w:p>")
         document.element.body.insert(len(document.element.body) - 1, element)
     if numbered:
         levels = "".join(

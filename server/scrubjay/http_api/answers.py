@@ -5,10 +5,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from pydantic import BaseModel
+
 Answer = dict[str, Any]
 
 _CAPITAL = re.compile(r"([A-Z])")
 _PREFIX = "#/components/schemas/"
+_TIMES = (("createdAt", "updatedAt"), ("created_at", "updated_at"))
 _PLAIN: dict[str, dict[str, Any]] = {
     "any": {},
     "amount": {"type": "integer", "minimum": 0},
@@ -68,6 +71,7 @@ class Answers:
         An attribute has the field's name in snake_case, unless the table names another. A field with one
         possible value has that value, and an answer within this one is filled from the same record. An
         empty object is null if the field may be null. An optional field appears only if it is given.
+        Nothing is updated before it is created.
         """
         schema, answer = self.schemas[self._family + name], dict[str, Any]()
         for field, kind in schema["properties"].items():
@@ -75,6 +79,9 @@ class Answers:
                 answer[field] = own[field]
             elif field in schema["required"]:
                 answer[field] = self._value(name, field, kind, record)
+        for created, updated in _TIMES:  # the date of a content may be in the future
+            if answer.get(created) and answer.get(updated):
+                answer[updated] = max(answer[created], answer[updated])
         return answer
 
     def _value(self, name: str, field: str, kind: dict[str, Any], record: object) -> Any:
@@ -109,6 +116,13 @@ class Answers:
             "properties": properties,
             "required": required,
         }
+
+
+def unknown_fields(*bodies: BaseModel) -> Answer:
+    """Return the field `warnings` of an answer, if these bodies, which allow extra fields, have some."""
+    unknown = dict.fromkeys(name for body in bodies for name in body.model_extra or ())
+    sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
+    return {"warnings": sentences} if sentences else {}
 
 
 def of_json(schema: dict[str, Any]) -> dict[str, Any]:

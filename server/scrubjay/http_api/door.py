@@ -29,7 +29,6 @@ LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form aroun
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
 BURST_SECONDS = 2.0  # in which a caller may spend its allowance at once
 CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
-EARLY_SECONDS = 2.0  # after the start, requests may have waited since the socket began to listen
 AT_ONCE = session.AT_ONCE  # requests of one caller that work at once
 WAITING = 256  # requests of one caller that wait for their turn
 BODY_SECONDS = 30.0  # for a body to arrive, and a second more for each LEAST_RATE of its bytes
@@ -78,7 +77,6 @@ class Door:
         self._turns = Turns()
         self._room = Room()
         self._large = asyncio.Lock()  # held by the request whose large JSON is being processed
-        self._time, self._early = time, time() + EARLY_SECONDS
         self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
         self._unanswered: set[asyncio.Future[None]] = set()  # work that missed its deadline and goes on
         self._inner: ASGIApp = self._let_in
@@ -90,6 +88,13 @@ class Door:
                 allow_headers=["*"],
                 expose_headers=_EXPOSED,
             )
+
+    def forget_start(self) -> None:
+        """From now on each request has the whole time limit.
+
+        Earlier ones may have waited since the socket began to listen.
+        """
+        self._waited = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -114,7 +119,7 @@ class Door:
         return name in self._names or (not self._open and _is_number(name))
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seconds = CALL_SECONDS - (self._waited if self._time() < self._early else 0.0)
+        seconds = CALL_SECONDS - self._waited
         request = Request(scope)
         files = _is_upload(request)
         body = _Body(receive, self._room, LONGEST_BODY if files else LONGEST_JSON)

@@ -18,6 +18,7 @@ from typing import Any, Literal, TypeVar
 
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
+from scrubjay.engine.verbs.documents import content_fields
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render
@@ -37,7 +38,7 @@ from scrubjay.models.requests import (
     parse,
 )
 from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
-from scrubjay.reading import kind_of, read, read_file
+from scrubjay.reading import read_file
 from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
@@ -45,7 +46,6 @@ REPORT_SECONDS = 0.25  # between two progress notifications
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
-_HEAD = 1024  # characters that tell what a text is
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 BY_NAME = {offer.name: offer for offer in OFFERS}
 
@@ -363,13 +363,9 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
         if size > MAX_DOCUMENT:
             limit = f"at most {MAX_DOCUMENT:,} are allowed"
             raise InputError(f"content has {size:,} bytes; {limit}, so split the document.")
-        if kind_of("content", request.content[:_HEAD].encode()).type == "html":
-            page = await asyncio.to_thread(read, request.content.encode(), "content")
-            about = {**page.metadata, **given.get("metadata", {})}
-            return DocumentText(
-                **{"content": page.text, "type": "html", "title": page.title, **given, "metadata": about}
-            )
-        return DocumentText(content=request.content, **given)
+        own = await content_fields(request.content)
+        about = {**own.get("metadata", {}), **given.get("metadata", {})}
+        return DocumentText(**{**own, **given, **({"metadata": about} if about else {})})
     assert request.path is not None
     path = allowed(request.path, folder, roots)
     return await asyncio.to_thread(_read, path, given)

@@ -4,12 +4,13 @@ Converters are imported when a file of their kind is read, in the process that r
 an engine.
 """
 
-from scrubjay.reading.kinds import Kind, kind_of
+from scrubjay.reading.kinds import HEAD, Kind, kind_of
 from scrubjay.reading.reader import CALL_SECONDS, MAX_FILE, MAX_TEXT, SECONDS, read, read_file
 from scrubjay.reading.result import FileText
 
 __all__ = [
     "CALL_SECONDS",
+    "HEAD",
     "MAX_FILE",
     "MAX_TEXT",
     "SECONDS",

@@ -27,6 +27,9 @@ _LIKELY = (
 ).split()
 _FAVOURED = {"cp1252": 1.4}  # by how often they are met
 _SURE = 1.06  # how much likelier the best guess is than the next one that reads differently
+# A name or two, with so few bytes that are not ASCII, is in cp1252 if that is nearly the likeliest guess.
+_NEAR, _FEW, _ASCII = 0.75, 4, bytes(range(128))
+_ALONE = re.compile(r"(?<![^\W\d_])[^\x00-\x7f](?![^\W\d_])")  # a character in no word
 _MOST_LOST = 0.2  # of a file's letters, where its encoding is unknown
 _UTF8_LEAST = 2  # characters of valid UTF-8 to one bad byte, where the file is damaged UTF-8
 # In cp1252: ASCII, and quotes, dashes and signs where they stand in prose.
@@ -182,6 +185,11 @@ def _guess(data: bytes) -> str | None:
     if not found:
         return None
     best, encoding, text = found[0]
+    if len(sample.translate(None, _ASCII)) <= _FEW and any(
+        name == "cp1252" and likelihood >= _NEAR * best and not _ALONE.search(words)
+        for likelihood, name, words in found
+    ):
+        return "cp1252"
     next_best = next((likelihood for likelihood, _, other in found if other != text), 0.0)
     return encoding if best >= _SURE * next_best else None
 

@@ -10,6 +10,7 @@ from scrubjay.reading.result import UNSEEN, Conversion, tidy_values
 from scrubjay.reading.tables import lay_out_tables
 
 _INVISIBLE = ["head", "script", "style", "template"]
+_IN_HEAD = frozenset("title meta link base script style template noscript".split())
 _NOT_CONTENT = "noscript svg iframe object nav dialog".split()
 _SEARCH = "[role=search], form:has(input[type=search])"
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
@@ -66,6 +67,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
         metas[str(tag.get("name") or tag.get("property")).lower()] = str(tag.get("content") or "")
     metadata = {name: next(filter(None, map(metas.get, keys)), None) for name, keys in _METAS.items()}
     title = soup.title.get_text() if soup.title else metas.get("og:title")
+    _complete_body(soup)
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _spell_formulas(soup)
@@ -81,6 +83,16 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     title = " ".join((title or "").translate(UNSEEN).split()) or None
     written = "\n\n".join(map(_markdown, content))
     return Conversion(written, title=title, metadata=tidy_values(**metadata))
+
+
+def _complete_body(soup: BeautifulSoup) -> None:
+    """Move the tags of HTML 5 into the body, which the parser leaves in the head if no body begins there."""
+    head = soup.head
+    strays = head.find_all(lambda tag: tag.name not in _IN_HEAD, recursive=False) if head else []
+    if head and strays and soup.body is None:
+        head.insert_after(soup.new_tag("body"))
+    for tag in reversed(strays):
+        soup.body.insert(0, tag.extract())  # type: ignore[union-attr]
 
 
 def _spell_formulas(soup: BeautifulSoup) -> None:

@@ -3,7 +3,9 @@
 import io
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import groupby
 
 import olefile
@@ -16,10 +18,16 @@ _WORD_97 = 0xC1  # the first version with these tables
 _IS_ENCRYPTED, _IS_TABLE_1 = 0x0100, 0x0200
 _COMPRESSED = 1 << 30  # a piece in cp1252
 _CELL = "\x07"
+_HEADING = "\x10"  # before the end of a paragraph, once for each level
+_MARKS = dict.fromkeys(map(ord, f"\r{_CELL}{_HEADING}"))
+_TITLE = 62  # the built-in style; 1 to 9 are the headings
 _FIELD = re.compile("[\x13\x14\x15]")
 _SPELLED = str.maketrans({"\x0b": "\n", "\x0c": "\r", "\x1e": "-", "\xa0": " "})
 _DROPPED = dict.fromkeys(map(ord, "\x01\x02\x05\x08\x1f"))  # pictures, marks of notes, soft hyphens
 _RTF_TITLE = re.compile(r"\{\\info\b.{0,200}?\{\\title ([^{}]{1,2000})\}", re.DOTALL)
+_RTF_STYLE = re.compile(r"\{\\s(\d+)\b[^{};]* (?:heading ([1-6])|title)[,;]", re.IGNORECASE)
+_RTF_LEVEL = re.compile(r"(?<!\\)\\(outlinelevel(?=[0-5]\b)|s)(\d{1,5})\b ?")
+_RTF_HEADING = re.compile(f"{_HEADING}(\\d)")
 _BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph ends before its cell does
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
@@ -38,14 +46,18 @@ def convert_doc(data: bytes, budget: Budget) -> Conversion:
         if flags & _IS_ENCRYPTED:
             raise Unreadable(_PROTECTED)
         table = file.openstream("1Table" if flags & _IS_TABLE_1 else "0Table").read()
-        text = "".join(map(budget.take, _pieces(main, table)))
+        headings: dict[int, int] = {}
+        with suppress(struct.error, IndexError):  # without them the text is still whole
+            headings = _headings(main, table)
+        text = "".join(map(budget.take, _pieces(main, table, headings)))
         title, metadata = _about(file)
     lines = _blocks(_without_codes(text).translate(_SPELLED).translate(_DROPPED))
     return Conversion("\n\n".join(filter(None, lines)), title=title, metadata=metadata)
 
 
-def _pieces(main: bytes, table: bytes) -> Iterator[str]:
-    """Yield the pieces that the text is made of, in its order."""
+def _pieces(main: bytes, table: bytes, headings: Mapping[int, int]) -> Iterator[str]:
+    """Yield the pieces that the text is made of, in its order; `headings` are levels by where they end."""
+    stops = sorted(headings)
     at, length = struct.unpack_from("<II", main, 0x01A2)
     end = at + length
     while at < end and table[at] == 1:  # formatting
@@ -57,10 +69,52 @@ def _pieces(main: bytes, table: bytes) -> Iterator[str]:
         where = struct.unpack_from("<I", table, at + 4 * (count + 1) + 8 * number + 2)[0]
         characters = ends[number + 1] - ends[number]
         if where & _COMPRESSED:
-            start = (where & ~_COMPRESSED) // 2
-            yield main[start : start + characters].decode("cp1252", "replace")
+            start, width, encoding = (where & ~_COMPRESSED) // 2, 1, "cp1252"
         else:
-            yield main[where : where + 2 * characters].decode("utf-16-le", "replace")
+            start, width, encoding = where, 2, "utf-16-le"
+        end = start + width * characters
+        for stop in stops[bisect_right(stops, start) : bisect_right(stops, end)]:
+            text = main[start:stop].decode(encoding, "replace")
+            yield f"{text[:-1]}{_HEADING * headings[stop]}{text[-1:]}"
+            start = stop
+        yield main[start:end].decode(encoding, "replace")
+
+
+def _headings(main: bytes, table: bytes) -> dict[int, int]:
+    """Return the level of each heading, by the place in `main` where its paragraph ends.
+
+    The places are on pages of 512 bytes, with the number of each paragraph's style.
+    """
+    at, size = struct.unpack_from("<II", main, 0x0102)
+    levels = _levels(table, *struct.unpack_from("<II", main, 0x00A2))
+    ends: dict[int, int] = {}
+    count = size // 8  # one place more than pages
+    for (number,) in struct.iter_unpack("<I", table[at + 4 * (count + 1) : at + size]):
+        start = 512 * (number & 0x3FFFFF)
+        page = main[start : start + 512]
+        places = struct.unpack_from(f"<{page[511] + 1}I", page)
+        for run, end in enumerate(places[1:]):
+            about = 2 * page[4 * len(places) + 13 * run]
+            (style,) = struct.unpack_from("<H", page, about + (1 if page[about] else 2))
+            if about and style in levels:
+                ends[end] = levels[style]
+    return ends
+
+
+def _levels(table: bytes, at: int, size: int) -> dict[int, int]:
+    """Return the level of headings of each style that has one; a style without its own has its parent's."""
+    styles = table[at : at + size]
+    levels: dict[int, int] = {}
+    place = 2 + struct.unpack_from("<H", styles)[0]
+    for style in range(struct.unpack_from("<H", styles, 2)[0]):
+        (length,) = struct.unpack_from("<H", styles, place)
+        if length:
+            known, parent = struct.unpack_from("<HH", styles, place + 2)
+            known &= 0xFFF
+            level = 1 if known == _TITLE else known if 1 <= known <= 9 else levels.get(parent >> 4, 0)
+            levels |= {style: min(level, 6)} if level else {}
+        place += 2 + length + length % 2
+    return levels
 
 
 def _without_codes(text: str) -> str:
@@ -99,7 +153,7 @@ def _rows(text: str) -> Iterator[list[str]]:
     width = 0  # of the table
     before: list[str] = []  # paragraphs that may be of the next cell
     for paragraph in re.findall(f"[^\r{_CELL}]*+[\r{_CELL}]|[^\r{_CELL}]++", text):
-        words = paragraph.rstrip(f"\r{_CELL}").strip()
+        words = paragraph.translate(_MARKS).strip()
         if paragraph.endswith(_CELL):
             if not words and not before and row and len(row) >= width:
                 yield row
@@ -107,7 +161,10 @@ def _rows(text: str) -> Iterator[list[str]]:
             else:
                 row.append(" ".join([*before, words]).strip())
                 before = []
-        elif row or width:
+            continue
+        if words and (level := paragraph.count(_HEADING)):
+            words = f"{'#' * level} {words}"
+        if row or width:
             before.append(words)
             if not row and len(before) > 1:  # the table is over
                 yield from ([each] for each in before if each)
@@ -239,7 +296,14 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
 
     to_text: Callable[..., str] = rtf_to_text
     source = _DELETED.sub("", data.decode("latin-1"))
-    text = _BROKEN_ROW.sub("|", to_text(source, errors="replace"))
+    levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
+
+    def mark(found: re.Match[str]) -> str:
+        level = str(int(found[2]) + 1) if found[1] == "outlinelevel" else levels.get(found[2])
+        return f"{found[0]}{_HEADING}{level}" if level else found[0]
+
+    marked = _RTF_LEVEL.sub(mark, source)
+    text = _BROKEN_ROW.sub("|", to_text(marked, errors="replace"))
     title = _RTF_TITLE.search(source)
     text = "\n\n".join(_paragraphs(text.split("\n")))
     return Conversion(budget.take(text), title=to_text(f"{{\\rtf1 {title[1]}}}") if title else None)
@@ -249,6 +313,12 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[str]:
     """Yield paragraphs and tables; a row is one line with a bar after each cell."""
     for is_row, group in groupby(lines, key=lambda line: line.endswith("|")):
         if is_row:
-            yield "\n".join(markdown_table([line.split("|")[:-1] for line in group]))
+            rows = [_RTF_HEADING.sub("", line).split("|")[:-1] for line in group]
+            yield "\n".join(markdown_table(rows))
         else:
-            yield from (line for line in map(str.rstrip, group) if line)
+            yield from filter(None, map(_rtf_line, group))
+
+
+def _rtf_line(line: str) -> str:
+    words, level = _RTF_HEADING.sub("", line).rstrip(), _RTF_HEADING.match(line)
+    return f"{'#' * int(level[1])} {words}" if words and level else words

@@ -48,7 +48,7 @@ _FROM_TEXT = {
     "notebook": "notebooks.convert_notebook",
 }
 TITLED = frozenset(
-    {"markdown", "html", "docx", "odt", "doc", "notebook"}
+    {"markdown", "html", "docx", "odt", "doc", "rtf", "notebook"}
 )  # whose first heading is their title
 _OUTSIDE = ("html", "notebook")
 # their converters stop at the limit, which a small file may exceed by far

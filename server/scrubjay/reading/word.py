@@ -1,7 +1,7 @@
 """Converts Word documents (DOCX) to Markdown.
 
 mammoth reads the document. What it passes over is spelled as plain text before: formulas, readings above
-characters, fields, numbers of headings.
+characters, fields, text boxes, numbers of headings.
 """
 
 import io
@@ -19,9 +19,11 @@ from scrubjay.reading.result import Conversion
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _DOCUMENT = "word/document.xml"
 _NOTES = ("word/footnotes.xml", "word/endnotes.xml", "word/comments.xml")
 _EDGE = re.compile(r"word/(?:header|footer)\d*\.xml")
+_BOX = f"{_W}txbxContent"
 _WRAPPERS = [f"{_W}{name}" for name in ("fldSimple", "dir", "bdo", "smartTag", "customXml")]
 _WRAPPERS.append(f"{_M}oMathPara")
 _HEADING = re.compile(r"heading \d", re.IGNORECASE)
@@ -76,6 +78,19 @@ def _spell(root: Element) -> None:
         _replace(ruby, [_text(f"{base}({reading})" if reading else base)])
     for wrapper in list(root.iter(*_WRAPPERS)):
         _replace(wrapper, list(wrapper))
+    _unbox(root)
+
+
+def _unbox(root: Element) -> None:
+    """Move what is in text boxes behind the paragraphs that they are anchored in."""
+    for fallback in list(root.iter(_FALLBACK)):  # repeats the choice before it
+        choices = fallback.getparent()
+        if any(fallback not in box.iterancestors() for box in choices.iter(_BOX)):
+            choices.remove(fallback)
+    for box in reversed(list(root.iter(_BOX))):
+        for paragraph in list(box.iterancestors(f"{_W}p"))[-1:]:  # the outermost
+            for block in reversed(list(box)):
+                paragraph.addnext(block)
 
 
 def _replace(element: Element, others: list[Element]) -> None:

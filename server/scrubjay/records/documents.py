@@ -24,7 +24,7 @@ from scrubjay.text.summary import ABSTRACT_LIMIT, abstract, opening
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
 # Kinds whose first heading is their title, and kinds of prose.
-_TITLED = frozenset("text markdown html docx odt doc notebook".split())
+_TITLED = frozenset("text markdown html docx odt doc rtf notebook".split())
 _PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
 
 

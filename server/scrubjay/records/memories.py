@@ -144,7 +144,8 @@ def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | N
     if base is not None and base.id == memory_id:
         return base.model_copy(update=values)
     at = envelope.at
-    return Memory(**values, source=envelope.source, created_at=at, last_accessed_at=at, root_id=memory_id)
+    values = {"last_accessed_at": at, **values}
+    return Memory(**values, source=envelope.source, created_at=at, root_id=memory_id)
 
 
 def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memory) -> dict[str, Any]:
@@ -152,6 +153,7 @@ def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memo
         key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == memory_id
     }
     values = fields_of(base, "partition_id", "tags", "importance_score", "is_static")
+    values |= fields_of(base, "access_count", "last_accessed_at")
     values["metadata"] = metadata
     given = {"importance_score" if name == "importance" else name for name in request.model_fields_set}
     if base.expires_at is not None and base.expires_at > envelope.at and "expires_at" not in given:

@@ -4,12 +4,14 @@ A client may send parts of a conversation again: only new messages are added, an
 """
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 GAP = "\n\n"  # between two messages of the text
+_SPEAKER = re.compile(rf"(?:\A|{GAP})(user|assistant|system|tool)(?: \([^)\n]*\))?: ")
 LONGEST_RESULT = 2_000  # characters of a tool's result; the rest is left out
 
 
@@ -59,6 +61,16 @@ def transcript(text: str, messages: Iterable[Message]) -> str:
         else:
             at = start + len(block)
     return GAP.join(filter(None, (text, *added)))
+
+
+def user_messages(text: str) -> list[str]:
+    """Return what the user says in the text of a conversation.
+
+    >>> user_messages(transcript("", [Message("user", "hi"), Message("assistant", "hello")]))
+    ['hi']
+    """
+    _, *blocks = _SPEAKER.split(text)  # a role and a text in turn
+    return [said.strip() for role, said in zip(blocks[::2], blocks[1::2], strict=True) if role == "user"]
 
 
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:

@@ -55,6 +55,11 @@ class Access:
         if self._new >= MANY:
             self._many.set()
 
+    def move(self, old: str, new: str) -> None:
+        """Count what waits for one record for its new version."""
+        if old != new and (seen := self._waiting.pop(old, None)):
+            self._waiting[new] = seen
+
     def counted(self, record: R) -> R:
         """The record with what was noted of it and is not yet written."""
         if (seen := self._waiting.get(record.id)) is None:

@@ -1,18 +1,26 @@
 """Stores conversations of chat clients as documents and, if `chat_capture` allows, as turns of sessions."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from scrubjay.engine.verbs.documents import Documents, DocumentState, Status
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
-from scrubjay.home.capture import Policy, cut, should_record
+from scrubjay.home.capture import Policy, cut, is_salient, should_record
+from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import Document, Turn
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.turns import SOURCE
-from scrubjay.text.conversations import Exchange, Message, contains, exchanges, transcript
+from scrubjay.search.profile import LONGEST
+from scrubjay.store import conditions
+from scrubjay.text.conversations import Exchange, Message, contains, exchanges, transcript, user_messages
+from scrubjay.text.summary import shorten
+
+_COLUMNS = ["id", "title", "custom_id", "metadata", "updated_at"]
+_LATEST = 3  # conversations that a profile looks into
+_STATEMENTS = 10
 
 
 class ConversationState(NamedTuple):
@@ -47,6 +55,22 @@ class Conversations(Verb):
             turns = await self._record_turns(name, messages, scope, metadata or {})
             return ConversationState(document.id, document.status, turns)
 
+    async def statements(self, scopes: Collection[str], filters: Filter | None = None) -> list[str]:
+        """Return what the user said last in the latest conversations of these scopes, newest first.
+
+        Questions and small talk are left out. `filters` are on the metadata of conversations.
+        """
+        await self._writer.caught_up()
+        where = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)
+        rows = await self._store.select(Document, where, columns=_COLUMNS)
+        rows = [row for row in rows if row.title == _title(row.custom_id)]
+        rows = [row for row in rows if filters is None or matches(filters, row.metadata)]
+        latest = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:_LATEST]
+        texts = await self._store.get(Document, [row.id for row in latest])
+        said = [text for row in latest for text in reversed(user_messages(texts[row.id].content))]
+        said = [text for text in said if not text.endswith("?") and is_salient(text)]
+        return [shorten(text, LONGEST) for text in dict.fromkeys(said)][:_STATEMENTS]
+
     async def _add_document(
         self, name: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any] | None
     ) -> DocumentState:
@@ -58,7 +82,7 @@ class Conversations(Verb):
             raise InputError("messages has no content: each is empty. Give at least one with content.")
         fields: dict[str, Any] = dict(content=content, custom_id=name, type="text", task_type="superrag")
         title = next((row.title for row in stored.values()), None)
-        fields["title"] = title or f"Conversation {name}"
+        fields["title"] = title or _title(name)
         if metadata is not None:
             fields["metadata"] = dict(metadata)
         return await self._documents.add(DocumentText.model_validate(fields), scope=scope, source=SOURCE)
@@ -106,3 +130,7 @@ class Conversations(Verb):
                 last = turns[-1].prompt_id
                 new.append(exchange if last is None else replace(exchange, key=last, at=None))
         return new
+
+
+def _title(name: str | None) -> str:
+    return f"Conversation {name}"

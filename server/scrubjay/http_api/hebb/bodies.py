@@ -10,7 +10,7 @@ from scrubjay.engine.core import Core
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.models import records
-from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Metadata, PartitionId, Text
+from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Instant, Metadata, PartitionId, Text
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight, about
 from scrubjay.search.hits import turn_text
 
@@ -21,6 +21,16 @@ class Body(BaseModel):
     """A body of Hebb Mind's API. Unknown fields are ignored, as its own server does."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class WriteBody(Body):
+    """A body that writes; `warnings` of the answer name its unknown fields."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def known(self, *left_out: str, **options: Any) -> dict[str, Any]:
+        """Return the values of its fields without these and the unknown ones; options as for `model_dump`."""
+        return self.model_dump(include=type(self).model_fields.keys() - set(left_out), **options)
 
 
 def _join_words(tags: object) -> object:
@@ -61,7 +71,7 @@ Source = Annotated[Text, Field(max_length=60), AfterValidator(_check_source)]
 Part = Annotated[float, Field(ge=0, le=1)]
 
 
-class MemoryCreate(Body):
+class MemoryCreate(WriteBody):
     """One memory to keep.
 
     The same words again are the same memory, unless `metadata` names another session and turn.
@@ -73,9 +83,10 @@ class MemoryCreate(Body):
     tags: MemoryTags = []
     metadata: MemoryMetadata = {}
     source: Source | None = about("Where it is from; left out, api.")
+    expires_at: Instant | None = about("No longer recalled, listed or read from then on.")
 
 
-class MemoryUpdate(Body):
+class MemoryUpdate(WriteBody):
     """What to change of a memory; what is left out stays. `metadata` replaces all of it."""
 
     content: Content | None = None
@@ -114,7 +125,7 @@ class MemoryQuery(Body):
         return self
 
 
-class IngestRequest(Body):
+class IngestRequest(WriteBody):
     """An exported conversation.
 
     Its turns are recorded as turns, in `mem_episodic`; sent again, nothing is recorded twice.
@@ -128,16 +139,19 @@ class IngestRequest(Body):
 
 
 async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn]) -> list[Answer]:
-    """Show records as memories; one with older versions was created when the first of them was."""
+    """Show records as memories, with the recalls that are counted and not yet written.
+
+    A memory with older versions was created when the first of them was.
+    """
     facts = [row for row in rows if isinstance(row, records.Memory)]
     roots = {fact.root_id for fact in facts if fact.root_id != fact.id}
     first = await core.lists.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
-    return [_memory(row, first) for row in rows]
+    return [_memory(core.access.counted(row), first) for row in rows]
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Answer:
-    """Show one record, with its accesses that are noted and not yet written."""
-    (memory,) = await as_memories(core, [core.access.counted(record)])
+    """Show one record as `as_memories` does."""
+    (memory,) = await as_memories(core, [record])
     return memory
 
 

@@ -5,7 +5,7 @@ import hashlib
 from typing import Any
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import Answer, unknown_fields
 from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import IngestRequest
 from scrubjay.http_api.hebb.chat_exports import FORMATS, Exchange, Format, read
@@ -32,7 +32,7 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
     await require_partition(request, item.partition_id)
     hint: Format | None = next((name for name in FORMATS if name == item.format_hint), None)
     export = await asyncio.to_thread(read, item.content, hint)
-    warnings = list(export.warnings)
+    warnings = [*unknown_fields(item).get("warnings", ()), *export.warnings]
     if item.format_hint and hint is None:
         unknown = f"format_hint {item.format_hint!r} is not one of {', '.join(FORMATS)}"
         warnings.append(f"{unknown}; the text was read as {export.format}.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from fastapi import Body, Path, Query
 
 from scrubjay.errors import InputError
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import Answer, unknown_fields
 from scrubjay.http_api.context import SOURCE
 from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import MemoryCreate, MemoryUpdate, as_memories, as_memory
@@ -32,7 +32,7 @@ async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
     """The same words again are the same memory, which becomes what the request says of it."""
     scope = request.writes()
     await require_partition(request, item.partition_id)
-    return await as_memory(request.core, await _keep(request, item, scope))
+    return await as_memory(request.core, await _keep(request, item, scope)) | unknown_fields(item)
 
 
 @route("POST /api/v1/memories/batch", "Keep many memories", "[Memory]", missing=_MISSING, status=201)
@@ -48,7 +48,8 @@ async def create_batch(
         await require_partition(request, partition_id)
     # Each memory has a time of its own, by which lists keep the order of the batch.
     kept = [await _keep(replace(request, now=request.core.clock()), item, scope) for item in items]
-    return await as_memories(request.core, kept)
+    memories = await as_memories(request.core, kept)
+    return [memory | unknown_fields(item) for memory, item in zip(memories, items, strict=True)]
 
 
 @route("GET /api/v1/memories", "List memories, newest first", "Page")
@@ -73,11 +74,8 @@ async def listed(
 
 @route("GET /api/v1/memories/{memory_id}", "Read one memory", "Memory", missing=_MISSING)
 async def read(request: HebbRequest, memory_id: MemoryId) -> Answer:
-    """Counts as an access, which the next answer shows."""
-    record = await request.memory(memory_id)
-    memory = await as_memory(request.core, record)
-    request.core.access.note([record.id])
-    return memory
+    """A fact in its newest version, or a turn."""
+    return await as_memory(request.core, await request.memory(memory_id))
 
 
 @route("PATCH /api/v1/memories/{memory_id}", "Change one memory", "Memory", missing=_MISSING)
@@ -94,7 +92,8 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
     if record.source == SUMMARY:
         what = "the summary of a session, which follows from its turns"
         raise InputError(f"{record.id} is {what}. Add a memory instead.")
-    return await as_memory(request.core, await _revise(request, record, item.model_dump(exclude_none=True)))
+    new = await _revise(request, record, item.known(exclude_none=True))
+    return await as_memory(request.core, new) | unknown_fields(item)
 
 
 @route("DELETE /api/v1/memories/{memory_id}", "Forget one memory", missing=_MISSING, status=204)
@@ -107,12 +106,12 @@ async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
 
 async def _keep(request: HebbContext, item: MemoryCreate, scope: str) -> records.Memory:
     """Add a memory; one with the same words in the scope becomes what the request says of it."""
-    values = _values(item.model_dump(exclude={"source"}))
+    values = _values(item.known("source"))
     added = await _add(request, values, scope, item.source or SOURCE)
     fact = await _fact(request, added)
     if added.action != "known":
         return fact
-    return await _revise(request, fact, item.model_dump(exclude_unset=True, exclude={"content", "source"}))
+    return await _revise(request, fact, item.known("content", "source", exclude_unset=True))
 
 
 async def _revise(request: HebbContext, fact: records.Memory, given: dict[str, Any]) -> records.Memory:
@@ -121,7 +120,9 @@ async def _revise(request: HebbContext, fact: records.Memory, given: dict[str, A
         return fact
     # A new version inherits all but its words and its place in a session, so these are given again.
     values = {"content": fact.content, "metadata": fact.metadata, **_values(given), "updates": [fact.id]}
-    return await _fact(request, await _add(request, values, fact.scope, fact.source))
+    added = await _add(request, values, fact.scope, fact.source)
+    request.core.access.move(fact.id, added.id)
+    return await _fact(request, added)
 
 
 def _values(given: dict[str, Any]) -> dict[str, Any]:

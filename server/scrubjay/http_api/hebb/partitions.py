@@ -8,9 +8,9 @@ from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home.partitions import Partition
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import Answer, unknown_fields
 from scrubjay.http_api.hebb.answers import ANSWERS
-from scrubjay.http_api.hebb.bodies import Body
+from scrubjay.http_api.hebb.bodies import WriteBody
 from scrubjay.http_api.hebb.context import HebbContext, HebbRequest
 from scrubjay.http_api.permissions import DEFAULT_TAG
 from scrubjay.http_api.routes import Routes
@@ -25,14 +25,14 @@ Title = Annotated[Text, Field(max_length=128)]
 Description = Annotated[str, Field(max_length=1_000)]
 
 
-class PartitionCreate(Body):
+class PartitionCreate(WriteBody):
     id: PartitionId
     name: Title
     description: Description = ""
     enabled: Flag = True
 
 
-class PartitionUpdate(Body):
+class PartitionUpdate(WriteBody):
     name: Title | None = None
     description: Description | None = None
     enabled: Flag | None = None
@@ -51,7 +51,7 @@ async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
     if item.id in book.of(await _scopes(request)):
         raise InputError(f"A partition {item.id!r} exists already. Change that one, or choose another id.")
     await book.make(scope, Partition(item.id, item.name, item.description, item.enabled, now, now))
-    return (await partitions(request))[item.id]
+    return (await partitions(request))[item.id] | unknown_fields(item)
 
 
 @route("GET /api/v1/partitions/{partition_id}", "Read a partition", "Partition", missing=MISSING)
@@ -68,9 +68,9 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
     await read(request, partition_id)
     scope, book = await _owner(request, partition_id), request.core.partitions
     known = book.of([scope]).get(partition_id) or Partition(partition_id, partition_id)
-    values = item.model_dump(exclude_unset=True, exclude_none=True)
+    values = item.known(exclude_none=True)
     await book.change(scope, replace(known, **values, updated_at=request.now))
-    return await read(request, partition_id)
+    return await read(request, partition_id) | unknown_fields(item)
 
 
 @route("DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status=204, missing=MISSING)

@@ -13,6 +13,8 @@ from scrubjay.models.results import MemoryHits
 from scrubjay.search.injection import FLOOR
 
 _WEIGHTS = {"weight_relevance", "weight_importance", "weight_recency"}
+# What Hebb Mind's hook asks at the start of every session; no memory is likely about it.
+_SESSION_START = "recent context and user preferences"
 _SAME = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}  # fields of a query and of a search
 _SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_score")
 
@@ -30,15 +32,17 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     for partition_id in query.partition_ids or ():
         await require_partition(request, partition_id)
     least = query.min_score if query.min_score is not None else query.filter_score
+    is_strict = query.strict_recall and least is None and query.query != _SESSION_START
     question = SearchMemories(
         **query.model_dump(include=_SAME),
         partition_ids=query.partition_ids or None,
         tags=query.tags or None,
-        threshold=FLOOR if query.strict_recall and least is None else 0.0,
+        threshold=FLOOR if is_strict else 0.0,
     )
     scopes = await request.reads()
-    hits = await request.core.search.memories(question, scopes, programmatic=True, least_score=least or 0.0)
+    hits = await request.core.search.recall(question, scopes, programmatic=True, least_score=least or 0.0)
     memories = await _memories(request.core, hits)
+    request.core.access.note([hit.id for hit in hits.results])  # which the next answer shows
     found = [hit for hit in hits.results if hit.id in memories]
     related = [hit for hit in hits.related if hit.id in memories]
     return dict(

@@ -14,7 +14,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from scrubjay.home.scope_settings import LONGEST_CONTEXT
-from scrubjay.http_api.answers import Answer
+from scrubjay.http_api.answers import Answer, unknown_fields
 from scrubjay.models.fields import Instant, Metadata, Text
 from scrubjay.models.requests import about
 
@@ -22,6 +22,7 @@ LONGEST_TEXT = 10_000_000  # characters of one document
 LONGEST_ID = 255  # characters
 MOST_AT_ONCE = 600  # documents of one batch
 MOST_IDS = 100  # documents of one deletion
+_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that Scrubjay reads
 _NAMES_4 = {"date": "documentDate", "group": "filterByMetadata", "background": "entityContext"}
 _NAMES_5 = {"background": "supportingContext", "custom_id": "id"}
 
@@ -41,9 +42,7 @@ class Write4(Body4):
 
     def warnings(self, *parts: BaseModel) -> Answer:
         """Return the field `warnings` of the answer, if this body or a part of it has unknown fields."""
-        unknown = dict.fromkeys(name for each in (self, *parts) for name in each.model_extra or ())
-        sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
-        return {"warnings": sentences} if sentences else {}
+        return unknown_fields(self, *parts)
 
 
 class Body5(BaseModel):
@@ -171,6 +170,11 @@ def url_of(content: str) -> str | None:
     """Return the URL if a document consists of one, else None."""
     text = content.strip()
     return text if text.startswith(("http://", "https://")) and len(text.split()) == 1 else None
+
+
+def type_of(kind: str) -> str:
+    """Return the type of a document in the clients' words."""
+    return _TYPES.get(kind, "text")
 
 
 def pagination(page: int, limit: int, total: int) -> Answer:

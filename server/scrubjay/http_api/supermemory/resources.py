@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from fastapi import UploadFile
 
-from scrubjay.engine.verbs.documents import DocumentState, document_in
+from scrubjay.engine.verbs.documents import DocumentState, content_fields, document_in
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE, RequestContext
@@ -17,6 +18,7 @@ from scrubjay.models.records import AnyRecord, Document
 from scrubjay.models.requests import DocumentText, ForgetMatching, ForgetRecords, parse
 from scrubjay.models.results import Hit
 from scrubjay.reading import MAX_FILE
+from scrubjay.records.documents import title_in
 
 DELETED = "deleted over HTTP"
 PROFILE_TOKENS = 1_500  # of static and dynamic facts together, at most three fifths of them static
@@ -31,10 +33,26 @@ class NewDocument(NamedTuple):
     body: Described
 
 
-def as_text(body: Any, task_type: str | None = None) -> DocumentText:
-    """Return a body with content as the engine's `DocumentText`."""
-    defaults = {"task_type": task_type or "memory"}
-    return DocumentText.model_validate({**defaults, **body.values(), "content": body.content})
+async def as_text(body: Any, task_type: str | None = None) -> DocumentText:
+    """Return a body with content as the engine's `DocumentText`; HTML is read as a page."""
+    return DocumentText.model_validate({"task_type": task_type or "memory", **await changes(body)})
+
+
+async def changes(body: Any) -> dict[str, Any]:
+    """Return the values of a body as fields of a `DocumentText`; its content is read if it is HTML.
+
+    A page without a text is kept as it is.
+    """
+    values: dict[str, Any] = body.values()
+    if not body.content:
+        return values
+    page: dict[str, Any] = {"content": body.content}
+    with suppress(InputError):
+        page = await content_fields(body.content)
+    page.pop("metadata", None)
+    if title_in(values.get("metadata", {})):
+        page.pop("title", None)
+    return {**page, **values}
 
 
 async def add_document(context: RequestContext, new: NewDocument) -> Answer:

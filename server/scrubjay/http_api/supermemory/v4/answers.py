@@ -21,7 +21,8 @@ Document id:str customId:str|null connectionId:null title:str|null type:'text'|'
     -- Without its text, unless that was asked for; errorMessage says why it failed.
 Memory id:str memory=content:str version:int isLatest:bool isForgotten:bool isStatic:bool isInference:bool
     parentMemoryId:str|null sourceCount:int metadata:object|null
-DocumentMemory Memory+ rootMemoryId:str|null createdAt:time updatedAt:time -- Learned from it, or citing it.
+DocumentMemory Memory+ rootMemoryId=root_id:str createdAt:time updatedAt:time
+    -- Learned from it, or citing it.
 WholeDocument Document+ dreamingStatus:'done' source:str taskType:'memory'|'superrag' url?:str
     ogImage:null raw:null latestRevision:int activeContentUpdateId:null tombstonedAt:null
     memories?:[DocumentMemory]

@@ -120,7 +120,10 @@ async def delete(context: Context, tag: TagInPath) -> Answer:
 
 @route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")
 async def profile(body: AskProfile, context: Context) -> Answer:
-    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it."""
+    """The lasting and the newest facts of a tag, its buckets, and with `q` what answers it.
+
+    `dynamic` ends with what the user said last in its conversations, without questions.
+    """
     scopes = await context.scopes(body.tags)
     facts = await read_profile(context, scopes, body.filters, body.buckets, body.sections)
     sections: Answer = {
@@ -128,6 +131,8 @@ async def profile(body: AskProfile, context: Context) -> Answer:
         "dynamic": [hit.memory for hit in facts.dynamic if hit.memory],
         "buckets": {name: [hit.memory for hit in hits if hit.memory] for name, hits in facts.buckets.items()},
     }
+    if "dynamic" in body.sections and scopes:
+        sections["dynamic"] += await context.core.conversations.statements(scopes, body.filters)
     answer: Answer = {"profile": {name: sections[name] for name in sections if name in body.sections}}
     if body.q is not None:
         started = time.perf_counter()

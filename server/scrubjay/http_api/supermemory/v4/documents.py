@@ -23,6 +23,7 @@ from scrubjay.http_api.supermemory.fields import (
     Content,
     Write4,
     pagination,
+    type_of,
     url_of,
 )
 from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
@@ -47,7 +48,6 @@ from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.models.requests import about
 
 STUCK = timedelta(hours=4)  # an unfinished document that did not change for so long is called stuck
-_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that Scrubjay reads
 _MISSING = "No record that the caller reaches has this id or customId."
 
 route = Routes(ANSWERS)
@@ -240,7 +240,7 @@ async def add(context: Context, body: AddedDocument) -> Answer:
 
     Repeating the call changes nothing.
     """
-    new = NewDocument(context.permissions.writes_to(body.tag()), as_text(body), body)
+    new = NewDocument(context.permissions.writes_to(body.tag()), await as_text(body), body)
     return await resources.add_document(context, new) | body.warnings()
 
 
@@ -256,7 +256,7 @@ async def add_batch(context: Context, body: Batch) -> Answer:
         try:
             documents[number] = document = body.document(item)
             scope = context.permissions.writes_to(document.tag())
-            new[number] = NewDocument(scope, as_text(document), document)
+            new[number] = NewDocument(scope, await as_text(document), document)
         except ValidationError as error:
             problem = sentences(AddedDocument.model_fields, error.errors(include_url=False))
             results[number] = _failure(custom_id, problem)
@@ -317,8 +317,7 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
     """
     row = await _document(context, name, body.tag())
     context.permissions.writes_to(row.scope)
-    content = {} if body.content is None else {"content": body.content}
-    answer = await resources.change_document(context, row, body, {**body.values(), **content})
+    answer = await resources.change_document(context, row, body, await resources.changes(body))
     return answer | body.warnings()
 
 
@@ -330,11 +329,6 @@ async def delete(context: Context, name: Name, within: WithinTag = None) -> Resp
     """
     await resources.delete_records(context, [await _record(context, name, within)])
     return Response(status_code=204)
-
-
-def type_of(kind: str) -> str:
-    """Return the type of a document in the clients' words."""
-    return _TYPES.get(kind, "text")
 
 
 async def _record(context: RequestContext, name: str, tag: str | None = None) -> AnyRecord:
@@ -393,11 +387,8 @@ def _as_answer(kind: str, row: Document, status: Status, with_text: bool, more: 
 
 
 def _memory(fact: Memory) -> Answer:
-    """Return a memory as documents list it, with the first of its parents."""
-    values = memory_values(fact)
-    parent = values["parentMemoryId"] and fact.parent_ids[0]
-    root = fact.root_id if fact.version > 1 else None
-    return ANSWERS.fill("DocumentMemory", fact, **{**values, "parentMemoryId": parent}, rootMemoryId=root)
+    """Return a memory as documents list it."""
+    return ANSWERS.fill("DocumentMemory", fact, **memory_values(fact))
 
 
 def _failure(custom_id: Any, problem: str) -> Answer:

@@ -10,10 +10,9 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import BeforeValidator, Field
 
 from scrubjay.http_api.answers import Answer
-from scrubjay.http_api.supermemory.fields import Body4
+from scrubjay.http_api.supermemory.fields import Body4, type_of
 from scrubjay.http_api.supermemory.matches import Match
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
-from scrubjay.http_api.supermemory.v4.documents import type_of
 from scrubjay.models.fields import Flag
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import about

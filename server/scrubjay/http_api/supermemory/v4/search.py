@@ -12,10 +12,10 @@ from scrubjay.errors import InputError
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
+from scrubjay.http_api.supermemory.fields import type_of
 from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, find_matches, rewrites, sessions_of
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
-from scrubjay.http_api.supermemory.v4.documents import type_of
 from scrubjay.http_api.supermemory.v4.results import (
     THRESHOLD,
     AsksForChats,

@@ -19,6 +19,7 @@ from scrubjay.http_api.supermemory.fields import (
     Content,
     GivenId,
     pagination,
+    type_of,
     url_of,
 )
 from scrubjay.http_api.supermemory.resources import NewDocument, as_ref, as_text
@@ -137,13 +138,13 @@ async def add(ns: Writing, body: Added) -> Answer:
 
     Repeating the call changes nothing.
     """
-    return await resources.add_document(ns, NewDocument(ns.name, as_text(body), body))
+    return await resources.add_document(ns, NewDocument(ns.name, await as_text(body), body))
 
 
 @route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
 async def add_batch(ns: Writing, body: Batch) -> Answer:
     """Add documents, the earliest date first; a refused one is reported and does not stop the others."""
-    new = [NewDocument(ns.name, as_text(each, body.task_type), each) for each in body.documents]
+    new = [NewDocument(ns.name, await as_text(each, body.task_type), each) for each in body.documents]
     added, refused = [], []
     for each, state in zip(body.documents, await resources.add_documents(ns, new), strict=True):
         if isinstance(state, InputError):
@@ -174,15 +175,15 @@ async def read(
         facts = await ns.core.lists.facts_of_documents([row.id])
         more["memories"] = [as_memory(fact, ns.now) for fact in facts]
     times = ANSWERS.fill("DocumentTimes", row, status=status)
-    return ANSWERS.fill("WholeDocument", row, content=row.content or None, system=times, **more)
+    more |= {"content": row.content or None, "type": type_of(row.type)}
+    return ANSWERS.fill("WholeDocument", row, system=times, **more)
 
 
 @route("PATCH /ns/{namespace}/document/{id:path}", "Change a document", "Ref", missing=_UNKNOWN)
 async def change(ns: Writing, record_id: DocumentId, body: Change) -> Answer:
     """New content replaces the text and its memories; a change of other fields computes no new vectors."""
     document = await ns.document(record_id)
-    content = {"content": body.content} if body.content else {}
-    return await resources.change_document(ns, document, body, {**body.values(), **content})
+    return await resources.change_document(ns, document, body, await resources.changes(body))
 
 
 @route("DELETE /ns/{namespace}/document", "Delete documents", "DeleteResult")
@@ -271,12 +272,13 @@ def _listed(row: Document, status: Status, include: ListInclude, counts: Counter
     times = ANSWERS.fill("DocumentTimes", row, status=status, **count)
     text: Answer = {"content": row.content or None} if include.content else {}
     url = url_of(row.content) if include.content else None
-    return ANSWERS.fill("ListedDocument", row, url=url, system=times, **text)
+    return ANSWERS.fill("ListedDocument", row, type=type_of(row.type), url=url, system=times, **text)
 
 
 def _chunk(kind: str, row: Document, chunk: Passage, **more: Any) -> Answer:
     """Return a chunk of this document."""
-    return ANSWERS.fill(kind, row, id=chunk.id, position=chunk.part, content=chunk.text, **more)
+    more |= {"id": chunk.id, "type": type_of(row.type), "position": chunk.part, "content": chunk.text}
+    return ANSWERS.fill(kind, row, **more)
 
 
 def _of_file(text: DocumentText) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pydantic import Field
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory import resources
-from scrubjay.http_api.supermemory.fields import Body5, GivenId
+from scrubjay.http_api.supermemory.fields import Body5, GivenId, type_of
 from scrubjay.http_api.supermemory.v5.answers import ANSWERS
 from scrubjay.http_api.supermemory.v5.bodies import (
     MemoryId,
@@ -106,7 +106,7 @@ def as_memory(fact: Memory, now: datetime) -> Answer:
 
 def as_source(document: Document) -> Answer:
     """Return a document as the source of a fact or of a chunk."""
-    return ANSWERS.fill("SourceDocument", document)
+    return ANSWERS.fill("SourceDocument", document, type=type_of(document.type))
 
 
 @dataclass(frozen=True)
