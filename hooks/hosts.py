@@ -1,7 +1,7 @@
 """What each host sends at its events and takes as an answer: a row each, a function where data is not enough.
 
 `recognize` tells which host really runs us, `read` makes our `Event` of its payload, `answer` its output.
-Another host gets a row here; `text/host_transcripts` reads its transcript.
+Another host gets a row here; `transcripts/formats` reads its transcript.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import namedtuple
 
 from scrubjay.home.capture import storable
 from scrubjay.home.scopes import project_dir
-from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
+from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
 
 MAX_INJECTION = 2048  # bytes, the tags around it included; Claude Code itself cuts at 10,000 characters
 CURSOR_OPENS = (3, 20)  # versions before it drop what sessionStart brings (3.6.31 and 3.12.17 do)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from scrubjay.text.host_transcripts import READ, turns
-from scrubjay.text.transcripts import has_ended, placed
+from scrubjay.transcripts.formats import READ, turns
+from scrubjay.transcripts.matching import placed
+from scrubjay.transcripts.turn import has_ended
 
 AT = "2026-11-22T18:08:51.660Z"
 

@@ -37,7 +37,7 @@ from scrubjay.home.settings import capture_view, load
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.redaction.redact import redact
-from scrubjay.text.transcripts import has_ended
+from scrubjay.transcripts.turn import has_ended
 
 EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called

@@ -12,7 +12,7 @@ from functools import partial
 from scrubjay.histories.disk import Disk
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Session, Stored, instant
-from scrubjay.text.host_transcripts import Book
+from scrubjay.transcripts.book import Book
 
 HOST = "aider"
 FILE = ".aider.chat.history.md"

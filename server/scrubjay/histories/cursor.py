@@ -12,8 +12,8 @@ from urllib.request import url2pathname
 from scrubjay.histories.disk import Disk, columns, embedded, files_below
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, seconds, string
-from scrubjay.text.host_transcripts import Book
-from scrubjay.text.transcripts import IMAGE
+from scrubjay.transcripts.book import Book
+from scrubjay.transcripts.turn import IMAGE
 
 HOST = "cursor"
 STORE = "state.vscdb"

@@ -22,8 +22,8 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
-from scrubjay.text.transcripts import IMAGE
+from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.turn import IMAGE
 
 ON_THE_WEB = ("claude-ai", "chatgpt")  # where nothing is said in a folder
 _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones come in several files

@@ -20,7 +20,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 HOST = "goose"
 _HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has

@@ -22,7 +22,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 
 def history(host: str) -> History:

@@ -22,7 +22,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 _EDITORS = (*CODES, "Cursor", "Windsurf")
 _LEGACY = "api_conversation_history.json"

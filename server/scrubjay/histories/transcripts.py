@@ -1,6 +1,6 @@
 """Sessions that hosts keep as files of JSON lines, one session a file: where they lie, and whose they are.
 
-What the lines say is read by `text.host_transcripts`, as hooks and the engine read it.
+What the lines say is read by `transcripts.formats`, as hooks and the engine read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from scrubjay.histories.disk import Disk, embedded
 from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fields, History, Session, Stored, mapping, string
-from scrubjay.text.host_transcripts import turns
+from scrubjay.transcripts.formats import turns
 
 _HEAD = 200  # lines at the beginning of a file in which it says whose it is
 

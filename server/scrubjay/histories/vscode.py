@@ -11,7 +11,7 @@ from scrubjay.histories.cursor import folder_of, workspace_folder
 from scrubjay.histories.disk import Disk, parsed
 from scrubjay.histories.machine import CODES, Machine
 from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, string
-from scrubjay.text.host_transcripts import Book
+from scrubjay.transcripts.book import Book
 
 HOST = "vscode"
 _FOLDERS = ("chatSessions", "emptyWindowChatSessions")

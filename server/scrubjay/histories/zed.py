@@ -21,7 +21,7 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 HOST = "zed"
 _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
