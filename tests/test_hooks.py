@@ -38,6 +38,8 @@ SHARED = (  # what hooks use of the package, some of it only once there is somet
     "home/repositories",
     "home/scopes",
     "home/spool",
+    "hosts/__init__",
+    "hosts/facts",
     "redaction/__init__",
     "redaction/cuts",
     "redaction/names",

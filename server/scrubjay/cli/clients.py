@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, ScrubjayError
-from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.installation import is_our_hook, server_command
+from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
 _INNER = ("hooks", "action")  # names on the path to a handler that are not events

@@ -33,14 +33,15 @@ from scrubjay.cli.registered import (
 )
 from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
 from scrubjay.home.settings import capture_view, load, restore_config
 from scrubjay.home.spool import nonfiles
+from scrubjay.hosts.additions import codex_waiting
 from scrubjay.hosts.installation import hook_command, hook_lines, run_hook
-from scrubjay.hosts.table import BY_NAME, HOSTS, codex_waiting
+from scrubjay.hosts.machine import this_machine
+from scrubjay.hosts.table import BY_NAME, HOSTS
 from scrubjay.http_api import tokens
 
 LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs space for rewritten files

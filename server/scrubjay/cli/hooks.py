@@ -8,9 +8,9 @@ import json
 import sys
 
 from scrubjay.cli.command import Place, choice, command, value
-from scrubjay.histories.machine import this_machine
 from scrubjay.hosts.changes import Entry, connecting, disconnecting, write
-from scrubjay.hosts.table import CLAUDE_HOOKS, CLAUDE_SETTINGS, Ours
+from scrubjay.hosts.machine import this_machine
+from scrubjay.hosts.table import Ours, claude_hooks
 
 ACTIONS = ("show", "add", "remove")
 
@@ -21,7 +21,7 @@ ACTIONS = ("show", "add", "remove")
 )
 def hooks(place: Place, options: argparse.Namespace) -> None:
     """Add, show or remove the hooks that make Claude Code send every turn."""
-    path = place.path(options.settings or CLAUDE_SETTINGS(this_machine(place.env)))
+    path = place.path(options.settings or this_machine(place.env).path("{claude}/settings.json"))
     changes = entries(place, path)
     if options.action == "show":
         print(json.dumps({"hooks": {entry.keys[1]: [entry.value] for entry in changes}}, indent=2))
@@ -41,6 +41,4 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
 
 def entries(place: Place, path: str) -> list[Entry]:
     """Return our hooks for a settings file of Claude Code, with the home if it is not the default one."""
-    us = Ours(this_machine(place.env), "claude-code", place.named_root)
-    part = CLAUDE_HOOKS._replace(file=lambda _: path)
-    return [change for change in part.changes(us) if isinstance(change, Entry)]
+    return claude_hooks(Ours(this_machine(place.env), "claude-code", place.named_root), path)

@@ -22,11 +22,12 @@ from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Place, command, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.home.scopes import nearest
+from scrubjay.hosts.additions import Plugin
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
 from scrubjay.hosts.installation import console_command, hear_hook, hook_lines
-from scrubjay.hosts.table import BY_NAME, HOSTS, Host, Plugin
+from scrubjay.hosts.machine import Machine, this_machine
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
 SERVER_SECONDS = 20.0  # for the server to list its tools, which needs no engine
 PROMPT = "Does the hook of Scrubjay receive this prompt?"
@@ -243,14 +244,12 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
     Raises:
         EngineError: it cannot be run, or wrote nothing.
     """
-    assert host.trial is not None, "it has a hook for prompts"
-    _, payload = host.trial
     with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
         session = f"setup-{secrets.token_hex(6)}"
         root = os.path.join(folder, "home")
         env = {name: place.env[name] for name in _LEFT if name in place.env}
         env |= {"HOME": folder, "SCRUBJAY_HOME": root, "SCRUBJAY_SCOPE": "scrubjay-setup"}
-        told = payload(session, folder, PROMPT)
+        told = host.payload(session, folder, PROMPT)
         started = time.perf_counter()
         hear_hook(told, env, folder, words)
         took = f"{(time.perf_counter() - started) * 1000:.0f} ms"
@@ -262,14 +261,8 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
 
 def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
     """Return the command that is registered for this host's prompts, without the home that it names."""
-    if host.trial is None:
-        return None
-    named, payload = host.trial
-    told = payload("", "", "")
-    names = ("hook_event_name", "hookEventName", "agent_action_name", "event")
-    event = named or next(told[name] for name in names if name in told)
     for hooks in clients.hooks:
-        if hooks.host == host and (handlers := hooks.handlers.get(event)):
+        if hooks.host == host and (handlers := hooks.handlers.get(host.prompt_event or "")):
             words = next(hook_lines(handlers[0]))
             bare = words[1:] if words[0] == "env" else words
             while words[0] == "env" and "=" in bare[0]:

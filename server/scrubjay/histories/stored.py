@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from scrubjay.histories.disk import Disk
-    from scrubjay.histories.machine import Machine
+    from scrubjay.hosts.machine import Machine
 
 Fields = dict[str, Any]
 

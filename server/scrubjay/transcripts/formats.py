@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from scrubjay.hosts.facts import HOSTS
 from scrubjay.transcripts import claude_code
 from scrubjay.transcripts.book import Book, dicts, instant, joined, words
 from scrubjay.transcripts.json_lines import parsed
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 
     from scrubjay.transcripts.turn import Fields
 
-# Tags around what was said, and tags before and after it.
-_AROUND = {"antigravity": ("USER_REQUEST",), "cursor": ("user_query",), "cline": ("user_input", "task")}
 _COPILOTS_OWN = ("skill-", "autopilot")  # sources of messages in the user's name
 _GEMINIS_OWN = ("Got it. Thanks for the context!", "Got it. Thanks for the additional context!")
 
@@ -31,16 +30,16 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
     """Read the turns of a host's transcript, in its order, as `claude_code.turns` gives them.
 
     Args:
-        lines: of the file. Of Cline, whose file is one JSON value, all of them.
-        host: one of `READ` or "claude-code"; any other has no turns.
+        lines: of the file.
+        host: one whose `transcript` is described in `hosts.json`; any other has no turns.
     """
-    if host in (None, "claude-code"):
-        return claude_code.turns(lines)
-    read = READ.get(host or "")
-    if read is None:
+    facts = HOSTS.get(host or "claude-code", {}).get("transcript")
+    if facts is None:
         return []
-    book = Book(_AROUND.get(host or "", ()))
-    read(book, _whole(lines) if host == "cline" else _objects(lines))
+    if facts["format"] == "claude-code":
+        return claude_code.turns(lines)
+    book = Book(tuple(facts.get("around", ())))  # the tags around what was said
+    READ[facts["format"]](book, _objects(lines))
     return book.close()
 
 
@@ -233,8 +232,7 @@ def _is_text(block: Fields) -> bool:
     return block.get("kind") == "text" and isinstance(block.get("data"), str)
 
 
-def _roles(book: Book, entries: Iterator[Fields]) -> None:
-    """Messages with a role: Cursor's lines and Cline's list."""
+def _cursor(book: Book, entries: Iterator[Fields]) -> None:
     for entry in entries:
         content = _dict(entry, "message").get("content") or entry.get("content")
         if entry.get("role") == "user":
@@ -251,14 +249,12 @@ def _roles(book: Book, entries: Iterator[Fields]) -> None:
 
 READ = {
     "codex": _codex,
-    "copilot-cli": _copilot,
-    "vscode": _copilot,
-    "gemini-cli": _gemini,
-    "qwen-code": _qwen,
+    "copilot": _copilot,
+    "gemini": _gemini,
+    "qwen": _qwen,
     "antigravity": _antigravity,
     "kiro": _kiro,
-    "cursor": _roles,
-    "cline": _roles,
+    "cursor": _cursor,
 }
 
 
@@ -268,13 +264,6 @@ def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
         entry = parsed(line)
         if isinstance(entry, dict):
             yield entry
-
-
-def _whole(lines: Iterable[str | bytes]) -> Iterator[Fields]:
-    """The messages of a file that is one JSON object."""
-    joined = b"".join(line.encode() if isinstance(line, str) else line for line in lines)
-    whole = parsed(joined)
-    yield from dicts(whole.get("messages") if isinstance(whole, dict) else None)
 
 
 def _parsed(arguments: Any) -> Any:
