@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,11 @@ from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content
 WIDTH = 64
 _WORDS = re.compile(r"[^\W_]+")
 _ENDINGS = ("ing", "ed", "es", "s")
+
+
+@lru_cache(maxsize=10_000)
+def _drawn(place: int, width: int) -> NDArray[np.float64]:
+    return np.random.RandomState(place).standard_normal(width)
 
 
 class HashingEncoder:
@@ -58,7 +64,7 @@ class HashingEncoder:
         places = [
             self._place(_stem(word))[0] for word in _WORDS.findall(text.lower()) if is_content_token(word)
         ]
-        states = [np.random.RandomState(place).standard_normal(self._width) for place in places]
+        states = [_drawn(place, self._width) for place in places]
         return signs(np.array(states, np.float32).reshape(len(states), self._width).T)
 
     def _vector(self, text: str) -> NDArray[np.float32]:

@@ -203,6 +203,11 @@ def _shipped() -> tuple[str, str]:
     return (folder / "kinds.tsv").read_text("utf-8"), (folder / "names.tsv").read_text("utf-8")
 
 
+@lru_cache(maxsize=1)
+def _bundled() -> Dictionary:
+    return parse(*_shipped())
+
+
 class InUse:
     """The dictionary of this process: the bundled one, or that of the engine's home."""
 
@@ -228,10 +233,8 @@ class InUse:
 
     @property
     def dictionary(self) -> Dictionary:
-        """The dictionary, parsed on first use."""
-        if self._dictionary is None:
-            self._dictionary = parse(*_shipped())
-        return self._dictionary
+        """The dictionary; the bundled one is parsed on first use."""
+        return self._dictionary or _bundled()
 
     @property
     def version(self) -> str:
