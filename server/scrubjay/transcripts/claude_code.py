@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, strip_injected
+from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, strip_injected, tagged
 from scrubjay.transcripts.json_lines import parsed
 from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
 
@@ -61,7 +61,7 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
         texts, results = _texts(entry)
         if open_turn and any(text in INTERRUPTED for text in (*texts, *results)):
             open_turn["interrupted"], open_turn["complete"] = True, False
-        typed += [_between(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
+        typed += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
         prompt = _command("\n\n".join(text for text in texts if is_said(text)))
         if kind == "attachment":
             if open_turn and prompt:
@@ -181,14 +181,7 @@ def _command(text: str) -> str:
     """A prompt as it was typed, if it is a slash command that the host wrote in tags."""
     if not text.startswith("<command-"):
         return text
-    return f"{_between(text, 'command-name')} {_between(text, 'command-args')}".strip() or text
-
-
-def _between(text: str, tag: str) -> str:
-    """The text between the first pair of these tags, "" without one."""
-    _, opening, rest = text.partition(f"<{tag}>")
-    inner, closing, _ = rest.partition(f"</{tag}>")
-    return inner.strip() if opening and closing else ""
+    return f"{tagged(text, 'command-name')} {tagged(text, 'command-args')}".strip() or text
 
 
 def _is_wordless(turn: Fields) -> bool:

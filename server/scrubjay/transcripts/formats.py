@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from scrubjay.hosts.facts import HOSTS
 from scrubjay.transcripts import claude_code
 from scrubjay.transcripts.book import Book, dicts, instant, joined, words
+from scrubjay.transcripts.injected import tagged
 from scrubjay.transcripts.json_lines import parsed
 from scrubjay.transcripts.matching import follows_at_once
 from scrubjay.transcripts.turn import IMAGE
@@ -95,7 +96,7 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
             kinds = about.get("content_item_kinds")
             if kind in (None, "message") and body.get("role") == "user":
                 if "payload" not in entry:
-                    book.moved(_tagged(joined(body.get("content")), "cwd"))
+                    book.moved(tagged(joined(body.get("content")), "cwd"))
                 if has_prompts:
                     book.noticed()
                 elif not isinstance(kinds, list) or "user.text" in kinds:
@@ -286,10 +287,3 @@ def _unthought(content: Any) -> Any:
     """A content of Gemini without what its model thought."""
     parts = [content] if isinstance(content, dict) else content
     return [each for each in dicts(parts) if not each.get("thought")] if isinstance(parts, list) else parts
-
-
-def _tagged(text: str, tag: str) -> str:
-    """The text in the first pair of a tag, "" without one."""
-    _, opening, rest = text.partition(f"<{tag}>")
-    inner, closing, _ = rest.partition(f"</{tag}>")
-    return inner.strip() if opening and closing else ""

@@ -71,3 +71,10 @@ def is_of_others(text: str) -> bool:
 def is_error(answer: str) -> bool:
     """Return True for the host's message that the service failed; before 2.1.78 it is an answer."""
     return answer.startswith(_ERRORS)
+
+
+def tagged(text: str, tag: str) -> str:
+    """Return the text in the first pair of a tag, "" without one."""
+    _, opening, rest = text.partition(f"<{tag}>")
+    inner, closing, _ = rest.partition(f"</{tag}>")
+    return inner.strip() if opening and closing else ""
