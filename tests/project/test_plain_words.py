@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 KINDS = {".py", ".js", ".html", ".css", ".md", ".json"}
 
 PLAINER = {  # pattern -> what to write instead

@@ -27,7 +27,7 @@ from scrubjay.home.capture import (
 from scrubjay.home.settings import Settings, capture_view
 from scrubjay.models.fields import MAX_TURN_TEXT
 
-LABELLED = Path(__file__).parent / "bench" / "salience.tsv"
+LABELLED = Path(__file__).parents[1] / "bench" / "salience.tsv"
 
 
 def test_an_absent_value_has_its_default() -> None:

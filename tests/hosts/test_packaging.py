@@ -21,7 +21,7 @@ from scrubjay.hooks import bootstrap
 from scrubjay.hooks.bootstrap import DEADLINE_S
 from scrubjay.hooks.hosts import events as events_of
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def _generator() -> ModuleType:

@@ -190,7 +190,7 @@ def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
 @pytest.mark.long
 def test_the_bundled_model_is_made_again_byte_for_byte(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
-    script = Path(__file__).parents[1] / "server" / "model" / "make_minilm.py"
+    script = Path(__file__).parents[2] / "server" / "model" / "make_minilm.py"
     environment = {**os.environ, "ORT_DISABLE_TELEMETRY": "1"}
     done = subprocess.run(
         [sys.executable, script, tmp_path], capture_output=True, text=True, timeout=300, env=environment

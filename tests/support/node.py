@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from installs import INSTALL_SECONDS, installation
 
-CLIENTS = Path(__file__).parent / "clients"
+CLIENTS = Path(__file__).parents[1] / "clients"
 OLDEST = 20  # the major version that most of the pinned clients run on
 CALL_SECONDS = 60
 

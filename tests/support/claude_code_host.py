@@ -27,7 +27,7 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, parse
 
-HOOKS = Path(__file__).parent.parent / "hooks"
+HOOKS = Path(__file__).parents[2] / "hooks"
 HELLO = {"protocol": 1, "version": "0.1.0", "kind": "engine", "pid": 1}
 EVENTS = {
     "user_prompt_submit": "UserPromptSubmit",

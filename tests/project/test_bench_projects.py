@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-FOLDER = Path(__file__).parent / "bench" / "projects"
+FOLDER = Path(__file__).parents[1] / "bench" / "projects"
 PROJECTS = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
 NEW = PROJECTS.keys() - {"kestrel", "tern", "wren"}  # those name what a fact replaces, and nothing as stale
 UNANSWERED = ("plausible", "absent", "foreign", "small")

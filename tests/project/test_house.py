@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PACKAGE, HOOKS = ROOT / "server" / "scrubjay", ROOT / "hooks"
 
 HOOKS_KNOW = {"home", "wire", "redaction", "text", "hooks", "errors", ""}  # rooms; "" is the package itself

@@ -205,7 +205,7 @@ def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
     home = {"HOME": str(folder), "SCRUBJAY_HOME": user.home.root, "TMPDIR": str(folder / "tmp"), "PATH": path}
     inside = {
         "PYTHON": sys.executable,
-        "STUB": str(Path(__file__).parent / "stub_model.py"),
+        "STUB": str(Path(__file__).parents[1] / "support" / "stub_model.py"),
         "PORT": str(PORT),
     }
     env = (

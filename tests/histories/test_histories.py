@@ -276,7 +276,7 @@ def test_places_are_those_of_the_system():
 
 
 def test_the_page_of_the_past_names_every_program():
-    page = Path(__file__).parent.parent.joinpath("server/docs/past.md").read_text(encoding="utf-8")
+    page = Path(__file__).parents[2].joinpath("server/docs/past.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| ([a-z0-9, -]+) \|", page, re.MULTILINE)
     assert set(BY_NAME) == {name for each in named for name in each.split(", ")}
 

@@ -19,7 +19,7 @@ from scrubjay.hosts.table import markdown
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.mcp_server.server import build_server
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 

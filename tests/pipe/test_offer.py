@@ -28,7 +28,7 @@ def offered(*requests: dict[str, Any]) -> list[Any]:
 async def test_the_file_holds_what_the_engine_answers():
     with open(OFFER_FILE, encoding="utf-8") as file:
         written = json.load(file)
-    assert written == await everything(), "run `python tests/offering.py`, which writes the file anew"
+    assert written == await everything(), "run `python tests/support/offering.py`, which writes the file anew"
 
 
 @pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, MODERN, "1999-01-01", ""])

@@ -1,6 +1,6 @@
 """What the engine's MCP server answers, for `pipe/offer.json`; as a script, it writes that file.
 
-python tests/offering.py
+python tests/support/offering.py
 """
 
 from __future__ import annotations

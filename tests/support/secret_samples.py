@@ -43,7 +43,7 @@ _SEED_WORDS = (  # of the list of BIP-39
 _SLOT = re.compile(
     r"\{(hex|HEX|b62|b64u|b64|low|up|b32|dig|abc|sym|uuid|pw|pass|jwt|pem|word|bip|own)(?::(\d+))?\}"
 )
-_TEXTS = Path(__file__).parent / "secret_texts"
+_TEXTS = Path(__file__).parents[1] / "secret_texts"
 _SECRET = re.compile(r"«(.*?)»", re.DOTALL)
 
 
