@@ -77,6 +77,7 @@ class Host:
     commands: Sequence[str] = ()  # its commands on the PATH
     capture: Sequence[Part] = ()
     reads: str | None = None  # the host whose hooks it runs too
+    in_projects: Sequence[str] = ()  # its files in a project, which may register our server too
     recall: str = ""  # when it adds recalled text to a conversation by itself
     click: str = ""  # what the user has to do once
     lacks: str = ""  # what is missing, and why
