@@ -8,7 +8,7 @@ import json
 import sys
 
 from scrubjay.cli.command import Place, choice, command, value
-from scrubjay.hosts.changes import Entry, connecting, disconnecting, write
+from scrubjay.hosts.changes import connecting, disconnecting, write
 from scrubjay.hosts.machine import this_machine
 from scrubjay.hosts.table import Ours, claude_hooks
 
@@ -22,7 +22,7 @@ ACTIONS = ("show", "add", "remove")
 def hooks(place: Place, options: argparse.Namespace) -> None:
     """Add, show or remove the hooks that make Claude Code send every turn."""
     path = place.path(options.settings or this_machine(place.env).path("{claude}/settings.json"))
-    changes = entries(place, path)
+    changes = claude_hooks(Ours(this_machine(place.env), "claude-code", place.named_root), path)
     if options.action == "show":
         print(json.dumps({"hooks": {entry.keys[1]: [entry.value] for entry in changes}}, indent=2))
     elif options.action == "remove":
@@ -37,8 +37,3 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
         if place.named_root and sys.platform == "win32":
             advice = "Set it for your whole account, or the hooks use another home."
             print(f"SCRUBJAY_HOME is set here. {advice}")
-
-
-def entries(place: Place, path: str) -> list[Entry]:
-    """Return our hooks for a settings file of Claude Code, with the home if it is not the default one."""
-    return claude_hooks(Ours(this_machine(place.env), "claude-code", place.named_root), path)
