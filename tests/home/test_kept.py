@@ -163,9 +163,3 @@ def test_the_doctor_puts_damaged_settings_back_and_a_pause_with_them(user: User)
     assert "is not UTF-8 text" in page and "`scrubjay doctor --mend`" in page and "empty it" not in page
     assert "has been restored from its copy; the damaged file is" in user.types("doctor", "--mend").stdout
     assert "paused" in user.gets("status")
-
-
-@pytest.mark.long
-def test_the_doctor_names_projects_that_no_file_knows(user: User) -> None:
-    user.gets("add", "The heron build uses Clang.", "--scope", "repo_heron__0123456789abcdef")
-    assert "has no folder for 1 project: repo_heron__0123456789abcdef" in user.types("doctor").stdout

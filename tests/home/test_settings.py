@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -54,13 +53,8 @@ def write(path: str, text: str) -> str:
     return path
 
 
-def test_without_a_file_everything_has_its_default(path: str) -> None:
+def test_a_file_says_only_what_differs_from_the_defaults(path: str) -> None:
     assert load(path) == Settings()
-    assert Settings().model == "bundled"
-    assert Settings().inject == "session"
-
-
-def test_a_file_says_only_what_differs(path: str) -> None:
     settings = load(write(path, 'capture = "salient"\nidle_minutes = 0.5\nroots = ["/data"]\n'))
     assert settings == Settings(capture="salient", idle_minutes=0.5, roots=("/data",))
 
@@ -74,10 +68,10 @@ def test_a_file_says_only_what_differs(path: str) -> None:
         ("idle_minutes = true", "a number of minutes"),
         ("idle_minutes = nan", "a number of minutes"),
         ("min_length = 1.5", "a whole number of characters from 0 to 10,000"),
-        ('inject = "yes"', "one of off, session, prompt"),
+        ('inject = "maybe"', "one of off, session, prompt"),
         ("inject = 1", "one of off, session, prompt"),
         ('excluded = ["relative/folder"]', "a list of absolute folders"),
-        ('roots = "/data"', "a list of absolute folders"),
+        ('roots = "data"', "a list of absolute folders"),
         ('model = " "', "a line of text"),
         ("query_prompt = 3", "a text, empty for no prompt at all, or none"),
     ],
@@ -177,19 +171,6 @@ def test_settings_that_are_changed_at_once_are_all_kept(path: str) -> None:
             os.unlink(copy_of(path))
 
 
-def test_windows_line_ends_stay(path: str) -> None:
-    write(path, "# x\r\nmin_length = 3\r\ninject = true")
-    change(path, "min_length", "4")
-    change(path, "paused", "true")
-    assert Path(path).read_bytes() == b"# x\r\nmin_length = 4\r\ninject = true\r\npaused = true\r\n"
-
-
-def test_a_setting_put_back_to_none_leaves_the_file(path: str) -> None:
-    change(path, "query_prompt", "query:")
-    change(path, "query_prompt", "none")
-    assert "query_prompt" not in Path(path).read_text()
-
-
 def test_a_wrong_value_can_be_put_right_by_a_change(path: str) -> None:
     write(path, "idle_minutes = 'soon'\n")
     assert change(path, "idle_minutes", "5").idle_minutes == 5
@@ -261,9 +242,7 @@ def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: P
     assert captured_since(home) == now + timedelta(hours=1)
 
 
-def test_the_first_wish_of_a_new_home_is_dated_as_hooks_went_by_the_default_before(
-    tmp_path: Path, now: datetime
-) -> None:
+def test_the_first_policy_of_a_new_home_is_dated(tmp_path: Path, now: datetime) -> None:
     home = open_home(str(tmp_path / "home"))
     write_capture(home, Settings(excluded=("/a",)), now)
     assert captured_since(home) == now
@@ -322,17 +301,6 @@ def test_a_date_that_somebody_else_wrote_stops_no_engine(
     assert capture.read(home)["since"] == (since if isinstance(since, str) else now.isoformat())
 
 
-def test_a_policy_that_cannot_be_written_is_no_newer_than_its_copy(tmp_path: Path, now: datetime) -> None:
-    home = open_home(str(tmp_path / "home"))
-    write_capture(home, Settings(), now)
-    Path(home.root, "kept", "capture.json").unlink()
-    Path(home.root, "kept").rmdir()
-    Path(home.root, "kept").touch()
-    with pytest.raises(HomeError, match=r"capture\.json cannot be written"):
-        write_capture(home, Settings(paused=True), now)
-    assert json.loads(Path(home.capture).read_text())["paused"] is False
-
-
 @pytest.mark.parametrize(("line", "means"), [("true", "prompt"), ("false", "off"), ('"session"', "session")])
 def test_the_switch_that_inject_once_was_keeps_its_meaning(path: str, line: str, means: str) -> None:
     assert load(write(path, f"inject = {line}\n")).inject == means
@@ -343,19 +311,6 @@ def test_every_setting_is_described_in_one_sentence() -> None:
     assert len(described) < 16
     assert ("idle_minutes", "15") in [(key, default) for key, default, _ in described]
     assert all(sentence.endswith(".") and "\n" not in sentence for _, _, sentence in described)
-
-
-def test_reading_settings_loads_no_third_party() -> None:
-    code = (
-        "import scrubjay.home.settings, sys; print(sorted({'pydantic', 'numpy', 'lancedb', 'mcp'} & "
-        "set(sys.modules)))"
-    )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == "[]"
-    )
 
 
 @pytest.mark.parametrize("store", ["s3://bucket", "s3://my.bucket/team/a=b/", "none"])

@@ -23,25 +23,13 @@ values = st.one_of(
 )
 
 
-@given(documents, keys, values)
-def test_the_value_is_there_and_every_other_one_is_as_before(text: str, key: str, value: object) -> None:
-    assert tomllib.loads(with_value(text, key, value)) == {**tomllib.loads(text), key: value}
-
-
-@given(documents, keys, values)
-def test_every_other_statement_stays_as_it_was_written(text: str, key: str, value: object) -> None:
+@given(documents, keys, values | st.none())
+def test_a_key_is_set_or_removed_and_every_other_statement_stays(text: str, key: str, value: object) -> None:
     changed = with_value(text, key, value)
-    assert all(
-        statement in changed
-        for statement in STATEMENTS
-        if statement in text and not statement.startswith(f"{key} =")
-    )
-
-
-@given(documents, keys)
-def test_a_removed_key_leaves_the_others(text: str, key: str) -> None:
-    expected = {name: value for name, value in tomllib.loads(text).items() if name != key}
-    assert tomllib.loads(with_value(text, key, None)) == expected
+    others = {name: each for name, each in tomllib.loads(text).items() if name != key}
+    assert tomllib.loads(changed) == (others if value is None else {**others, key: value})
+    rest = (each for each in STATEMENTS if each in text and not each.startswith(f"{key} ="))
+    assert all(statement in changed for statement in rest)
 
 
 @pytest.mark.parametrize(
@@ -49,6 +37,7 @@ def test_a_removed_key_leaves_the_others(text: str, key: str) -> None:
     [
         ("", "a = 2\n"),
         ("b = 1", "b = 1\na = 2\n"),
+        ("b = 1\r\nc = 1", "b = 1\r\nc = 1\r\na = 2\r\n"),
         ("a = 1 # one", "a = 2  # one\n"),
         ("a = '#' # one\nb = 1", "a = 2  # one\nb = 1"),
         ('"a" = 1\r\nb = 1\r\n', "a = 2\r\nb = 1\r\n"),

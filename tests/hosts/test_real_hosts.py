@@ -266,7 +266,7 @@ def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_i
         assert assistant.tool in first + shown
         captured(user, "2 of 2 turns")
         past = user.gets("import", "--from", assistant.name, str(folder))
-        assert past.endswith("2 turns of 2 sessions: 0 imported, 2 known already\n")
+        assert past.endswith("2 turns of 2 sessions: 0 imported, 2 already known\n")
         left = files(folder)
         user.gets("setup", "--remove", "--yes", "--only", assistant.name)
     finally:

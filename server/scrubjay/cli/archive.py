@@ -10,10 +10,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
-from scrubjay.cli.display import Progress, contents, local, plural, size
+from scrubjay.cli.display import Progress, contents, local, plural, replaced, size
 from scrubjay.errors import EngineError, InputError
 from scrubjay.home.paths import Home
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_DIFFERENT = 5  # differing records that are listed
 # the format of records.exchange, which takes a second to import (a test compares)
-FORMAT, LONGEST_HEADER, LONGEST_LINE = "scrubjay-export", 100_000, 400_000_000
+FORMAT, LONGEST_HEADER = "scrubjay-export", 100_000
 
 
 @command(
@@ -72,34 +72,17 @@ def import_(place: Place, options: argparse.Namespace) -> int:
     if options.file != "-":
         return _print_imported(_import(place, place.path(options.file)))
     with _private_file(place) as path:
+        header = sys.stdin.buffer.readline(LONGEST_HEADER)  # a device may have an endless line
+        if FORMAT.encode() not in header:
+            why = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
+            raise InputError(f"standard input: {why}. Nothing was imported.")
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            _copy_export(sys.stdin.buffer, file)
+            file.write(header)
+            shutil.copyfileobj(sys.stdin.buffer, file)
         try:
             return _print_imported(_import(place, path))
         except InputError as error:
             raise InputError(str(error).replace(path, "standard input")) from error
-
-
-def _copy_export(source: BinaryIO, target: BinaryIO) -> None:
-    """Copy standard input as long as it may be an export: a device may have an endless line.
-
-    Raises:
-        InputError: it is not an export.
-    """
-    header = source.readline(LONGEST_HEADER)
-    if FORMAT.encode() not in header:
-        why = f"This is not a Scrubjay export: its first line does not contain {FORMAT}"
-        raise InputError(f"standard input: {why}. Nothing was imported.")
-    target.write(header)
-    number, length = 2, 0
-    while part := source.readline(1 << 20):
-        length += len(part)
-        if length > LONGEST_LINE:
-            why = f"Line {number:,} has more than {LONGEST_LINE:,} bytes, so it is not a record"
-            raise InputError(f"standard input: {why}. Nothing was imported.")
-        target.write(part)
-        if part.endswith(b"\n"):
-            number, length = number + 1, 0
 
 
 def _import(place: Place, path: str) -> dict[str, Any]:
@@ -109,10 +92,9 @@ def _import(place: Place, path: str) -> dict[str, Any]:
 
 
 def _print_imported(counts: dict[str, Any]) -> int:
-    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} existed already.")
-    if counts["redacted"]:
-        were = "was" if counts["redacted"] == 1 else "were"
-        print(f"{plural(counts['redacted'], 'secret')} in them {were} replaced before they were stored.")
+    print(f"{plural(counts['added'], 'record')} imported, {counts['same']:,} already known.")
+    for sentence in replaced(counts["redacted"]):
+        print(sentence)
     different = counts["different"]
     if not different:
         return 0

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, ScrubjayError
 from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
-from scrubjay.hosts.installation import is_our_hook, server_command
+from scrubjay.hosts.installation import hook_lines, is_our_hook, server_command
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import HOSTS, Host
 
@@ -45,8 +45,25 @@ class Clients(NamedTuple):
 
     def connected(self) -> list[Host]:
         """The hosts that have our server or our hooks, in the order of the table."""
-        names = {server.host.name for server in self.servers} | {hooks.host.name for hooks in self.hooks}
-        return [host for host in HOSTS if host.name in names or host.name in self.plugins]
+        return [host for host in HOSTS if host.name in self.served | self.hooked]
+
+    @property
+    def served(self) -> set[str]:
+        """The names of the hosts that have our server, by themselves or by a plugin."""
+        return self.plugins.keys() | {server.host.name for server in self.servers}
+
+    @property
+    def hooked(self) -> set[str]:
+        """The names of the hosts that have our hooks, by themselves or by a plugin."""
+        return self.plugins.keys() | {hooks.host.name for hooks in self.hooks}
+
+    def hook(self, host: str, event: str) -> list[str] | None:
+        """Return the command that a host runs for an event, if it can be run outside it."""
+        handlers = (
+            each for hooks in self.hooks if hooks.host.name == host for each in hooks.handlers.get(event, ())
+        )
+        commands = (next(hook_lines(handler)) for handler in handlers)
+        return next((words for words in commands if not any("${" in word for word in words)), None)
 
 
 def look(env: Mapping[str, str], cwd: str) -> Clients:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, nearest
 
 if TYPE_CHECKING:
+    from scrubjay.home.settings import Settings
     from scrubjay.pipe.client import EngineClient
 
 
@@ -143,6 +144,12 @@ def chosen_scope(options: argparse.Namespace) -> str | None:
     return "*" if options.all else options.scope
 
 
+def here(engine: EngineClient) -> str:
+    """Return the scope of the working directory."""
+    scope: str | None = engine.call("status", {"brief": True})["scope"]
+    return scope or USER_SCOPE
+
+
 def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
     """Return the scope with this name, or the only one with this display name.
 
@@ -157,35 +164,37 @@ def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:
 
 
 def known_folder(place: Place, typed: str, *, may_be_gone: bool = False) -> str:
-    """Return the absolute path of an existing folder, given by its path or the display name of its project.
+    """Return the absolute path of an existing folder.
 
     With `may_be_gone`, a missing folder is accepted by its absolute path, unless an existing one is similar.
 
     Raises:
         InputError: the folder does not exist.
     """
-    if not typed:
-        raise InputError("The name of the folder is empty. Give its path.")
     folder = place.path(typed)
-    if os.path.isdir(folder):
+    if typed and os.path.isdir(folder):
         return folder
-    paths = [
-        each
-        for entry in list_scopes(place.home)
-        if typed in (entry["scope"], display_name(entry["scope"]))
-        for each in entry["paths"]
-    ]
-    projects: list[str] = [
-        os.path.dirname(each) if os.path.basename(each) == ".git" else each for each in paths
-    ]
-    if len(projects) == 1 and os.path.isdir(projects[0]):
-        return projects[0]
     above, name = os.path.split(folder)
-    siblings = next(os.walk(above), (above, [], []))[1]
-    near = nearest(name, siblings)
+    near = nearest(name, next(os.walk(above), (above, [], []))[1])
     if may_be_gone and os.path.isabs(typed) and not near:
         return folder
-    raise InputError(f"There is no folder {folder}.{near} Give the path of an existing one.")
+    raise InputError(f"There is no folder {typed!r}.{near} Give the path of an existing one.")
+
+
+def switch_on(settings: Settings) -> str:
+    """Return how to switch capture on; "" if it is on."""
+    if settings.paused:
+        return "`scrubjay resume` ends the pause."
+    return "`scrubjay config capture all` turns capture on." if settings.capture == "off" else ""
+
+
+def confirm(question: str, *, default: bool) -> bool:
+    """Return the user's answer at the terminal."""
+    try:
+        said = input(f"{question} [{'Y/n' if default else 'y/N'}] ").strip().lower()
+    except EOFError:
+        return False
+    return said in ("y", "yes") or (default and not said)
 
 
 def note(text: str) -> None:

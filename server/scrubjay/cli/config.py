@@ -4,12 +4,12 @@ A change reaches hooks and a running engine at once; settings that need a new en
 """
 
 import argparse
-import json
 import os
 import sys
 from datetime import UTC, datetime
+from typing import Any
 
-from scrubjay.cli.command import Place, command, known_folder, value, visit_engine
+from scrubjay.cli.command import Place, command, known_folder, switch_on, value, visit_engine
 from scrubjay.errors import EncoderError, EngineError, InputError
 from scrubjay.home.settings import Settings, change, describe, load, parsed, typed, write_capture
 
@@ -36,8 +36,8 @@ def config(place: Place, options: argparse.Namespace) -> None:
             _look_for(place, settings.model)
     else:
         settings = load(place.home.config)
-        if options.key not in [key for key, _, _ in describe()]:
-            change(place.home.config, options.key, "")  # refuses, naming the nearest key
+        if not hasattr(settings, options.key):
+            parsed(options.key, "")  # refuses, naming the nearest key
         print(typed(getattr(settings, options.key)))
 
 
@@ -52,7 +52,7 @@ def _show_all(path: str) -> None:
 @command()
 def pause(place: Place, options: argparse.Namespace) -> None:
     """Pause capture: hooks record nothing until `resume`."""
-    _change(place, "paused", "true")
+    _change(place, "paused", True)
     recall = "Existing memories can still be recalled."
     print(f"Capture is paused: hooks record nothing until `scrubjay resume`. {recall}")
 
@@ -60,9 +60,8 @@ def pause(place: Place, options: argparse.Namespace) -> None:
 @command()
 def resume(place: Place, options: argparse.Namespace) -> None:
     """Resume capture after a pause."""
-    if _change(place, "paused", "false").capture == "off":
-        advice = "`scrubjay config capture all` turns capture on."
-        print(f"The pause is over, but hooks still record nothing: {advice}")
+    if off := switch_on(_change(place, "paused", False)):
+        print(f"The pause is over, but hooks still record nothing: {off}")
     else:
         missed = "The time of the pause is not recorded afterwards."
         print(f"Capture resumes: hooks record every new turn. {missed}")
@@ -77,7 +76,7 @@ def exclude(place: Place, options: argparse.Namespace) -> None:
     folder = known_folder(place, options.folder, may_be_gone=True)  # its sessions may still be imported
     excluded = load(place.home.config).excluded
     if folder not in excluded:
-        _change(place, "excluded", _listed((*excluded, folder)))
+        _change(place, "excluded", [*excluded, folder])
     past = "Earlier turns stay; `scrubjay forget` hides them."
     gone = "" if os.path.isdir(folder) else "This folder does not exist now. "
     print(f"{gone}Sessions in {folder} are no longer captured. {past}")
@@ -92,26 +91,23 @@ def include(place: Place, options: argparse.Namespace) -> None:
         where = f"It is inside {above[0]}, which is; include that one." if above else ""
         hint = where or f"Excluded are: {typed(excluded)}."
         raise InputError(f"{folder} is not excluded by itself. {hint}")
-    _change(place, "excluded", _listed(tuple(one for one in excluded if one != folder)))
+    _change(place, "excluded", [one for one in excluded if one != folder])
     print(f"Sessions in {folder} are captured again.")
 
 
-def _change(place: Place, key: str, value: str) -> Settings:
+def _change(place: Place, key: str, value: Any) -> Settings:
     """Write one setting, tell hooks and a running engine, and report settings that need a new engine."""
     settings = change(place.home.config, key, value)
     write_capture(place.home, settings, datetime.now(UTC))
-    warning = ""
     try:
-        engine = visit_engine(place)
-        if engine is not None:
+        if engine := visit_engine(place):
             with engine:
                 if key in engine.call("reload", {})["restart"]:
                     advice = "`scrubjay stop` ends it, and the next one uses the new value."
-                    warning = f"The running engine keeps the old {key}; {advice}"
+                    print(f"The running engine keeps the old {key}; {advice}", file=sys.stderr)
     except EngineError as error:
-        warning = f"scrubjay: the setting is written, but the running engine was not told: {error}"
-    if warning:
-        print(warning, file=sys.stderr)
+        says = "the setting is written, but the running engine was not told"
+        print(f"scrubjay: {says}: {error}", file=sys.stderr)
     return settings
 
 
@@ -126,10 +122,6 @@ def _look_for(place: Place, model: str) -> None:
     else:
         until = "until `scrubjay reindex` has embedded them again"
         print(f"Memories that another model embedded are only found by words {until}.")
-
-
-def _listed(folders: tuple[str, ...]) -> str:
-    return json.dumps(folders, ensure_ascii=False)  # which TOML reads as a list, commas in names and all
 
 
 COMMANDS = (pause, resume, exclude, include, config)

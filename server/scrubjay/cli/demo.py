@@ -15,15 +15,20 @@ import textwrap
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.cli.command import Place, command, flag
 from scrubjay.cli.display import local
+from scrubjay.cli.engine import finish
 from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
 from scrubjay.hosts.installation import console_command, hook_command, run_hook
 
+if TYPE_CHECKING:
+    from mcp import Client
+
+PATIENCE_S = 60.0  # for the engine of a busy machine to start
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 
@@ -53,12 +58,17 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         keep = True  # its log explains the error
         raise
     finally:
-        _end(Place(env, project, home, place.pid), None if keep else folder)
-    took = f"{time.perf_counter() - started:.1f} s"
-    if keep:
-        look = f"SCRUBJAY_HOME={home} scrubjay list --all"
-        print(f"The engine has ended; the demo's home stays. Explore it: {look}")
-    else:
+        try:
+            finish(Place(env, project, home, place.pid))
+        except EngineError as error:
+            keep = True
+            print(f"The demo's engine is still running: {error}")
+        if keep:
+            print(f"The demo's home stays: {folder}. Explore it: SCRUBJAY_HOME={home} scrubjay list --all")
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    if not keep:
+        took = f"{time.perf_counter() - started:.1f} s"
         print(f"The engine has ended and the demo's home is deleted; all of it took {took}.")
     print("To use this in your own sessions: `scrubjay setup`.")
     return 0 if answered == len(QUESTIONS) else 1
@@ -74,9 +84,18 @@ def _record(env: Mapping[str, str], project: str) -> None:
         ids = {"session_id": session, "prompt_id": str(uuid.uuid4())}
         answer = {"last_assistant_message": assistant, "stop_hook_active": False}
         for event, text in (("UserPromptSubmit", {"prompt": user}), ("Stop", answer)):
-            seconds[event].append(run_hook(event, ids | text, env, project, hook_command("claude-code")))
+            seconds[event].append(_run_hook(event, ids | text, env, project))
     took = (f"{event} {statistics.median(times) * 1000:.0f} ms" for event, times in seconds.items())
     print(f"   Median time of a whole hook process: {', '.join(took)}.")
+
+
+def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
+    """Run a hook; once more if the machine was too busy, which records nothing twice."""
+    command = hook_command("claude-code")
+    try:
+        return run_hook(event, payload, env, project, command)
+    except EngineError:
+        return run_hook(event, payload, env, project, command)
 
 
 async def _recall(env: Mapping[str, str], project: str) -> int:
@@ -95,18 +114,33 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
             print("3. It asks three questions, each for the best turn and its two neighbours.\n")
             for question in QUESTIONS:
                 asked = time.perf_counter()
-                around = {"top_k": 1, "prev_turns": 1, "next_turns": 1}
-                wanted = {"query": question, **around, "include": {"structured": True}}
-                result = await client.call_tool("search_memories", wanted)
-                if result.is_error or result.structured_content is None:
-                    raise EngineError(f"search_memories refused: {result.content}")
+                answer = await _search(client, question)
                 loading = " (the engine was still loading its model and its store)"
                 print(f'   "{question}"   {_ms(asked)}{loading if question is QUESTIONS[0] else ""}')
-                _show(result.structured_content)
-                answered += bool(result.structured_content["results"])
+                _show(answer)
+                answered += bool(answer["results"])
     except* (MCPError, OSError, EngineError) as group:
-        raise EngineError(f"The demo's server failed: {group.exceptions[0]}") from group
+        reason: BaseException = group
+        while isinstance(reason, BaseExceptionGroup):
+            reason = reason.exceptions[0]
+        raise EngineError(f"The demo's server failed: {reason}") from group
     return answered
+
+
+async def _search(client: Client, question: str) -> dict[str, Any]:
+    """Ask one question; a search changes nothing, so a refusal of a busy engine is repeated."""
+    import asyncio
+
+    around = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
+    until = time.monotonic() + PATIENCE_S
+    while True:
+        result = await client.call_tool("search_memories", {"query": question, **around})
+        if not result.is_error and result.structured_content:
+            return dict(result.structured_content)
+        if time.monotonic() > until:
+            says = " ".join(getattr(block, "text", "") for block in result.content)
+            raise EngineError(f"search_memories refused: {says}")
+        await asyncio.sleep(1)
 
 
 def _show(answer: dict[str, Any]) -> None:
@@ -121,17 +155,6 @@ def _show(answer: dict[str, Any]) -> None:
         folded = textwrap.TextWrapper(WIDTH, head, " " * 13, max_lines=most, placeholder=" ...")
         print(folded.fill(text))
     print()
-
-
-def _end(place: Place, folder: str | None) -> None:
-    """End the demo's engine and delete its folder, even after an interruption; None keeps the folder."""
-    from scrubjay.cli.engine import finish
-
-    try:
-        finish(place)
-    finally:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _ms(since: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -46,6 +47,24 @@ def contents(counts: Mapping[str, int]) -> str:
     """
     names = {"turns": "turn", "memories": "fact", "documents": "document"}
     return ", ".join(plural(counts[name], noun) for name, noun in names.items())
+
+
+def replaced(secrets: int) -> list[str]:
+    """Return a sentence about secrets that were replaced, if there were any.
+
+    >>> replaced(1), replaced(0)
+    (['1 secret in the text was replaced before it was stored.'], [])
+    """
+    were = "was replaced before it was" if secrets == 1 else "were replaced before they were"
+    return [f"{plural(secrets, 'secret')} in the text {were} stored."] if secrets else []
+
+
+def line_width(most: int | None = 110) -> int | None:
+    """Return the characters of a terminal's line, at most `most`; None outside a terminal."""
+    if not sys.stdout.isatty():
+        return None
+    columns = shutil.get_terminal_size().columns
+    return min(columns, most) if most else columns
 
 
 def span(seconds: float) -> str:

@@ -7,17 +7,15 @@ import argparse
 import os
 import secrets
 import shutil
-import stat
 import sys
 import time
-from collections.abc import Callable, Mapping
-from http import HTTPStatus
+from collections.abc import Callable
+from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, look
-from scrubjay.cli.command import Place, call_engine, command, flag
+from scrubjay.cli.command import Place, call_engine, command, flag, switch_on
 from scrubjay.cli.display import contents, plural, size, span
 from scrubjay.cli.registered import (
     NOTE,
@@ -35,23 +33,18 @@ from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
-from scrubjay.home.scopes import USER_SCOPE, display_name, list_scopes
 from scrubjay.home.settings import capture_view, load, restore_config
 from scrubjay.home.spool import nonfiles
 from scrubjay.hosts.additions import codex_waiting
-from scrubjay.hosts.installation import hook_command, hook_lines, run_hook
+from scrubjay.hosts.installation import hook_command, run_hook
 from scrubjay.hosts.machine import this_machine
 from scrubjay.hosts.table import BY_NAME, HOSTS
 from scrubjay.http_api import tokens
+from scrubjay.wire.address import engine_facts
 
 LITTLE_SPACE, NO_SPACE = 1e9, 2e8  # bytes free: compaction needs space for rewritten files
 SLOW_SPOOL_S = 30.0  # a running engine processes the spool every 2 s
-ANSWER_S = 5.0  # for the HTTP interface to answer
-MANY_FRAGMENTS = 200  # upkeep merges them long before
-PACKAGES = ("lancedb", "mcp", "numpy", "onnxruntime")
 SCOPE = "scrubjay-doctor"
-RESUME = "`scrubjay resume` ends the pause."
-CAPTURE = "`scrubjay config capture all` turns capture on."
 
 
 @command(flag("--mend", "continue without damaged records, if no backup can restore them"))
@@ -66,9 +59,7 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
         findings.append(finding)
     problems = [finding for finding in findings if finding.verdict == PROBLEM]
     if problems:
-        print(
-            f"\n{len(problems)} of {len(findings)} findings need attention; each says what to do. The first:"
-        )
+        print(f"\n{len(problems)} of {len(findings)} findings need attention. The first:")
         print(problems[0].advice or problems[0].says)
         return 1
     left = left_to_do(place, clients)
@@ -78,33 +69,33 @@ def doctor(place: Place, options: argparse.Namespace) -> int:
 
 def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
     """Return all findings, in order of dependency."""
-    yield from installation()
+    from importlib.metadata import version  # takes 20 ms
+
+    python = f"Python {sys.version.split()[0]}, lancedb {version('lancedb')}, mcp {version('mcp')}"
+    yield ok("versions", f"scrubjay {VERSION}, {python}.")
     at_home = list(guarded("home", home, place))
-    engine_answers = False  # wait for a frozen engine only once
     yield from at_home
-    if all(finding.verdict != PROBLEM or finding.what == "space" for finding in at_home):
-        yield from gone(place, mend=mend)
-        yield from guarded("settings", settings, place)
-        yield from guarded("keys", keys, place)
-        yield from guarded("words", words, place)
-        yield from guarded("model", model, place)
-        for finding in guarded("engine", lambda place: _with_engine(place, clients, mend), place):
-            engine_answers |= finding.what == "engine" and finding.verdict == OK
+    answers = False  # wait for a frozen engine only once
+    checks: dict[str, Callable[[Place], Findings]] = {
+        "files": partial(files, mend=mend),
+        "settings": settings,
+        "words": words,
+        "model": model,
+        "engine": partial(engine, clients=clients, mend=mend),
+        "spool": spool,
+    }
+    for what, check in checks.items() if at_home[0].verdict == OK else ():
+        for finding in guarded(what, check, place):
+            answers |= finding.what == "engine" and finding.verdict == OK
             yield finding
-        yield from deaths(place)
-        yield from guarded("spool", spool, place)
-        yield from kept(place)
-    yield from registrations(place, clients, arrivals(place) if engine_answers else None)
+    yield from registrations(place, clients, arrivals(place) if answers else None)
 
 
 def left_to_do(place: Place, clients: Clients) -> str:
     """Return what has to be done before turns are captured; "" if they are."""
-    now, arrived = load(place.home.config), arrivals(place) or {}
-    hooked = clients.plugins.keys() | {hooks.host.name for hooks in clients.hooks}
-    if now.paused:
-        return RESUME
-    if now.capture == "off":
-        return CAPTURE
+    arrived, hooked = arrivals(place) or {}, clients.hooked
+    if off := switch_on(load(place.home.config)):
+        return off
     if not hooked:
         return "Connect an assistant that has hooks: `scrubjay setup`."
     if "codex" in hooked and codex_waiting(this_machine(place.env)):
@@ -123,116 +114,51 @@ def guarded(what: str, check: Callable[[Place], Findings], place: Place) -> Find
         yield problem(what, str(error))
 
 
-def _with_engine(place: Place, clients: Clients, mend: bool) -> Findings:
-    with call_engine(place) as client:
-        facts = client.call("status", {"wait": True})
-        if facts["failure"]:
-            raise EngineError(f"The engine is running, but cannot work: {facts['failure']}")
-        yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
-        yield from guarded("http", http, place)
-        examined = client.call("examine", {})
-        if mend and examined["damage"]:
-            yield mended(**client.call("mend", {}))
-            examined = client.call("examine", {})
-        yield from store(facts | examined)
-        if not examined["damage"]:  # damaged records may be impossible to count
-            counts = client.call("scopes", {})
-            yield from own_scope(counts)
-            yield from unnamed(place, counts)
-    yield from guarded("round trip", lambda place: round_trip(place, clients), place)
-
-
-def mended(deleted: int, aside: str | None) -> Finding:
-    """Return the finding about damaged records; deletion is a problem, because a backup may have them."""
-    rest = "the remaining files are now the baseline, and the index is being rebuilt."
-    says = f"Deleted {plural(deleted, 'record')} that could not be read; {rest}"
-    if not deleted:
-        return note("mended", says)
-    copies = f" The damaged files are in {aside}." if aside else ""
-    return problem("mended", says, f"`scrubjay restore-backup FOLDER --replace` restores a backup.{copies}")
-
-
-def installation() -> Findings:
-    """Check the interpreter and the packages."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    versions, missing = [], []
-    for name in PACKAGES:
-        try:
-            versions.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    python = ".".join(map(str, sys.version_info[:3]))
-    if missing:
-        yield problem("packages", f"Not installed: {', '.join(missing)}.", "Install scrubjay again.")
-    yield ok("versions", f"scrubjay {VERSION}, Python {python}, {', '.join(versions)}.")
-
-
 def home(place: Place) -> Findings:
-    """Check owner, permissions, filesystem and space of the home. Raises HomeError if it is unusable."""
+    """Check owner, filesystem and space of the home. Raises HomeError if it is unusable."""
     from scrubjay.wire.lock import check_filesystem
 
     root = place.home.root
     check_filesystem(root)
-    mode = stat.S_IMODE(os.stat(root).st_mode)
+    yield ok("home", f"{root} is yours, and its filesystem has locks and hard links.")
     free = shutil.disk_usage(root).free
-    rights = "closed to others" if os.name == "nt" or mode == 0o700 else f"mode {mode:o}"
-    yield ok("home", f"{root} is yours, {rights}, and its filesystem has locks and hard links.")
     verdict = OK if free >= LITTLE_SPACE else NOTE if free >= NO_SPACE else PROBLEM
     advice = "" if verdict == OK else "Free disk space, or move the home with SCRUBJAY_HOME."
     yield Finding(verdict, "space", f"{size(free)} are free there.", advice)
 
 
-def kept(place: Place) -> Findings:
-    """Report damaged files of the home that were moved away."""
-    names = sorted(name for name in os.listdir(place.root) if name.endswith(".broken") or ".aside" in name)
-    if names:
-        says = f"{', '.join(names)} in {place.root}: damaged; moved away, and started empty."
-        yield note("damaged", says, "Copy what you need from it, then delete it.")
-
-
-def gone(place: Place, *, mend: bool) -> Findings:
-    """Report missing or unreadable files of the home, and restore them from their copies."""
+def files(place: Place, *, mend: bool = False) -> Findings:
+    """Report missing and damaged files of the home; with `mend`, restore them from their copies."""
+    home = place.home
     if mend:
-        for path in kept_files.restore(place.home):
+        for path in kept_files.restore(home):
             yield note("mended", f"{path} was missing and has been restored from its copy.")
-        if aside := restore_config(place.home):
+        if aside := restore_config(home):
             yield note(
-                "mended", f"{place.home.config} has been restored from its copy; the damaged file is {aside}."
+                "mended", f"{home.config} has been restored from its copy; the damaged file is {aside}."
             )
-    for path in kept_files.missing(place.home):
+    for path in kept_files.missing(home):
         says = f"{path} is missing; its copy {kept_files.copy_of(path)} is in force."
         yield problem("files", says, "`scrubjay doctor --mend` restores it; remove the copy to start empty.")
-
-
-def unnamed(place: Place, counts: Mapping[str, Any]) -> Findings:
-    """Report projects that have memories, but no folder on this machine."""
-    known = {entry["scope"] for entry in list_scopes(place.home)}
-    lost = sorted(scope for scope in counts if display_name(scope) != scope and scope not in known)
-    if lost:
-        named = ", ".join(lost[:5])
-        says = f"{place.home.scopes} has no folder for {plural(len(lost), 'project')}: {named}."
-        advice = "They came from elsewhere, or the file lost them; `scrubjay scopes` merges one into another."
-        yield note("scopes", says, advice)
+    if names := sorted(
+        each for each in os.listdir(home.root) if each.endswith(".broken") or ".aside" in each
+    ):
+        says = f"{', '.join(names)} in {home.root}: damaged; moved away, and started empty."
+        yield note("damaged", says, "Copy what you need from it, then delete it.")
+    if os.path.isfile(home.deaths) and os.path.getsize(home.deaths):
+        says = f"An engine hung or crashed, and was replaced; {home.deaths} shows where."
+        advice = "Please report it with that file, which has none of your text; then delete it."
+        yield note("engine", says, advice)
 
 
 def settings(place: Place) -> Findings:
     """Check config.toml, and whether it allows capture."""
     now = load(place.home.config)
-    if now.paused:
-        yield note("settings", "Capture is paused: hooks record nothing.", RESUME)
-    elif now.capture == "off":
-        yield note("settings", "Capture is off: hooks record nothing.", CAPTURE)
-    else:
-        excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
-        says = f"capture = {now.capture}{excluded}, inject = {now.inject}, model = {now.model}."
-        yield ok("settings", says)
-
-
-def keys(place: Place) -> Findings:
-    """Check that the HTTP keys can be read; without them, every request is refused."""
-    if opening := tokens.load(place.home):
-        yield ok("keys", f"{plural(len(opening), 'key')} for HTTP; `scrubjay token` lists them.")
+    if off := switch_on(now):
+        yield note("settings", "Capture is switched off: hooks record nothing.", off)
+        return
+    excluded = f", {plural(len(now.excluded), 'folder')} excluded" if now.excluded else ""
+    yield ok("settings", f"capture = {now.capture}{excluded}, inject = {now.inject}, model = {now.model}.")
 
 
 def words(place: Place) -> Findings:
@@ -259,6 +185,40 @@ def model(place: Place) -> Findings:
     yield ok("model", f"{folder.reference if folder else name} is available: {proof}.")
 
 
+def engine(place: Place, clients: Clients, *, mend: bool) -> Findings:
+    """Check the engine, its store, and the way of a turn through it."""
+    with call_engine(place) as client:
+        facts = client.call("status", {"wait": True})
+        if facts["failure"]:
+            raise EngineError(f"The engine is running, but cannot work: {facts['failure']}")
+        yield ok("engine", f"Version {facts['version']} answers (pid {facts['pid']}).")
+        yield from guarded("keys", http, place)
+        examined = client.call("examine", {})
+        if mend and examined["damage"]:
+            yield mended(**client.call("mend", {}))
+            examined = client.call("examine", {})
+        yield from store(facts | examined)
+    yield from guarded("round trip", partial(round_trip, clients=clients), place)
+
+
+def http(place: Place) -> Findings:
+    """Report the HTTP address and keys. Raises HomeError if the keys cannot be read: all are refused then."""
+    if url := engine_facts(place.home).get("http"):
+        yield ok("http", f"{url} is served, with MCP at {url}/mcp.")
+    if keys := tokens.load(place.home):
+        yield ok("keys", f"{plural(len(keys), 'key')} for HTTP; `scrubjay token` lists them.")
+
+
+def mended(deleted: int, aside: str | None) -> Finding:
+    """Return the finding about damaged records; deletion is a problem, because a backup may have them."""
+    rest = "the remaining files are now the baseline, and the index is being rebuilt."
+    says = f"Deleted {plural(deleted, 'record')} that could not be read; {rest}"
+    if not deleted:
+        return note("mended", says)
+    copies = f" The damaged files are in {aside}." if aside else ""
+    return problem("mended", says, f"`scrubjay restore-backup FOLDER --replace` restores a backup.{copies}")
+
+
 def store(facts: dict[str, Any]) -> Findings:
     """Check the store and its index, from the engine's report."""
     for damage in facts["damage"]:
@@ -266,78 +226,26 @@ def store(facts: dict[str, Any]) -> Findings:
         yield problem("records", damage, f"{advice} continues without the damaged records.")
     if facts.get("lacking"):
         says = f"The index lacks {plural(facts['lacking'], 'record')}, which searches do not find."
-        advice = "It is being filled from the records now; check again with `scrubjay doctor`."
-        yield problem("index", says, advice)
+        yield problem("index", says, "It is being filled from the records now; check again.")
     for repair in facts.get("repairs", ()):
         yield note("repair", repair)
     if "records" not in facts:  # they could not be counted
         return
-    records, upkeep, disk = facts["records"], facts["upkeep"], facts["disk"]
-    if facts["trouble"]:
-        yield problem("meaning", facts["trouble"])
-    elif facts["notice"]:
-        yield note("meaning", facts["notice"])
-    if upkeep["failures"]:
-        says = f"{plural(upkeep['failures'], 'compaction')} failed since the engine started."
+    records, failures, disk = facts["records"], facts["upkeep"]["failures"], facts["disk"]
+    if says := facts["trouble"] or facts["notice"]:
+        yield Finding(PROBLEM if facts["trouble"] else NOTE, "meaning", says)
+    if failures:
+        says = f"{plural(failures, 'compaction')} failed since the engine started."
         advice = "The log names the reason; `scrubjay stop` and the next start try again."
         yield problem("upkeep", says, advice)
-    if upkeep["fragments"] > MANY_FRAGMENTS:
-        says = f"A table is in {upkeep['fragments']:,} fragments."
-        yield note("upkeep", says, "Upkeep merges them while the engine is idle.")
     if disk["bytes"] > disk["limit"]:
         says = f"The home uses {size(disk['bytes'])}, more than disk_limit_gb allows ({size(disk['limit'])})."
-        says += " Nothing is deleted automatically."
         advice = "Raise it with `scrubjay config disk_limit_gb N`, or delete with `scrubjay forget --purge`."
-        yield problem("disk", says, advice)
+        yield problem("disk", f"{says} Nothing is deleted automatically.", advice)
     behind = f"{records['waiting_for_vector']:,} without a vector yet, "
     behind += f"{facts['unindexed']:,} not in the word index yet"
     passages = f"{plural(records['passages'], 'passage')} ({behind})"
     yield ok("store", f"{contents(records)}; {passages}, {size(disk['bytes'])}.")
-
-
-def own_scope(counts: dict[str, dict[str, int]]) -> Findings:
-    """Report the scope `user`, in which earlier versions stored everything said outside git."""
-    own = counts.get(USER_SCOPE, {})
-    if own.get("turns") or own.get("documents"):
-        says = f"The scope user, which every project sees, holds {contents(own)}. Before folders had"
-        says += " scopes, everything said outside git went there; the folder is unknown."
-        advice = "`scrubjay list --scope user` shows it; `scrubjay forget ID` hides the rest."
-        yield note("scopes", says, advice)
-
-
-def http(place: Place) -> Findings:
-    """Check that HTTP is answered at the engine's address, and whether a key is required."""
-    from http.client import HTTPConnection, HTTPException  # not at the top: slow to import for other commands
-
-    from scrubjay.wire.address import engine_facts
-
-    url = engine_facts(place.home).get("http")
-    if url is None:
-        return
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=ANSWER_S)
-    try:
-        connection.request("GET", "/openapi.json")
-        status = connection.getresponse().status
-    except (OSError, HTTPException) as error:
-        yield problem("http", f"{url} does not answer: {error}.", "Start `scrubjay serve --http` again.")
-        return
-    finally:
-        connection.close()
-    keys = {HTTPStatus.OK: "any key is valid", HTTPStatus.UNAUTHORIZED: "a key is needed (`scrubjay token`)"}
-    key = keys.get(HTTPStatus(status), f"says {status}")
-    yield ok("http", f"{url} answers, and {key}; MCP is at {url}/mcp.")
-
-
-def deaths(place: Place) -> Findings:
-    """Report engines that hung or crashed."""
-    path = place.home.deaths
-    if os.path.isfile(path) and os.path.getsize(path):
-        day = time.strftime("%Y-%m-%d", time.localtime(os.path.getmtime(path)))
-        says = f"An engine hung or crashed (last on {day}), and was replaced; {path} shows where."
-        yield note(
-            "engine", says, "Please report it with that file, which has none of your text; then delete it."
-        )
 
 
 def spool(place: Place) -> Findings:
@@ -346,10 +254,9 @@ def spool(place: Place) -> Findings:
     for odd in nonfiles(place.home):
         yield problem("spool", f"{odd} is not a file, and will not be processed.", "Move it away.")
     if left.set_aside:
-        again = f"move a file to {place.home.spool_new} (a hook's event, such as -answer-, to "
-        again += f"{place.home.events}) to retry it, or delete it"
         says = f"{plural(left.set_aside, 'write')} moved away, the last: {left.reasons[-1]}"
-        yield problem("spool", says, f"Check {place.home.spool_broken}: {again}.")
+        again = f"move a file to {place.home.spool_new} (a hook's event: {place.home.events}) to retry it"
+        yield problem("spool", says, f"Check {place.home.spool_broken}: {again}, or delete it.")
     if left.oldest_seconds > SLOW_SPOOL_S:
         says = f"{plural(left.waiting, 'write')} waiting, the oldest for {span(left.oldest_seconds)}."
         yield problem("spool", says, f"No engine processes them; the reason is in {place.home.log}.")
@@ -363,23 +270,33 @@ def round_trip(place: Place, clients: Clients) -> Findings:
     Raises:
         EngineError: a hook could not be run.
     """
-    policy = capture.policy(capture_view(load(place.home.config)))
-    if policy.paused or policy.capture == "off":
+    now = load(place.home.config)
+    policy = capture.policy(capture_view(now))
+    if switch_on(now):
         yield note("round trip", "Skipped, because capture is switched off.")
         return
     if capture.is_excluded(policy, place.cwd, place.root):
-        says = "Skipped, because this folder is excluded."
-        yield note("round trip", says, "Run the doctor in another folder.")
+        yield note(
+            "round trip", "Skipped, because this folder is excluded.", "Run the doctor in another folder."
+        )
         return
     session = f"doctor-{secrets.token_hex(6)}"
     question = f"Which port did we choose for the health check of {session}?"
     answer = f"We decided that the health check of {session} listens on port 8125, because 8080 is taken."
     answer += " This sentence makes the answer long enough." * (policy.min_length // 40)
+    projects = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
+    env = {name: value for name, value in place.env.items() if name not in projects}
+    env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
+    took = []
     try:
-        ids = {"session_id": session, "prompt_id": session}
-        prompted = _hook(place, clients, "UserPromptSubmit", {**ids, "prompt": question})
-        stopped = _hook(place, clients, "Stop", {**ids, "last_assistant_message": answer})
-        yield _recall(place, session, question, [prompted, stopped])
+        for event, said in (
+            ("UserPromptSubmit", {"prompt": question}),
+            ("Stop", {"last_assistant_message": answer}),
+        ):
+            command = clients.hook("claude-code", event) or hook_command("claude-code")
+            told = {"session_id": session, "prompt_id": session, **said}
+            took.append(run_hook(event, told, env, place.cwd, command))
+        yield _recall(place, session, question, took)
     finally:
         shutil.rmtree(os.path.join(place.home.prompts, session), ignore_errors=True)
 
@@ -398,21 +315,3 @@ def _recall(place: Place, session: str, question: str, took: list[float]) -> Fin
     hooks = " and ".join(f"{seconds * 1000:.0f}" for seconds in took)
     way = f"A turn passed both hooks ({hooks} ms) and was recalled ({waited * 1000:.0f} ms)"
     return ok("round trip", f"{way}; it has been forgotten again.")
-
-
-def _hook(place: Place, clients: Clients, event: str, payload: dict[str, Any]) -> float:
-    command = _registered(clients, event) or hook_command("claude-code")
-    projects = ("CLAUDE_PROJECT_DIR", "CURSOR_PROJECT_DIR")
-    env = {name: value for name, value in place.env.items() if name not in projects}
-    env |= {"SCRUBJAY_HOME": place.root, "SCRUBJAY_SCOPE": SCOPE}
-    return run_hook(event, payload, env, place.cwd, command)
-
-
-def _registered(clients: Clients, event: str) -> list[str] | None:
-    """Return the command that Claude Code runs for an event, if it can be run outside it; else None."""
-    for hooks in clients.hooks:
-        for handler in hooks.handlers.get(event, ()) if hooks.host.name == "claude-code" else ():
-            command = next(hook_lines(handler))
-            if not any("${" in word for word in command):
-                return command
-    return None

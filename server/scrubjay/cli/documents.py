@@ -11,10 +11,21 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any
 
-from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, flag, given, value
+from scrubjay.cli.command import (
+    JSON,
+    SCOPE,
+    Place,
+    call_engine,
+    chosen_scope,
+    command,
+    flag,
+    given,
+    here,
+    value,
+)
 from scrubjay.cli.display import Progress, first_line, local, note, plural, print_answer
 from scrubjay.errors import EngineError, InputError
-from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
+from scrubjay.home.scopes import display_name, search_scopes
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.answers import DOUBTFUL, no_document
 from scrubjay.text.foreign import visible
@@ -46,7 +57,8 @@ def index(place: Place, options: argparse.Namespace) -> int:
         done = _index(engine, paths, options.again, options.hidden)
         _print_counts(done)
         _print_passed_over(done.get("passed_over", []), paths)
-        _print_left_out(done.get("left_out", []))
+        for each in done.get("left_out", []):
+            print(f"Left out: {visible(each['reason'])}")
         if forgotten := done.get("forgotten", 0):
             print(f"{plural(forgotten, 'document')} forgotten before; give a file's path to index it again.")
     if options.watch:
@@ -84,11 +96,6 @@ def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
     shown = ", ".join(visible(folder.removeprefix(root)) for folder in folders[:MOST_PASSED_OVER])
     more = " and others" if len(folders) > MOST_PASSED_OVER else ""
     print(f"Hidden and skipped: {shown}{more}. --hidden includes them, or give the path of one.")
-
-
-def _print_left_out(reasons: Sequence[dict[str, str]]) -> None:
-    for each in reasons:
-        print(f"Left out: {visible(each['reason'])}")
 
 
 def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
@@ -201,7 +208,7 @@ def documents(place: Place, options: argparse.Namespace) -> None:
         _find(place, options)
         return
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or engine.call("status", {"brief": True})["scope"]
+        scope = chosen_scope(options) or here(engine)
         last = 100_000 if options.failed else options.last
         rows = engine.call("documents", {"last": last, "scope": scope})
         reasons = engine.call("left_out", {"scope": scope}) if options.failed else []
@@ -229,7 +236,7 @@ def _find(place: Place, options: argparse.Namespace) -> None:
     asked = given(query=" ".join(options.query), scope=scope, limit=options.top, max_tokens=options.tokens)
     with call_engine(place) as engine:
         answer = engine.call("search_documents", asked)
-        own = None if answer["results"] else engine.call("status", {"brief": True})["scope"] or USER_SCOPE
+        own = None if answer["results"] else here(engine)
     lines = passages_of(answer, place.path("."))
     if own is not None:
         lines = iter([no_document(search_scopes(scope, own), None, "--all for every project")])

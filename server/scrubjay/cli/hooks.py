@@ -5,7 +5,6 @@ This is the part of `scrubjay setup` for a single settings file of any path.
 
 import argparse
 import json
-import sys
 
 from scrubjay.cli.command import Place, choice, command, value
 from scrubjay.hosts.changes import connecting, disconnecting, write
@@ -34,6 +33,3 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
     else:
         undo = "`scrubjay hooks remove` undoes this"
         print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; {undo}.")
-        if place.named_root and sys.platform == "win32":
-            advice = "Set it for your whole account, or the hooks use another home."
-            print(f"SCRUBJAY_HOME is set here. {advice}")

@@ -2,8 +2,6 @@
 
 import argparse
 import os
-import shutil
-import sys
 import textwrap
 from collections.abc import Iterator, Mapping
 from itertools import chain
@@ -19,10 +17,11 @@ from scrubjay.cli.command import (
     command,
     flag,
     given,
+    here,
     value,
 )
-from scrubjay.cli.display import first_line, local, note, plural, print_answer, shown
-from scrubjay.home.scopes import USER_SCOPE, display_name, search_scopes
+from scrubjay.cli.display import first_line, line_width, local, note, plural, print_answer, shown
+from scrubjay.home.scopes import display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
 
@@ -38,9 +37,9 @@ DOCUMENTS = "`scrubjay documents QUERY`"
 def list_(place: Place, options: argparse.Namespace) -> None:
     """List the latest records, newest first."""
     with call_engine(place) as engine:
-        scope = chosen_scope(options) or engine.call("status", {"brief": True})["scope"] or USER_SCOPE
+        scope = chosen_scope(options) or here(engine)
         hits = engine.call("list", {"last": options.last, "scope": scope})
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+    width = line_width(most=None) or PIPED_WIDTH
     nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` lists every project."
     if scope == "*":
         nothing = "Nothing is recorded anywhere yet."
@@ -97,10 +96,9 @@ def search(place: Place, options: argparse.Namespace) -> None:
     )
     with call_engine(place) as engine:
         answer = engine.call("search", asked)
-        own = None if answer["results"] else engine.call("status", {"brief": True})["scope"] or USER_SCOPE
-    width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else None
+        own = None if answer["results"] else here(engine)
     if own is None:
-        lines = lines_of(answer, width)
+        lines = lines_of(answer, line_width())
     else:
         searched = search_scopes(asked.get("scope"), own)
         documents = DOCUMENTS if answer.get("has_documents") else None
@@ -127,8 +125,7 @@ def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
     with call_engine(place) as engine:
         answer = engine.call("profile", given(scope=options.scope, max_tokens=options.tokens))
-    width = min(shutil.get_terminal_size().columns, 110) if sys.stdout.isatty() else PIPED_WIDTH
-    print_answer(answer, _profile_lines(answer, width), as_json=options.json)
+    print_answer(answer, _profile_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
 
 
 def _profile_lines(answer: dict[str, Any], width: int) -> Iterator[str]:

@@ -50,16 +50,20 @@ Everything stays on this machine. Without a command, it is the server that an MC
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0: done, 1: refused or with problems, 2: not understood."""
     names = [command.name for _, commands in GROUPS for command in commands]
+    names += ["--help", "--version"]
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
-    if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
+    if arguments and arguments[0] not in (*names, "-h"):
         near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
         print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
         return 2
-    options = build_parser().parse_args(arguments)
+    options, unknown = build_parser().parse_known_args(arguments)
+    if unknown:
+        near = nearest(unknown[0].partition("=")[0], options.names)
+        options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
     try:
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
         if getattr(options, "scope", None) is not None:
@@ -90,14 +94,14 @@ def build_parser() -> argparse.ArgumentParser:
     for _, commands in GROUPS:
         for command in commands:
             sub = listed.add_parser(command.name, description=command.says, help=command.says)
+            names: list[str] = []
             for argument in command.arguments:
-                if isinstance(argument, Argument):
-                    sub.add_argument(argument.name, **argument.options)
-                    continue
-                group = sub.add_mutually_exclusive_group()
-                for one in argument:
+                several = (argument,) if isinstance(argument, Argument) else argument
+                group = sub.add_mutually_exclusive_group() if len(several) > 1 else sub
+                for one in several:
+                    names.append(one.name)
                     group.add_argument(one.name, **one.options)
-            sub.set_defaults(command=command)
+            sub.set_defaults(command=command, refuse=sub.error, names=names)
     return parser
 
 

@@ -6,12 +6,12 @@ import argparse
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from scrubjay.cli.command import Place, call_engine
-from scrubjay.cli.display import Progress, plural, print_answer
+from scrubjay.cli.command import Place, call_engine, switch_on
+from scrubjay.cli.display import Progress, plural, print_answer, replaced
 from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
@@ -43,6 +43,13 @@ EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
 SHOWN = 5  # files that could not be read, which are named
+OUTCOMES = {
+    "completed": "completed",
+    "updated": "updated",
+    "known": "already known",
+    "different": "different here",
+}
+COUNTS = ("sessions", "turns", "facts", "added", *OUTCOMES, "redacted", "left_out")
 
 # a damaged store, or one of another version: a missing column is a lookup error
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
@@ -70,24 +77,14 @@ class Tally:
     def add(self, came: Mapping[str, Any]) -> None:
         """Count what came of a session or fact."""
         self.scope = came.get("scope", self.scope)
-        for name in ("added", "completed", "updated", "known", "different", "redacted"):
+        for name in COUNTS:
             setattr(self, name, getattr(self, name) + came.get(name, 0))
 
 
 _Pair = tuple[Tally, dict[str, Any]]  # what is handed to the engine, and where its answer is counted
 
 
-@dataclass
-class _Batch:
-    """What is handed to the engine by one call."""
-
-    pairs: list[_Pair] = field(default_factory=list)
-    turns: int = 0
-    size: int = 0
-
-    @property
-    def full(self) -> bool:
-        return self.turns >= BATCH_TURNS or self.size >= BATCH_SIZE
+METHODS = {"sessions": "record_sessions", "facts": "import_facts"}  # of the engine
 
 
 def import_past(place: Place, options: argparse.Namespace) -> int:
@@ -142,7 +139,8 @@ class _Importer:
         self._since = instant(since.timestamp()) if since else None
         self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
         self._now = datetime.now().timestamp()
-        self._sessions, self._facts = _Batch(), _Batch()
+        self._due: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
+        self._weight = 0.0  # of what is due; 1 is a full batch
         self._redacted = 0
 
     def take(
@@ -159,33 +157,35 @@ class _Importer:
                         self._add_fact(each)
             except _Unreadable as error:
                 self.unreadable[stored.path] = _reason(error)
-            if engine is not None and (self._sessions.full or self._facts.full):
+            if engine is not None and self._weight >= 1:
                 self._send(engine)
         if engine is not None:
             self._send(engine)
         report(len(found), len(found))
 
-    def _send(self, engine: EngineClient) -> None:
-        sessions, self._sessions = self._sessions, _Batch()
-        facts, self._facts = self._facts, _Batch()
-        self._hand_over(engine, "record_sessions", "sessions", sessions.pairs)
-        self._hand_over(engine, "import_facts", "facts", facts.pairs)
+    def _add(self, noun: str, tally: Tally, item: dict[str, Any], turns: int, size: int) -> None:
+        """Note what is to be handed to the engine."""
+        self._due[noun].append((tally, item))
+        self._weight += max(turns / BATCH_TURNS, size / BATCH_SIZE)
 
-    def _hand_over(self, engine: EngineClient, method: str, noun: str, pairs: list[_Pair]) -> None:
-        """Have the engine take some things in; one that it refuses does not keep the others away."""
-        if not pairs:
-            return
+    def _send(self, engine: EngineClient) -> None:
+        due, self._due, self._weight = self._due, {noun: [] for noun in METHODS}, 0.0
+        for noun, pairs in due.items():
+            if pairs:
+                self._hand_over(engine, noun, pairs)
+
+    def _hand_over(self, engine: EngineClient, noun: str, pairs: list[_Pair]) -> None:
+        """Send a batch to the engine; on refusal, bisect to isolate the bad item."""
         try:
-            answer = engine.call(method, {noun: [item for _, item in pairs]})
+            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs]})
         except InputError as error:
-            if len(pairs) > 1:
-                half = len(pairs) // 2
-                self._hand_over(engine, method, noun, pairs[:half])
-                self._hand_over(engine, method, noun, pairs[half:])
-                return
-            ((tally, item),) = pairs
-            name = str(item.get("session_id") or item.get("id"))[:80]
-            self.unreadable[f"{tally.host} {name}"] = str(error)
+            half = len(pairs) // 2
+            for part in (pairs[:half], pairs[half:]) if half else ():
+                self._hand_over(engine, noun, part)
+            if not half:
+                ((tally, item),) = pairs
+                name = str(item.get("session_id") or item.get("id"))[:80]
+                self.unreadable[f"{tally.host} {name}"] = str(error)
             return
         if noun == "facts":
             pairs[0][0].redacted += answer["redacted"]
@@ -208,10 +208,7 @@ class _Importer:
                 tally.left_out += 1
             else:
                 kept.setdefault(tally, []).append(each)
-        untimed = [
-            each.told["prompt_id"] for its in kept.values() for each in its if each.told and not each.is_timed
-        ]
-        keys = [each.told["prompt_id"] for its in kept.values() for each in its if each.told]
+        timed = {each.told["prompt_id"]: each.is_timed for its in kept.values() for each in its if each.told}
         for tally, its in kept.items():
             asked = sum(self._since is None or each.at >= self._since for each in its)
             if not asked:
@@ -227,17 +224,15 @@ class _Importer:
                 item = {
                     "session_id": session_id,
                     "turns": part,
-                    "others": [key for key in keys if key not in mine],
-                    "untimed": [key for key in untimed if key in mine],
+                    "others": [key for key in timed if key not in mine],
+                    "untimed": [key for key in timed if key in mine and not timed[key]],
                     "host": session.host,
                     "scope": tally.scope,
                     "since": self._since,
                     "redacted": self._redacted,
                 }
                 self._redacted = 0
-                self._sessions.pairs.append((tally, item))
-                self._sessions.turns += len(part)
-                self._sessions.size += sum(map(size_of, part))
+                self._add("sessions", tally, item, len(part), sum(map(size_of, part)))
 
     def _turns(self, session_id: str, session: Session, at: float) -> Iterator[tuple[Tally, Kept]]:
         """Each turn to be recorded with the tally of its project."""
@@ -275,9 +270,7 @@ class _Importer:
             "importance": fact.importance,
             "metadata": dict(fact.metadata),
         }
-        self._facts.pairs.append((tally, item))
-        self._facts.turns += 1
-        self._facts.size += len(fact.content)
+        self._add("facts", tally, item, 1, len(fact.content))
 
     def _tally(self, host: str, folder: str | None, nowhere: str, session_folder: str | None = None) -> Tally:
         """The tally of a folder's project; `nowhere` is the scope of what belongs to no known one."""
@@ -328,11 +321,10 @@ def _named(names: str, path: str | None) -> list[History]:
 
 def _policy(home: Home) -> capture.Policy:
     """The user's policy, which must allow capture."""
-    policy = capture.policy(capture_view(load(home.config)))
-    if policy.paused or policy.capture == "off":
-        how = "scrubjay config paused false" if policy.paused else "scrubjay config capture all"
-        raise InputError(f"Capture is switched off, so nothing is imported. `{how}` switches it on.")
-    return policy
+    settings = load(home.config)
+    if how := switch_on(settings):
+        raise InputError(f"Capture is switched off, so nothing is imported. {how}")
+    return capture.policy(capture_view(settings))
 
 
 def _since(said: str | None) -> datetime | None:
@@ -347,7 +339,7 @@ def _since(said: str | None) -> datetime | None:
 
 def _projects(place: Place) -> tuple[str, ...]:
     """The folders of the projects that were seen so far, and the one where the command was typed."""
-    paths = [path for entry in list_scopes(place.home) for path in entry["paths"]]
+    paths = (path for entry in list_scopes(place.home) for path in entry["paths"])
     folders = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
     return tuple(dict.fromkeys((place.cwd, *folders)))
 
@@ -371,22 +363,9 @@ def _report(
     elif len(shown) > 1:
         total = Tally("all", None, None)
         for tally in shown:
-            for name in (
-                "sessions",
-                "turns",
-                "facts",
-                "added",
-                "completed",
-                "updated",
-                "known",
-                "different",
-                "left_out",
-            ):
-                setattr(total, name, getattr(total, name) + getattr(tally, name))
+            total.add({name: getattr(tally, name) for name in COUNTS})
         yield f"{'together':<12} {_came(total, options.dry_run)}"
-    if redacted := sum(tally.redacted for tally in tallies):
-        were = "was" if redacted == 1 else "were"
-        yield f"{plural(redacted, 'secret')} in them {were} replaced before they were stored."
+    yield from replaced(sum(tally.redacted for tally in tallies))
     if unreadable:
         yield f"{plural(len(unreadable), 'file')} could not be read:"
         for path, reason in list(unreadable.items())[:SHOWN]:
@@ -408,12 +387,9 @@ def _came(tally: Tally, dry_run: bool) -> str:
         what[0] += f" ({tally.left_out:,} more left out: said in a pause or an excluded folder, or too short)"
     if dry_run:
         return " and ".join(what)
-    parts = [f"{tally.added:,} imported"]
-    parts += [f"{tally.completed:,} completed"] if tally.completed else []
-    parts += [f"{tally.updated:,} updated"] if tally.updated else []
-    parts += [f"{tally.known:,} known already"] if tally.known else []
-    parts += [f"{tally.different:,} different here"] if tally.different else []
-    return f"{' and '.join(what)}: {', '.join(parts)}"
+    counts = ((getattr(tally, name), words) for name, words in OUTCOMES.items())
+    parts = [f"{count:,} {words}" for count, words in counts if count]
+    return f"{' and '.join(what)}: {', '.join([f'{tally.added:,} imported', *parts])}"
 
 
 def _home_short(path: str | None) -> str:

@@ -39,42 +39,22 @@ def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | N
     connected = clients.connected()
     for host in connected:
         yield from _of_host(place, host, clients, arrived)
-    for name in ("claude-code", *(clients.plugins.keys() - {"claude-code"})):
-        yield from _twice(name, clients)
     for name, sign in clients.found.items():
         if BY_NAME[name] not in connected:
             advice = f"`scrubjay setup --only {name}` connects it."
             yield note("clients", f"{BY_NAME[name].title} is installed ({sign}) but not connected.", advice)
-    if not clients.servers and not clients.plugins:
-        advice = f"Run `scrubjay setup`, or register the command {' '.join(console_command())}."
-        yield note("clients", "No known client has the server.", advice)
-
-
-def _twice(host: str, clients: Clients) -> Findings:
-    """Report a host that has our hooks in more than one place."""
-    files = [hooks.file for hooks in clients.hooks if hooks.host.name == host]
-    plugins = clients.plugins.get(host, [])
-    places = [*files, *(f"the plugin {name}" for name in plugins)]
-    if len(places) > 1 and host != "gemini-cli":  # its extension is always the same folder
-        says = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
-        by_us = "`scrubjay hooks remove` leaves them to the plugin."
-        advice = by_us if host == "claude-code" else "Remove them from one of the two."
-        yield note("hooks", says, advice if plugins else "")
 
 
 def described(place: Place) -> list[dict[str, Any]]:
     """Return, for each host that is installed or connected, its entries, what it lacks, and problems."""
     clients = look(place.env, place.cwd)
-    both = clients.plugins.keys()
-    served = both | {server.host.name for server in clients.servers}
-    hooked = both | {hooks.host.name for hooks in clients.hooks}
     connected = clients.connected()
     return [
         {
             "host": host.name,
             "title": host.title,
-            "tools": host.name in served,
-            "capture": host.name in hooked,
+            "tools": host.name in clients.served,
+            "capture": host.name in clients.hooked,
             "may_capture": bool(host.capture),
             "recall": host.recall,
             "lacks": host.lacks,
@@ -91,46 +71,35 @@ def described(place: Place) -> list[dict[str, Any]]:
 
 def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
     """Return the problems of one host's entries; unless these prevent its use, also its state."""
-    broken = [finding for finding in _broken(place, host, clients) if finding.verdict != OK]
-    yield from broken
-    if all(finding.verdict != PROBLEM for finding in broken):
-        yield _host(place, host, clients, arrived)
-
-
-def _broken(place: Place, host: Host, clients: Clients) -> Findings:
-    """Return the problems of one host's entries."""
-    for server in clients.servers:
-        if server.host == host:
-            yield from _server(place, server)
-    for hooks in clients.hooks:
-        if hooks.host == host:
-            yield from _hooks(hooks)
-
-
-def _host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, Any] | None) -> Finding:
-    """Return the finding about a host's entries and the turns received from it."""
-    served = [server.file for server in clients.servers if server.host == host]
-    hooked = any(hooks.host == host for hooks in clients.hooks)
-    advice = f"`scrubjay setup --only {host.name}` adds it."
-    if plugins := clients.plugins.get(host.name):
-        served, hooked = served or [" and ".join(plugins)], True
-    if not served:
-        says = f"{host.title} sends its turns, but lacks the server to recall them."
-        return note("clients", says, advice)
-    named = f"{host.title} ({served[0]})"
-    if not host.capture:
-        return ok("clients", f"{named} has the server. {host.lacks}")
-    if not hooked:
-        says = f"{named} has the server, but lacks the hooks: its turns are not captured."
-        return note("clients", says, advice)
-    waiting = codex_waiting(this_machine(place.env)) if host.name == "codex" else []
+    servers = [server for server in clients.servers if server.host == host]
+    hooked = [hooks for hooks in clients.hooks if hooks.host == host]
+    plugins = [f"the plugin {name}" for name in clients.plugins.get(host.name, ())]
+    wrong = [finding for server in servers for finding in _server(place, server)]
+    wrong += [finding for hooks in hooked for finding in _hooks(hooks)]
+    yield from wrong
+    if any(finding.verdict == PROBLEM for finding in wrong):
+        return
+    places = [*(hooks.file for hooks in hooked), *plugins]
+    if len(places) > 1 and host.name != "gemini-cli":  # its extension is always the same folder
+        says = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
+        yield note("hooks", says, "Remove them from one of the two." if plugins else "")
+    where = [server.file for server in servers][:1] or clients.plugins.get(host.name, [])
+    named = f"{host.title} ({' and '.join(where)})"
     came = "" if arrived is None else f", and {came_from(arrived, host.name)}"
-    if waiting:
-        says = (
-            f"{named} has the server and the hooks, but needs permission to run {', '.join(waiting)}{came}."
-        )
-        return note("clients", says, host.click)
-    return ok("clients", f"{named} has the server and the hooks{came}.")
+    waiting = codex_waiting(this_machine(place.env)) if host.name == "codex" else []
+    advice = f"`scrubjay setup --only {host.name}` adds it."
+    if not where:
+        yield note("clients", f"{host.title} sends its turns, but lacks the server to recall them.", advice)
+    elif not host.capture:
+        yield ok("clients", f"{named} has the server. {host.lacks}")
+    elif not places:
+        says = "has the server, but lacks the hooks: its turns are not captured."
+        yield note("clients", f"{named} {says}", advice)
+    elif waiting:
+        says = f"has the server and the hooks, but needs permission to run {', '.join(waiting)}{came}."
+        yield note("clients", f"{named} {says}", host.click)
+    else:
+        yield ok("clients", f"{named} has the server and the hooks{came}.")
 
 
 def _server(place: Place, server: Server) -> Findings:
@@ -148,9 +117,9 @@ def _server(place: Place, server: Server) -> Findings:
 def _hooks(hooks: Hooks) -> Findings:
     """Return the findings about hooks; those of a plugin cannot be inspected."""
     where = "" if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})"
-    claude = hooks.host.name == "claude-code"
-    again = f"`scrubjay hooks add` repairs them{where}." if claude else ""
-    advice = again or f"`scrubjay setup --only {hooks.host.name}` repairs them."
+    claude = f"`scrubjay hooks add` repairs them{where}."
+    setup = f"`scrubjay setup --only {hooks.host.name}` repairs them."
+    advice = claude if hooks.host.name == "claude-code" else setup
     handlers = [handler for each in hooks.handlers.values() for handler in each]
     words = [word for handler in handlers for line in hook_lines(handler) for word in line]
     gone = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]
@@ -161,22 +130,19 @@ def _hooks(hooks: Hooks) -> Findings:
     elif gone:
         yield problem("hooks", f"The hooks in {hooks.file} call {gone[0]}, which does not exist.", advice)
     elif lacking:
-        # An older Scrubjay had no SessionEnd; without it a session ends after a period of silence.
-        level = note if lacking == ["SessionEnd"] else problem
-        yield level("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
+        yield problem("hooks", f"{hooks.file} lacks the hook for {', '.join(lacking)}.", advice)
 
 
 def arrivals(place: Place) -> dict[str, Any] | None:
     """Return the number of turns received from each host, and the last time; None without an engine."""
     try:
-        client = visit_engine(place)
-        if client is None:
-            return None
-        with client:
-            arrived: dict[str, Any] | None = client.call("status", {}).get("hosts")
-            return arrived
+        if client := visit_engine(place):
+            with client:
+                arrived: dict[str, Any] | None = client.call("status", {}).get("hosts")
+                return arrived
     except EngineError:
-        return None  # the reason is reported elsewhere
+        pass  # the reason is reported elsewhere
+    return None
 
 
 def came_from(arrived: Mapping[str, Any], host: str) -> str:
@@ -185,7 +151,5 @@ def came_from(arrived: Mapping[str, Any], host: str) -> str:
         return "nothing received yet"
     counts, last = arrived[host], local(arrived[host]["last"])
     ago = span(max(0.0, (datetime.now(UTC) - last).total_seconds()))
-    if "prompts" not in counts:  # an older engine only counts turns
-        return f"{plural(counts['turns'], 'turn')} received, the last {ago} ago"
     said = f"{plural(counts['prompts'], 'prompt')} and {plural(counts['answers'], 'answer')}"
     return f"{said} received, the last {ago} ago"

@@ -14,18 +14,19 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from scrubjay import VERSION
 from scrubjay.cli.clients import Clients, look
-from scrubjay.cli.command import Place, command, flag, value
+from scrubjay.cli.command import Place, command, confirm, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home.scopes import nearest
 from scrubjay.hosts.additions import Plugin
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
-from scrubjay.hosts.installation import console_command, hear_hook, hook_lines
+from scrubjay.hosts.installation import console_command, hear_hook
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
@@ -60,17 +61,17 @@ class Step:
 )
 def setup(place: Place, options: argparse.Namespace) -> int:
     """Connect the assistants on this machine: tools, capture and recall."""
-    machine = this_machine(place.env)
     clients = look(place.env, place.cwd)
     hosts = _chosen(options.only, clients, remove=options.remove)
-    steps = [_step(place, machine, host, clients, hosts, remove=options.remove) for host in hosts]
+    plan = _Plan(place, this_machine(place.env), clients, hosts, options.remove)
+    steps = [plan.step(host) for host in hosts]
     due = [step for step in steps if step.files]
     if not options.json:
         _show(steps, remove=options.remove)
     wanted = bool(due) and not options.dry_run and _has_agreed(options, due)
     if wanted:
         for step in due:
-            _carry_out(place, machine, step, clients, hosts, remove=options.remove)
+            plan.carry_out(step)
     done = [step for step in due if wanted and not step.trouble]
     if not options.dry_run and not options.remove and (wanted or not due):
         _try(place, [step for step in steps if not step.trouble])
@@ -90,8 +91,8 @@ def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
         InputError: a name is unknown.
     """
     if only is None:
-        known = {host.name for host in clients.connected()} if remove else set()
-        return [host for host in HOSTS if host.name in clients.found or host.name in known]
+        connected = clients.connected() if remove else []
+        return [host for host in HOSTS if host.name in clients.found or host in connected]
     names = [name.strip().lower() for name in only.split(",") if name.strip()]
     for name in names:
         if name not in BY_NAME:
@@ -100,60 +101,56 @@ def _chosen(only: str | None, clients: Clients, *, remove: bool) -> list[Host]:
     return [host for host in HOSTS if host.name in names]
 
 
-def _step(
-    place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host], *, remove: bool
-) -> Step:
-    """Return the plan for a host; nothing is written."""
-    step = Step(host, clients.found.get(host.name), plugins=host.plugins(machine))
-    try:
-        if remove:
-            changes = _alone(place, machine, host, clients, hosts)
-            step.drafts = disconnecting(place.home, [*changes, *host.traces(machine)])
-        elif not step.plugins:
-            step.drafts = connecting(place.home, host.changes(machine, place.named_root))
-    except ScrubjayError as error:
-        step.trouble = str(error)
-    return step
+class _Plan(NamedTuple):
+    """What all steps need: the chosen hosts, and the state of this machine before them."""
 
+    place: Place
+    machine: Machine
+    clients: Clients
+    hosts: list[Host]
+    remove: bool
 
-def _alone(
-    place: Place, machine: Machine, host: Host, clients: Clients, hosts: Sequence[Host]
-) -> list[Change]:
-    """Return our changes to this host's files that no other connected host needs."""
-    root = place.named_root
-    served = {server.host.name for server in clients.servers}
-    others = [other for other in HOSTS if other.name in served and other not in hosts]
-    shared = [change for other in others for change in other.changes(machine, root)]
-    return [change for change in host.changes(machine, root) if change not in shared]
+    def step(self, host: Host) -> Step:
+        """Return the plan for a host; nothing is written."""
+        step = Step(host, self.clients.found.get(host.name), plugins=host.plugins(self.machine))
+        try:
+            if self.remove:
+                changes = [*self._alone(host), *host.traces(self.machine)]
+                step.drafts = disconnecting(self.place.home, changes)
+            elif not step.plugins:
+                changes = host.changes(self.machine, self.place.named_root)
+                step.drafts = connecting(self.place.home, changes)
+        except ScrubjayError as error:
+            step.trouble = str(error)
+        return step
 
+    def _alone(self, host: Host) -> list[Change]:
+        """Return our changes to this host's files that no other connected host needs."""
+        root = self.place.named_root
+        served = {server.host.name for server in self.clients.servers}
+        others = [other for other in HOSTS if other.name in served and other not in self.hosts]
+        shared = [change for other in others for change in other.changes(self.machine, root)]
+        return [change for change in host.changes(self.machine, root) if change not in shared]
 
-def _carry_out(
-    place: Place, machine: Machine, step: Step, clients: Clients, hosts: Sequence[Host], *, remove: bool
-) -> None:
-    """Carry out a plan with the current files, because two hosts may share one."""
-    now = _step(place, machine, step.host, clients, hosts, remove=remove)
-    step.trouble = now.trouble
-    try:
-        write(place.home, now.drafts)
-    except ScrubjayError as error:
-        step.trouble = str(error)
-    if remove and step.plugins and not step.trouble:
-        for plugin in step.plugins:
+    def carry_out(self, step: Step) -> None:
+        """Carry out a step with the current files, because two hosts may share one."""
+        now = self.step(step.host)
+        step.trouble = now.trouble
+        try:
+            write(self.place.home, now.drafts)
+        except ScrubjayError as error:
+            step.trouble = str(error)
+        for plugin in step.plugins if self.remove and not step.trouble else ():
             shutil.rmtree(plugin.folder, ignore_errors=True)
 
 
 def _has_agreed(options: argparse.Namespace, due: Sequence[Step]) -> bool:
     """Return True if the user agrees, by option or in answer to a question."""
-    if options.yes:
-        return True
-    if not sys.stdin.isatty() or options.json:
-        return False
+    if options.yes or options.json or not sys.stdin.isatty():
+        return bool(options.yes)
     count = plural(len(due), "assistant")
     question = f"Remove Scrubjay from {count}?" if options.remove else f"Connect {count}?"
-    try:
-        return input(f"{question} [Y/n] ").strip().lower() in ("", "y", "yes")
-    except EOFError:
-        return False
+    return confirm(question, default=True)
 
 
 def _show(steps: Sequence[Step], *, remove: bool) -> None:
@@ -261,32 +258,22 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
 
 def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
     """Return the command that is registered for this host's prompts, without the home that it names."""
-    for hooks in clients.hooks:
-        if hooks.host == host and (handlers := hooks.handlers.get(host.prompt_event or "")):
-            words = next(hook_lines(handlers[0]))
-            bare = words[1:] if words[0] == "env" else words
-            while words[0] == "env" and "=" in bare[0]:
-                bare = bare[1:]
-            return bare
-    return None
+    words = clients.hook(host.name, host.prompt_event or "")
+    if words and words[0] == "env":
+        return list(dropwhile(lambda word: "=" in word, words[1:]))
+    return words
 
 
 def _facts(step: Step) -> dict[str, Any]:
     host = step.host
     return {
         "host": host.name,
-        "title": host.title,
-        "found_by": step.found_by,
-        "tools": bool(host.tools),
-        "capture": bool(host.capture),
-        "recall": host.recall,
+        **{name: getattr(host, name) for name in ("title", "recall", "click", "lacks")},
+        **{name: bool(getattr(host, name)) for name in ("tools", "capture")},
+        **{name: getattr(step, name) for name in ("found_by", "trouble", "tried")},
         "tried_with_the_real_program": host.proof,
-        "click": host.click,
-        "lacks": host.lacks,
         "plugins": [plugin.name for plugin in step.plugins],
         "files": [{"path": draft.path, "changes": draft.changes} for draft in step.drafts],
-        "trouble": step.trouble,
-        "tried": step.tried,
     }
 
 
@@ -301,7 +288,6 @@ def _end(
     for step in steps:
         if step.tried:
             yield f"{step.host.title}: {', '.join(step.tried)}."
-    for step in steps:
         if step.trouble:
             yield f"{step.host.title}: PROBLEM: {step.trouble}"
     if options.dry_run:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from scrubjay.cli.command import Place, call_engine, command, flag, visit_engine
+from scrubjay.cli.command import Place, call_engine, command, flag, switch_on, visit_engine
 from scrubjay.cli.display import contents, local, plural, print_answer, size, span
 from scrubjay.cli.registered import came_from, described
 from scrubjay.errors import EngineError, InputError, ScrubjayError
@@ -34,6 +34,7 @@ _INJECT = {
 }
 REASONS = 5  # reasons shown of envelopes that were moved away
 
+Engine = Mapping[str, Any]  # its own report; {} without one
 Line = tuple[str, str]  # a label and its text
 
 
@@ -44,7 +45,8 @@ Line = tuple[str, str]  # a label and its text
 def status(place: Place, options: argparse.Namespace) -> None:
     """Show what was captured, and the state of the engine and its home."""
     home = place.home
-    engine = trouble = settings = unreadable = None
+    engine: Engine = {}
+    settings = trouble = unreadable = None
     try:
         client = call_engine(place) if options.start else visit_engine(place)
         if client is not None:
@@ -52,21 +54,22 @@ def status(place: Place, options: argparse.Namespace) -> None:
                 engine = client.call("status", {"wait": True}) | {"auto": client.engine.get("auto")}
     except EngineError as error:
         trouble = str(error)
-    http = None if engine is None else engine_facts(home).get("http")
+    http = engine_facts(home).get("http") if engine else None
     left = inbox(home)  # after asking the engine, so that a turn on its way is not missed
     try:
         settings = load(home.config)
     except InputError as error:
         unreadable = str(error)
     missing = {each["host"]: each["trouble"] for each in described(place) if each["tools"] or each["capture"]}
+    total = received(engine, left)
     facts = {
         "home": home.root,
         "http": http,
-        "captured": _captured(engine),
-        "received": received(engine, left),
+        "captured": None if total is None else engine["captured"] - engine.get("without_answer", 0),
+        "received": total,
         "inbox": left._asdict(),
         "missing": missing,
-        "engine": engine,
+        "engine": engine or None,
         "trouble": trouble or unreadable,
     }
     lines = [
@@ -74,8 +77,9 @@ def status(place: Place, options: argparse.Namespace) -> None:
         *([("http", f"{http}, MCP at {http}/mcp")] if http else []),
         *_records(engine),
         *_arrived(engine, missing),
-        *_spool(left),
-        *_capture(settings, unreadable),
+        ("spool", f"{plural(left.waiting, 'write')} waiting, {left.set_aside:,} moved away"),
+        *(("", reason) for reason in left.reasons),
+        *(_capture(settings) if settings else [("capture", f"the settings cannot be read: {unreadable}")]),
         *_here(place),
         ("home", home.root),
     ]
@@ -83,106 +87,90 @@ def status(place: Place, options: argparse.Namespace) -> None:
     print_answer(facts, [*headline(engine, trouble, left), "", *table], as_json=options.json)
 
 
-def _captured(engine: dict[str, Any] | None) -> int | None:
-    """Return how many turns are stored completely, not counting those whose answer is still missing."""
-    stored = engine.get("captured") if engine else None
-    return None if stored is None else stored - _without_answer(engine)
+def received(engine: Engine, left: Inbox) -> int | None:
+    """Return how many turns hooks have sent: stored, waiting, and unreadable; None if unknown."""
+    return engine["captured"] + left.turns_waiting + left.turns_set_aside if "captured" in engine else None
 
 
-def _without_answer(engine: dict[str, Any] | None) -> int:
-    return int((engine or {}).get("without_answer", 0))  # an older engine does not report it
-
-
-def _by_others(engine: dict[str, Any] | None) -> int:
-    """Return how many stored turns came from no hook."""
-    records = (engine or {}).get("records")
-    return max(0, int(records["turns"]) - int((engine or {})["captured"])) if records else 0
-
-
-def received(engine: dict[str, Any] | None, left: Inbox) -> int | None:
-    """Return how many turns hooks have sent: stored, waiting, and moved away as unreadable."""
-    stored = engine.get("captured") if engine else None
-    return None if stored is None else stored + left.turns_waiting + left.turns_set_aside
-
-
-def headline(engine: dict[str, Any] | None, trouble: str | None, left: Inbox) -> list[str]:
+def headline(engine: Engine, trouble: str | None, left: Inbox) -> list[str]:
     """Return the answer to the main question, and what keeps capture from being complete."""
-    total = received(engine, left)
-    if total is None and (engine or trouble):
+    total, lacking = received(engine, left), engine.get("without_answer", 0)
+    others = engine["records"]["turns"] - engine["captured"] if "records" in engine else 0
+    if total:
+        first = f"captured {engine['captured'] - lacking:,} of {plural(total, 'turn')}"
+    elif total == 0:
+        first = "No hook has sent a turn yet."
+    elif engine or trouble:
         state = "is running but cannot work" if engine else "does not answer"
-        lines = [f"The engine {state}, so turns cannot be counted; the reason is below."]
-    elif total is None:
-        lines = ["No engine is running, so turns cannot be counted (`scrubjay status --start` does)."]
-        if not (left.waiting or left.set_aside):
-            lines.append("Nothing waits in the spool: every captured turn is stored.")
+        first = f"The engine {state}, so turns cannot be counted; the reason is below."
     else:
-        lines = [f"captured {_captured(engine):,} of {plural(total, 'turn')}"]
-        if not total:
-            lines = ["No hook has sent a turn yet."]
-        if others := _by_others(engine):
-            verb = "was" if others == 1 else "were"
-            lines.append(f"  {plural(others, 'turn')} {verb} imported, or recorded by tools")
-        if lacking := _without_answer(engine):
-            lines.append(f"  {unanswered(lacking)}")
-    if left.turns_waiting:
-        when = "are about to be stored" if engine else "will be stored by the next engine"
-        lines.append(f"  {plural(left.turns_waiting, 'turn')} in the spool {when}")
-    if left.turns_set_aside:
-        lines.append(f"  {plural(left.turns_set_aside, 'turn')} unreadable and moved away; reasons below")
-    if left.unanswered:
-        prompts = plural(left.unanswered, "prompt")
-        lines.append(f"  {prompts} without an answer yet: being answered now, or interrupted")
-    return lines
+        first = "No engine is running, so turns cannot be counted (`scrubjay status --start` does)."
+    stored = "are about to be stored" if engine else "will be stored by the next engine"
+    idle = not (engine or trouble or left.waiting or left.set_aside)
+    says = (
+        (idle, "Nothing waits in the spool: every captured turn is stored."),
+        (others, f"{plural(others, 'turn')} imported, or recorded by tools"),
+        (lacking, unanswered(lacking)),
+        (left.turns_waiting, f"{plural(left.turns_waiting, 'turn')} in the spool {stored}"),
+        (
+            left.turns_set_aside,
+            f"{plural(left.turns_set_aside, 'turn')} unreadable and moved away; see below",
+        ),
+        (
+            left.unanswered,
+            f"{plural(left.unanswered, 'prompt')} without an answer yet: being answered now, or interrupted",
+        ),
+    )
+    return [first, *(f"  {sentence}" for count, sentence in says if count > 0)]
 
 
-def _engine(engine: dict[str, Any] | None, trouble: str | None) -> list[Line]:
-    if trouble:
-        return [("engine", f"out of reach: {trouble}")]
-    if engine is None:
-        return [("engine", "not running; any client starts one")]
+def _engine(engine: Engine, trouble: str | None) -> list[Line]:
+    if not engine:
+        away = "not running; any client starts one"
+        return [("engine", f"out of reach: {trouble}" if trouble else away)]
     since = local(engine["started_at"])
     age = span((datetime.now(UTC) - since).total_seconds())
-    work = "working" if engine["busy"] else "idle"
-    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"], work)
+    doing = "working" if engine["busy"] else "idle"
+    doing = {"loading": "loading", "failed": "cannot work"}.get(engine["state"], doing)
     how = "" if engine["auto"] else ", started by hand"
     head = f"pid {engine['pid']}, version {engine['version']}, since {since:%Y-%m-%d %H:%M}"
     lines = [("engine", f"{head} ({age}){how}, {doing}")]
     if engine["failure"]:
         lines.append(("", engine["failure"]))
-    if "trouble" in engine:
-        notice = engine.get("notice", engine["trouble"])  # an older engine has no notice
-        lines.append(("model", f"{engine['model']}; {notice or 'searches use meaning and words'}"))
+    if "notice" in engine:
+        says = engine["notice"] or engine["trouble"] or "searches use meaning and words"
+        lines.append(("model", f"{engine['model']}; {says}"))
     return lines
 
 
-def _records(engine: dict[str, Any] | None) -> list[Line]:
-    damage = engine.get("damage", ()) if engine else ()  # an older engine has none
-    damaged = [("DAMAGED", f"{each} `scrubjay doctor` shows what to do.") for each in damage]
-    if engine is None or "records" not in engine:
+def _records(engine: Engine) -> list[Line]:
+    damaged = [
+        ("DAMAGED", f"{each} `scrubjay doctor` shows what to do.") for each in engine.get("damage", ())
+    ]
+    if "records" not in engine:
         return damaged
     records, disk = engine["records"], engine["disk"]
-    count = records["waiting_for_vector"]
-    waiting = f", {count:,} of them not embedded yet" if count else ""
-    passages = f"{plural(records['passages'], 'passage')}{waiting}"
-    room = f"{size(disk['bytes'])} of at most {size(disk['limit'])}"
-    lines = [("stored", contents(records)), ("index", passages), ("disk", room)]
-    if shared := engine.get("shared"):
-        who = "this engine" if shared["here"] else shared["maintainer"] or "no engine at the moment"
-        lines.insert(0, ("store", f"{shared['at']}, maintained by {who}"))
+    waiting = f"{records['waiting_for_vector']:,} of them not embedded yet"
+    lines = [
+        ("stored", contents(records)),
+        ("index", f"{plural(records['passages'], 'passage')}, {waiting}"),
+        ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
+    ]
     if disk["bytes"] > disk["limit"]:
         purge = "`scrubjay forget --purge` deletes permanently"
         lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))
-    if engine["peak_rss"]:
-        lines.append(("memory", f"{size(engine['peak_rss'])} at most so far"))
+    if shared := engine.get("shared"):
+        who = "this engine" if shared["here"] else shared["maintainer"] or "no engine at the moment"
+        lines.append(("store", f"{shared['at']}, maintained by {who}"))
     lines += damaged
     lines += [("repaired", repair) for repair in engine["repairs"]]
     lines += [("error", error) for error in engine["errors"]]
     return [*lines, ("scope", f"{engine['scope'] or 'none'} (this folder)")]
 
 
-def _arrived(engine: dict[str, Any] | None, missing: Mapping[str, Sequence[str]]) -> list[Line]:
+def _arrived(engine: Engine, missing: Mapping[str, Sequence[str]]) -> list[Line]:
     """Return the lines about what was received from each host, and what is missing there."""
-    arrived = (engine or {}).get("hosts") or {}  # an older engine has none
+    arrived = engine.get("hosts", {})
     lines = []
     for host in sorted(arrived.keys() | missing.keys()):
         came = came_from(arrived, host) if engine else "connected; no engine is running to count its turns"
@@ -192,18 +180,9 @@ def _arrived(engine: dict[str, Any] | None, missing: Mapping[str, Sequence[str]]
     return [("" if at else "hosts", line) for at, line in enumerate(lines)]
 
 
-def _spool(left: Inbox) -> list[Line]:
-    text = f"{plural(left.waiting, 'write')} waiting" if left.waiting else "empty"
-    aside = f", {left.set_aside:,} moved away" if left.set_aside else ""
-    return [("spool", text + aside), *(("", reason) for reason in left.reasons)]
-
-
-def _capture(settings: Settings | None, unreadable: str | None) -> list[Line]:
-    if settings is None:
-        return [("capture", f"the settings cannot be read: {unreadable}")]
-    words = "paused; `scrubjay resume` ends the pause" if settings.paused else settings.capture
-    if settings.capture != "off" and not settings.paused:
-        words += f"; prompts and answers under {settings.min_length} characters are not recorded"
+def _capture(settings: Settings) -> list[Line]:
+    least = f"prompts and answers under {settings.min_length} characters are not recorded"
+    words = f"{'paused' if settings.paused else settings.capture}; {switch_on(settings) or least}"
     excluded = (("excluded", folder) for folder in settings.excluded)
     return [("capture", words), *excluded, ("recall", _INJECT[settings.inject])]
 
@@ -255,32 +234,24 @@ def _is_from_hook(path: str) -> bool:
 
 
 def _age(path: str) -> float:
-    try:
+    with suppress(FileNotFoundError):
         return max(0.0, time.time() - os.stat(path).st_mtime)
-    except FileNotFoundError:
-        return 0.0
+    return 0.0
 
 
 def _unanswered(home: Home) -> int:
     """Count the waiting prompts, from the stored state of each session and the hooks' events since."""
-    sessions = [each.path for each in os.scandir(home.prompts) if each.is_dir(follow_symlinks=False)]
-    waiting = {folder: _waiting(folder) for folder in sessions}
+    waiting: dict[str, int] = {}
+    for path in glob.glob(os.path.join(glob.escape(home.prompts), "*", "*.json")):
+        folder, name = os.path.split(path)
+        with suppress(OSError, ValueError, AttributeError), open_regular(path) as file:
+            if name.count(".") == 2:  # the file of an answered prompt has three parts in its name
+                told = json.loads(file.read()).get("text") is not None  # None: no person wrote it
+                waiting[folder] = waiting.get(folder, 0) + told
     for path in spool.events(home):
         with suppress(ScrubjayError, LookupError, TypeError):  # an engine just processed it or moved it away
             event = spool.read(path)
             folder = spool.session_folder(home, event["session_id"])
-            if event["kind"] in ("answer", "end"):
-                waiting[folder] = 0
-            elif event.get("prompt") is not None:  # None: no person wrote it
-                waiting[folder] = waiting.get(folder, 0) + 1
+            told = event.get("prompt") is not None
+            waiting[folder] = 0 if event["kind"] in ("answer", "end") else waiting.get(folder, 0) + told
     return sum(waiting.values())
-
-
-def _waiting(folder: str) -> int:
-    """Count the waiting prompts of a session; the file of an answered one has three parts in its name."""
-    count = 0
-    for path in glob.glob(os.path.join(glob.escape(folder), "*.json")):
-        with suppress(OSError, ValueError, AttributeError), open_regular(path) as file:
-            if os.path.basename(path).count(".") == 2:
-                count += json.loads(file.read()).get("text") is not None  # None: no person wrote it
-    return count

@@ -6,18 +6,18 @@ import os
 import sys
 from typing import Any
 
-from scrubjay.cli.command import Place, call_engine, command, flag, given, value
-from scrubjay.cli.display import first_line, local, plural
+from scrubjay.cli.command import Place, call_engine, command, confirm, flag, given, value
+from scrubjay.cli.display import first_line, local, plural, replaced
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
 
 SAID = {
     "stored": "Saved as {id}.",
-    "known": "Already stored as {id}; nothing was added.",
+    "known": "Already known as {id}; nothing was added.",
     "updated": "Saved as {id}, version {version}.",
 }
 LIKE = {
-    "known": "It is already stored in other words as",
+    "known": "It is already known in other words as",
     "update": "It may change (then add it again with --updates and the id)",
     "contradict": "It may contradict (if it replaces that, add it again with --updates and the id)",
     "similar": "Similar is",
@@ -54,9 +54,8 @@ def add(place: Place, options: argparse.Namespace) -> None:
         print(note)
     for like in done.get("similar", []):
         print(f"{LIKE[like['reason']]} {like['id']}: {first_line(like['memory'], 100)}")
-    if count := done["redacted"]:
-        were = "was" if count == 1 else "were"
-        print(f"{plural(count, 'secret')} in it {were} replaced before it was stored.")
+    for sentence in replaced(done["redacted"]):
+        print(sentence)
 
 
 @command(
@@ -98,7 +97,7 @@ def _has_agreed(hits: list[Any], *, purge: bool) -> bool:
         advice = "Check the list, then repeat the command with --yes."
         raise InputError(f"This needs a terminal to confirm. {advice}")
     what = "Delete permanently, with older versions" if purge else "Forget"
-    return input(f"{what}: {plural(len(hits), 'record')}? [y/N] ").strip().lower() in ("y", "yes")
+    return confirm(f"{what}: {plural(len(hits), 'record')}?", default=False)
 
 
 def _print_forgotten(done: dict[str, Any], name: str) -> None:

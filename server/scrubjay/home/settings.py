@@ -10,11 +10,12 @@ import os
 import re
 import secrets
 import tomllib
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
@@ -29,95 +30,82 @@ _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-@dataclass(frozen=True)
-class Kind:
-    """A type of setting: its allowed values."""
+class Kind(NamedTuple):
+    """A type of setting: its allowed values in words, and how to read one.
 
-    allowed: str  # in words
-    accepts: Callable[[Any], bool]  # returns True if a TOML value is allowed
-    parse: Callable[[str], Any]  # turns the text of a command line into a value
-    # Turns a TOML value, perhaps an outdated one, into a current one.
-    read: Callable[[Any], Any] = lambda value: value
+    `read` takes a TOML value or a text that a user typed. For one that is not allowed, it raises ValueError,
+    LookupError or TypeError.
+    """
 
-    def setting(self, default: Any, says: str) -> Any:
+    allowed: str
+    read: Callable[[Any], Any]
+
+    def of(self, default: Any, says: str) -> Any:
         """Return a field of `Settings` of this type, with its sentence for the user."""
         return field(default=default, metadata={"kind": self, "says": says})
 
 
 def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
-    def accepts(value: Any) -> bool:
-        is_number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        return is_number and least <= value <= most
+    def read(value: Any) -> float:
+        number = float(value)
+        if isinstance(value, bool) or not least <= number <= most or (whole and number % 1):
+            raise ValueError
+        return number if number % 1 else int(number)
 
-    allowed = f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}"
-    return Kind(allowed, accepts, _parse_number)
-
-
-def _parse_number(text: str) -> Any:
-    """Return a number, or the text itself, which is then refused."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    return Kind(f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", read)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip()) and len(value) <= 2000 and value.isprintable()
+def _choice(names: Sequence[str], also: Mapping[str, str] = MappingProxyType({})) -> Kind:
+    def read(value: Any) -> str:
+        word = str(value).strip().lower()
+        return names[names.index(also.get(word, word))]
+
+    return Kind(f"one of {', '.join(names)}", read)
 
 
-def _is_folders(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(_is_text(item) and os.path.isabs(item) for item in value)
+def _text(value: Any) -> str:
+    if isinstance(value, str) and value.strip() and len(value) <= 2000 and value.isprintable():
+        return value
+    raise ValueError
 
 
-def _parse_folders(text: str) -> Any:
+def _prompt(value: Any) -> str | None:
+    if value not in ("", "none"):
+        _text(value.replace("\n", " ") if isinstance(value, str) else value)
+    return None if value == "none" else value
+
+
+def _folders(value: Any) -> tuple[str, ...]:
     """Split folders at commas; use a TOML list for folders with a comma in their name."""
-    if not text.strip().startswith("["):
-        return [part.strip() for part in text.split(",") if part.strip()]
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    if isinstance(value, str) and value.strip().startswith("["):
+        value = tomllib.loads(f"value = {value}")["value"]
+    elif isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not all(os.path.isabs(_text(folder)) for folder in value):
+        raise ValueError
+    return tuple(value)
 
 
-def _is_prompt(value: Any) -> bool:
-    return value in (None, "") or (isinstance(value, str) and _is_text(value.replace("\n", " ")))
-
-
-def _is_store(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and _BUCKET.fullmatch(value) is not None)
+def _store(value: Any) -> str | None:
+    if value in ("", "none"):
+        return None
+    if not _BUCKET.fullmatch(place := _text(value).strip()):
+        raise ValueError
+    return place
 
 
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
+_TEXT = Kind("a line of text", _text)
+_PROMPT = Kind("a text, empty for no prompt at all, or none", _prompt)
+_SWITCH = Kind("true or false", lambda value: _YES_NO[str(value).strip().lower()])
+_CAPTURE = _choice(CAPTURES)
+_INJECT = _choice(INJECTIONS, {word: injection(on) for word, on in _YES_NO.items()})
+_FOLDERS = Kind("a list of absolute folders, separated by commas", _folders)
 _STORE = Kind(
     "s3://bucket/prefix, or none for the home's own folder "
     "(LanceDB Cloud, db://, has no primary keys, which every write here needs)",
-    _is_store,
-    lambda text: None if text.strip() in ("none", "") else text.strip(),
+    _store,
 )
-_TEXT = Kind("a line of text", _is_text, str)
-_PROMPT = Kind(
-    "a text, empty for no prompt at all, or none", _is_prompt, lambda text: None if text == "none" else text
-)
-_SWITCH = Kind(
-    "true or false",
-    lambda value: isinstance(value, bool),
-    lambda text: _YES_NO.get(text.strip().lower(), text),
-)
-_CHOICE = Kind(
-    f"one of {', '.join(CAPTURES)}", lambda value: value in CAPTURES, lambda text: text.strip().lower()
-)
-_INJECT = Kind(
-    f"one of {', '.join(INJECTIONS)}",
-    lambda value: injection(value) in INJECTIONS,
-    lambda text: injection(_YES_NO.get(text.strip().lower(), text.strip().lower())),
-    injection,
-)
-_MINUTES, _GIGABYTES = _number(0.01, 10_080, "minutes"), _number(0.1, 100_000, "gigabytes")
-_LENGTH = _number(0, 10_000, "characters", whole=True)
-_TURNS = _number(2, 200, "turns", whole=True)
-_FOLDERS = Kind("a list of absolute folders, separated by commas", _is_folders, _parse_folders)
 
 
 @dataclass(frozen=True)
@@ -125,52 +113,54 @@ class Settings:
     """All settings, each with its default and one sentence for the user."""
 
     # the bundled model starts in 0.2 s and needs no download
-    model: str = _TEXT.setting(
+    model: str = _TEXT.of(
         "bundled", "The embedding model: bundled, a folder, or the id of a model on this disk."
     )
-    query_prompt: str | None = _PROMPT.setting(
+    query_prompt: str | None = _PROMPT.of(
         None, "Prefix of queries for the model; none: the model's own prompt."
     )
-    document_prompt: str | None = _PROMPT.setting(
-        None, "Prefix of stored texts for the model; none: its own."
-    )
+    document_prompt: str | None = _PROMPT.of(None, "Prefix of stored texts for the model; none: its own.")
     # two points of recall for another half of a vector's bytes
-    late_interaction: bool = _SWITCH.setting(
+    late_interaction: bool = _SWITCH.of(
         True, "Also compare texts token by token, which finds more and takes some disk space."
     )
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
-    idle_minutes: float = _MINUTES.setting(
+    idle_minutes: float = _number(0.01, 10_080, "minutes").of(
         15, "Minutes without a client after which a client-started engine ends."
     )
-    capture: str = _CHOICE.setting(
+    capture: str = _CAPTURE.of(
         "all", "Which turns hooks record: all, salient ones, summaries only, or none (off)."
     )
     # "yes", "ok" and "go on" are never worth finding
-    min_length: int = _LENGTH.setting(10, "Shorter prompts and chat messages are not captured.")
+    min_length: int = _number(0, 10_000, "characters", whole=True).of(
+        10, "Shorter prompts and chat messages are not captured."
+    )
     # HTTP results stay unchanged for clients that do not want turns in them
-    chat_capture: str = _CHOICE.setting(
+    chat_capture: str = _CAPTURE.of(
         "off", "Which turns of HTTP conversations searches return: all, salient, summary_only, off."
     )
     # enough turns to have a topic, few enough to be summarised in 1,000 characters
-    summary_every: int = _TURNS.setting(
+    summary_every: int = _number(2, 200, "turns", whole=True).of(
         20, "A session is summarised after every so many new turns, and when it ends."
     )
     # 300 tokens once per session are well spent; lines next to every prompt are the user's choice
-    inject: str = _INJECT.setting(
+    inject: str = _INJECT.of(
         "session",
         "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts).",
     )
-    paused: bool = _SWITCH.setting(False, "Pause capture.")
-    excluded: tuple[str, ...] = _FOLDERS.setting(
+    paused: bool = _SWITCH.of(False, "Pause capture.")
+    excluded: tuple[str, ...] = _FOLDERS.of(
         (), "Folders whose sessions are never captured, including folders below them."
     )
-    roots: tuple[str, ...] = _FOLDERS.setting(
+    roots: tuple[str, ...] = _FOLDERS.of(
         (), "Folders that add_document may read in addition to the client's project."
     )
     # a heavy year of turns with their vectors is under 1 GB
-    disk_limit_gb: float = _GIGABYTES.setting(10, "Above this, `scrubjay status` and `doctor` warn you.")
+    disk_limit_gb: float = _number(0.1, 100_000, "gigabytes").of(
+        10, "Above this, `scrubjay status` and `doctor` warn you."
+    )
     # a local folder needs no network, and no other engine can interfere
-    store: str | None = _STORE.setting(
+    store: str | None = _STORE.of(
         None, "Where records are stored: a bucket that several engines can share; none: in the home."
     )
 
@@ -185,7 +175,7 @@ def load(path: str) -> Settings:
         InputError: invalid TOML, an unknown key or a value that is not allowed; names the key and what is
         allowed. HomeError: the file cannot be read.
     """
-    return _settings(_table(_read(path), path), path)
+    return _settings(_read(path), path)
 
 
 def in_store(settings: Settings, store: str | None) -> Settings:
@@ -196,10 +186,7 @@ def in_store(settings: Settings, store: str | None) -> Settings:
     """
     if store is None:
         return settings
-    value = _STORE.parse(store)
-    if not _STORE.accepts(value):
-        raise InputError(f"SCRUBJAY_STORE = {_excerpt(store)} is not possible; give {_STORE.allowed}.")
-    return replace(settings, store=value)
+    return replace(settings, store=parsed("store", store, name="SCRUBJAY_STORE"))
 
 
 def idle_minutes(path: str) -> float:
@@ -210,45 +197,39 @@ def idle_minutes(path: str) -> float:
         return Settings().idle_minutes
 
 
-def change(path: str, key: str, text_value: str) -> Settings:
-    """Write one setting as the user typed it, and return all settings. Other lines of the file do not change.
+def change(path: str, key: str, value: Any) -> Settings:
+    """Write one setting, perhaps as the user typed it, and return all. Other lines of the file do not change.
 
     Raises:
         InputError: an unknown key, a value that is not allowed, or an error elsewhere in the file; nothing is
             written.
         HomeError: the file cannot be read or written.
     """
-    value = parsed(key, text_value)
-    try:
-        lock = hold(f"{path}.lock", _LOCK_WAIT_S)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    try:
-        before = _read(path)
-        _table(before, path)
-        after = with_value(before or _HEADING, key, value)
-        settings = _settings(_table(after, path), path)
-        try:
-            write_copy(path, after.encode())
-        except OSError as error:
-            raise _not_written(path, error) from error
-        _replace(path, after)
-        return settings
-    finally:
-        os.close(lock)
+    value = parsed(key, value)
+    with _locked(path):
+        after = with_value(_read(path) or _HEADING, key, value)
+        settings = _settings(after, path)
+        _write(path, after.encode())
+    return settings
 
 
-def parsed(key: str, text_value: str) -> Any:
-    """Return the value of a setting that a user typed.
+def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
+    """Return the value of a setting, from TOML or as a user typed it; `name` is its name for the user.
 
     Raises:
         InputError: an unknown key, or a value that is not allowed.
     """
-    kind = _kind(key)
-    value = kind.parse(text_value)
-    if not kind.accepts(value):
-        raise InputError(f"{key} = {_excerpt(text_value)} is not possible; give {kind.allowed}.")
-    return value
+    if key not in _FIELDS:
+        near = difflib.get_close_matches(key, _FIELDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "remove it."
+        known = f"Known settings: {', '.join(_FIELDS)}."
+        raise InputError(f"{_excerpt(key)}{where} is not a setting; {hint} {known}")
+    kind: Kind = _FIELDS[key].metadata["kind"]
+    try:
+        return kind.read(value)
+    except (ValueError, LookupError, TypeError):
+        sentence = f"{name or key} = {_excerpt(value)}{where} is not possible; give {kind.allowed}."
+        raise InputError(sentence) from None
 
 
 def describe() -> list[tuple[str, str, str]]:
@@ -290,21 +271,12 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
         else:
             began = off.pop()[0] if off and off[-1][1] is None else before.get("since")
             off = [*off, (str(began or ""), now.isoformat())]
-    text = json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n"
+    content = (json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n").encode()
     with suppress(OSError, ValueError):
-        if read_whole(home.capture, own=True) == text.encode():
+        if read_whole(home.capture, own=True) == content:
             return  # so that a full disk stops no engine whose settings did not change
-    try:
-        # So that one process writes both the copy and the file.
-        lock = hold(f"{home.config}.lock", _LOCK_WAIT_S)
-        try:
-            write_copy(home.capture, text.encode())
-            move_aside_nonfile(home.capture)
-            _replace(home.capture, text)
-        finally:
-            os.close(lock)
-    except OSError as error:
-        raise _not_written(home.capture, error) from error
+    with _locked(home.config):  # one process writes both the copy and the file
+        _write(home.capture, content)
 
 
 def captured_since(home: Home) -> datetime | None:
@@ -340,23 +312,12 @@ def _read_capture(home: Home) -> dict[str, Any]:
         return {"unreadable": True}
 
 
-def _settings(table: dict[str, Any], path: str) -> Settings:
-    for key, value in table.items():
-        kind = _kind(key, f" in {path}")
-        if not kind.accepts(value):
-            raise InputError(f"{key} = {_excerpt(value)} in {path} is not possible; give {kind.allowed}.")
-    values = {key: _kind(key).read(value) for key, value in table.items()}
-    lists: dict[str, Any] = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
-    return Settings(**{**values, **lists})
-
-
-def _kind(key: str, where: str = "") -> Kind:
-    if key in _FIELDS:
-        kind: Kind = _FIELDS[key].metadata["kind"]
-        return kind
-    nearest = difflib.get_close_matches(key, _FIELDS, n=1)
-    hint = f"did you mean {nearest[0]}?" if nearest else "remove it."
-    raise InputError(f"{_excerpt(key)}{where} is not a setting; {hint} Known settings: {', '.join(_FIELDS)}.")
+def _settings(text: str, path: str) -> Settings:
+    try:
+        table = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}. {_remedy(path)}") from None
+    return Settings(**{key: parsed(key, value, f" in {path}") for key, value in table.items()})
 
 
 def _read(path: str) -> str:
@@ -364,20 +325,12 @@ def _read(path: str) -> str:
         return read_kept(path)[:_LONGEST].decode()
     except FileNotFoundError:
         return ""
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8 text (byte {error.start}). {_remedy(path)}") from None
     except ValueError as error:
-        raise InputError(f"{path} is not a settings file: {error}. {_remedy(path)}") from None
+        why = "is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else "is not a settings file"
+        raise InputError(f"{path} {why}: {error}. {_remedy(path)}") from None
     except OSError as error:
         sentence = f"The settings {path} cannot be read: {error.strerror}. Give yourself read permission."
         raise HomeError(sentence) from error
-
-
-def _table(text: str, path: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}. {_remedy(path)}") from None
 
 
 def _remedy(path: str) -> str:
@@ -402,19 +355,13 @@ def restore_config(home: Home) -> str | None:
     except InputError:
         copy = copy_of(path)
     try:
-        sound, damaged = read_whole(copy).decode(), read_whole(path)
-        _settings(_table(sound, copy), copy)
+        sound, damaged = read_whole(copy), read_whole(path)
+        _settings(sound.decode(), copy)
     except (OSError, ValueError, InputError):
         return None
-    aside = f"{path}.broken"
-    try:
-        move_aside_nonfile(aside)
-        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(damaged)
-    except OSError as error:
-        raise _not_written(aside, error) from error
+    _replace(f"{path}.broken", damaged)
     _replace(path, sound)
-    return aside
+    return f"{path}.broken"
 
 
 def _excerpt(value: Any) -> str:
@@ -422,7 +369,29 @@ def _excerpt(value: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def _replace(path: str, text: str) -> None:
+@contextmanager
+def _locked(config: str) -> Iterator[None]:
+    """Keep other processes from changing the settings meanwhile. Raises HomeError."""
+    try:
+        lock = hold(f"{config}.lock", _LOCK_WAIT_S)
+    except OSError as error:
+        raise _not_written(config, error) from error
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _write(path: str, content: bytes) -> None:
+    """Write the copy of a file, then the file. Raises HomeError."""
+    try:
+        write_copy(path, content)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    _replace(path, content)
+
+
+def _replace(path: str, content: bytes) -> None:
     """Replace a file in one step, with owner-only permissions, so that a reader sees the old or the new one.
 
     A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
@@ -430,14 +399,14 @@ def _replace(path: str, text: str) -> None:
     path = os.path.realpath(path)
     draft = f"{path}.{secrets.token_hex(4)}"
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
+        move_aside_nonfile(path)
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(draft, path)
     except OSError as error:
-        if os.path.exists(draft):
+        with suppress(OSError):
             os.unlink(draft)
         raise _not_written(path, error) from error
 
@@ -453,16 +422,16 @@ def with_value(text: str, key: str, value: object) -> str:
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
-    line = "" if value is None else f"{key} = {_toml(value)}"
+    shown = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML wants escaped
+    line = "" if value is None else f"{key} = {shown}"
     lines = statements(text)
     for at, statement in enumerate(lines):
         if key in _parsed(statement):
             comment = _comment(statement)
             lines[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
             return "".join(lines)
-    if not line:
-        return text
-    return f"{text}{line_end if text and not text.endswith(line_end) else ''}{line}{line_end}"
+    gap = line_end if text and not text.endswith(line_end) else ""
+    return f"{text}{gap}{line}{line_end}" if line else text
 
 
 def statements(text: str) -> list[str]:
@@ -485,12 +454,6 @@ def _parsed(statement: str) -> Any:
 
 def _comment(statement: str) -> str:
     """Return the comment after a value: from the first # before which the value is complete."""
-    for at, char in enumerate(statement):
-        if char == "#" and _parsed(statement[:at]) == _parsed(statement):
-            return statement[at:].rstrip()
-    return ""
-
-
-def _toml(value: object) -> str:
-    """Write a value as TOML: like JSON, except for DEL, which TOML wants escaped."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    starts = (at for at, char in enumerate(statement) if char == "#")
+    found = (at for at in starts if _parsed(statement[:at]) == _parsed(statement))
+    return statement[next(found, len(statement)) :].rstrip()

@@ -36,7 +36,7 @@ async function showAll(place, signal) {
       }
       try {
         const added = await send(file, chosen(), (share) => (bar.value = share));
-        bar.replaceWith(h("span.faint", added.changed ? "added" : "known already, nothing changed"));
+        bar.replaceWith(h("span.faint", added.changed ? "added" : "already known, nothing changed"));
         setTimeout(() => line.remove(), 6_000);
         await draw();
       } catch (error) {
