@@ -1,7 +1,7 @@
 """Answers a client's first requests without an engine, because the answers only depend on the version.
 
-`offer.json` holds the answers of the engine's MCP server; `python tests/support/offering.py` writes it. A request in
-an unusual form is left to an engine.
+`offer.json` holds the answers of the engine's MCP server; `python tests/support/offering.py` writes it. A
+request in an unusual form is left to an engine.
 """
 
 from __future__ import annotations
