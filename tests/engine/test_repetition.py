@@ -11,13 +11,13 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from said import SCOPE, embedded, fact, search, turn
+from said import SCOPE, embedded, fact, search
 
 from scrubjay.engine.background import consolidation
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Memory, Turn
+from scrubjay.models.records import Memory
 from scrubjay.records.memories import MOST, count_repetition
 
 RULE = "Run `make lint` before every commit."
@@ -119,48 +119,6 @@ async def test_a_number_a_negation_or_a_name_makes_two_facts(core: Core):
         await fact(core, content)
         await embedded(core)
     assert all(row.alike == () for row in (await settled(core)).values())
-
-
-SWEEP = (
-    "The nightly job `sweep_parts` deletes what is older than 48 hours; I noted support's reason beside "
-    "`PART_TTL`."
-)
-
-
-async def test_a_turn_that_was_said_before_in_another_session_is_linked_to_it(core: Core):
-    first = await turn(core, "monday", user="What happens to unfinished uploads?", assistant=SWEEP)
-    await turn(
-        core,
-        "monday",
-        user="And the thumbnails of deleted pictures?",
-        assistant="They are removed with the picture.",
-    )
-    second = await turn(core, "friday", user="what happens to unfinished uploads", assistant=SWEEP)
-    await settled(core)
-    rows = await core.store.get(Turn, [first.id, second.id])
-    assert (rows[first.id].alike, rows[second.id].alike) == ((), (first.id,))
-    assert rows[second.id].user == "what happens to unfinished uploads"  # word for word, as ever
-
-    await embedded(core)
-    found = await search(core, "what happens to unfinished uploads", top_k=1)
-    (tied,) = [hit for hit in found.related if hit.reason == "relation"]
-    assert {found.results[0].id, tied.id} == {first.id, second.id}
-
-
-async def test_turns_that_differ_in_a_number_are_not_linked(core: Core):
-    await turn(core, "monday", user="What happens to unfinished uploads?", assistant=SWEEP)
-    await turn(
-        core, "friday", user="What happens to unfinished uploads?", assistant=SWEEP.replace("48", "72")
-    )
-    await settled(core)
-    assert not any(row.alike for row in await core.store.select(Turn, "true"))
-
-
-async def test_what_is_said_all_the_time_links_nothing(core: Core):
-    for session in "abc":
-        await turn(core, session, user="Yes, go on.", assistant="Done.")
-    await settled(core)
-    assert not any(row.alike for row in await core.store.select(Turn, "true"))
 
 
 async def test_facts_that_differ_in_spaces_case_or_closing_punctuation_are_one(core: Core) -> None:

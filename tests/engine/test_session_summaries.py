@@ -1,10 +1,11 @@
-"""Summaries of sessions: made of every twenty turns in the background, found where turns are left out, saying
-no more than they do.
+"""Summaries of sessions: one for each, made in the background, found where turns are left out, and with no more
+in it than in the turns.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,8 +22,11 @@ from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import SUMMARY, Memory, Turn
 from scrubjay.models.requests import Forget, ForgetRecords, parse
+from scrubjay.records import session_summaries
+from scrubjay.records.passages import passages_of
 from scrubjay.records.session_summaries import SILENCE
 from scrubjay.store import conditions
+from scrubjay.store.changes import Change
 
 EVERY = Settings().summary_every
 SECRET = "quagga-7731-zorilla"
@@ -36,10 +40,10 @@ def soon(monkeypatch):
 async def session(core: Core, name: str, count: int, *, first: int = 0, **args) -> list[str]:
     said = [
         (f"Why does module {n} fail in zebra{n}.py?", f"We decided to rename part {n} because of the parser.")
-        for n in range(count)
+        for n in range(first, first + count)
     ]
     return [
-        (await turn(core, name, user=user, assistant=answer, turn=first + n, **args)).id
+        (await turn(core, name, user=user, assistant=answer, turn=n, **args)).id
         for n, (user, answer) in enumerate(said, first)
     ]
 
@@ -78,41 +82,49 @@ async def quiet(core: Core) -> list[Memory]:
     return await summaries(core, lambda found: True)
 
 
-async def test_every_twenty_turns_give_one_summary_with_its_sources(core: Core):
-    ids = await session(core, "s", 2 * EVERY + 5)
-    first, second = await summaries(core, lambda found: len(found) == 2)
-    assert (first.parent_ids, second.parent_ids) == (tuple(ids[:EVERY]), tuple(ids[EVERY : 2 * EVERY]))
-    assert (first.relation, first.session_id, first.turn, first.partition_id) == (
-        "derives",
-        "s",
-        EVERY - 1,
-        "mem_episodic",
-    )
-    assert (
-        first.content.startswith(
-            "Why does module 0 fail in zebra0.py?\nSession of 2026-03-05, turns 0 to 19.\n"
-        )
-        and "Outcome: We decided to rename" in first.content
-    )
-    assert len(first.content) < 1_100
+async def ended(core: Core, until: Callable[[list[Memory]], bool] = bool) -> list[Memory]:
+    """The summaries after the host has ended the session."""
+    await core.writer.settle()
+    core.consolidation.end(SCOPE, "s")
+    return await summaries(core, until)
 
 
-async def test_a_session_that_goes_on_has_none_before_its_stretch_is_full(core: Core):
-    await session(core, "s", EVERY - 1)
+async def test_a_session_that_goes_on_is_summarised_after_every_twenty_turns(core: Core):
+    ids = await session(core, "s", EVERY - 1)
     assert await quiet(core) == []
+    ids += await session(core, "s", 1, first=EVERY - 1)
+    (made,) = await summaries(core)
+    assert made.parent_ids == tuple(ids)
+    assert (made.relation, made.session_id, made.turn) == ("derives", "s", EVERY - 1)
+    assert made.partition_id == "mem_episodic" and len(made.content) < 1_100
+    head, place, rest = made.content.split("\n", 2)
+    assert head == "Why does module 0 fail in zebra0.py?"
+    assert place == "Session of 2026-03-05, turns 0 to 19." and "Outcome: We decided to rename" in rest
+    ids += await session(core, "s", EVERY - 1, first=EVERY)
+    assert await quiet(core) == [made]
+    ids += await session(core, "s", 1, first=2 * EVERY - 1)
+    (again,) = await summaries(core, lambda found: found != [made])
+    assert (again.id, again.parent_ids) == (made.id, tuple(ids))
 
 
-@pytest.mark.parametrize("count", [1, 3, EVERY + 2])
+@pytest.mark.parametrize("count", [1, 3])
 async def test_a_session_that_its_host_ended_has_one_however_short(core: Core, count: int):
     ids = await session(core, "s", count)
-    core.consolidation.end(SCOPE, "s")
-    found = await summaries(core, lambda found: [each for row in found for each in row.parent_ids] == ids)
+    (made,) = await ended(core)
+    assert made.parent_ids == tuple(ids)
     await embedded(core)
     (hit,) = (await search(core, "rename because of the parser", include_turns=False, top_k=1)).results
-    assert hit.id in [row.id for row in found] and (hit.memory or "").startswith("Why does module")
+    assert hit.id == made.id and (hit.memory or "").startswith("Why does module")
 
 
-async def test_silence_ends_a_session_and_a_later_turn_makes_its_summary_anew(core: Core, now):
+async def test_the_last_turns_of_a_very_long_session_are_summarised(core: Core, monkeypatch):
+    monkeypatch.setattr(session_summaries, "MOST_TURNS", 3)
+    ids = await session(core, "s", 5)
+    (made,) = await ended(core)
+    assert made.parent_ids == tuple(ids[-3:])
+
+
+async def test_silence_ends_a_session_and_its_summary_follows_a_later_turn(core: Core, now):
     ids = [(await turn(core, "s", user="Where is zebra.py?", assistant="In src.", ts=now - SILENCE)).id]
     (before,) = await summaries(core)
     assert before.content == (
@@ -120,8 +132,7 @@ async def test_silence_ends_a_session_and_a_later_turn_makes_its_summary_anew(co
     )
     ids.append((await turn(core, "s", user="Why is it slow?", assistant="Its cache is off.", ts=now)).id)
     assert await quiet(core) == [before]
-    core.consolidation.end(SCOPE, "s")
-    (after,) = await summaries(core, lambda found: found != [before])
+    (after,) = await ended(core, lambda found: found != [before])
     assert (after.id, after.parent_ids) == (before.id, tuple(ids)) and "cache" in after.content
 
 
@@ -132,17 +143,36 @@ async def test_whoever_asks_for_it_need_not_wait_for_the_end(core: Core):
     assert len(await summaries(core)) == 1
 
 
-@pytest.mark.parametrize("size", [4, 50])
-async def test_stretches_of_another_size_replace_the_summaries(home: Home, clock, now, size: int):
+async def test_summaries_of_twenty_turns_each_are_joined(home: Home, clock, now, monkeypatch):
     first = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     ids = await session(first, "s", EVERY + 5, ts=now - SILENCE)
-    await summaries(first, lambda found: len(found) == 2)
+    (whole,) = await summaries(first)
+    second_half = {
+        "id": "mem_00000000000000000000000000000002",
+        "root_id": "mem_00000000000000000000000000000002",
+        "parent_ids": tuple(ids[EVERY:]),
+    }
+    halves = [
+        whole.model_copy(update={"parent_ids": tuple(ids[:EVERY])}),
+        whole.model_copy(update=second_half),
+    ]
+
+    async def as_before() -> list[Change]:
+        return [Change(half, passages_of(half), rewritten=True) for half in halves]
+
+    await first.writer.derive(as_before())
+    assert len(await quiet(first)) == 2
     await first.close()
-    second = await open_core(home, Settings(summary_every=size), clock, lambda *_, **__: HashingEncoder())
-    count = -(-len(ids) // size)
-    found = await summaries(second, lambda found: len(found) == count and len(found[0].parent_ids) <= size)
-    assert sorted(each for row in found for each in row.parent_ids) == sorted(ids)
+    note = Path(home.data, "consolidated.json")
+    note.write_text(json.dumps({**json.loads(note.read_text()), "every": EVERY}))
+    second = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    (joined,) = await summaries(second, lambda found: len(found) == 1)
+    assert (joined.id, joined.parent_ids) == (whole.id, tuple(ids))
+    await embedded(second)
+    found = await search(second, "rename because of the parser", include_turns=False, top_k=9)
+    assert [hit.id for hit in found.results] == [whole.id]
     await second.close()
+    assert "every" not in json.loads(note.read_text())
 
 
 async def test_it_is_found_where_turns_are_left_out_and_nowhere_else(core: Core):
@@ -189,7 +219,7 @@ async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core:
     await session(core, "s", EVERY)
     (before,) = await summaries(core)
     await touched(core, 3, "src/new_file.py")
-    (after,) = await summaries(core, lambda found: found != [before])
+    (after,) = await ended(core, lambda found: found != [before])
     assert "src/new_file.py" in after.content and (after.id, after.version) == (before.id, 1)
     await embedded(core)
     assert await core.store.count_passages(conditions.equal("record_id", after.id)) == 1
@@ -212,7 +242,7 @@ async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_i
     (after,) = await summaries(core)
     assert SECRET not in after.content and after.parent_ids == tuple(ids[:-1])
     await core.removal.restore(ids[-1], "test")
-    (back,) = await summaries(core, lambda found: any(SECRET in row.content for row in found))
+    (back,) = await ended(core, lambda found: any(SECRET in row.content for row in found))
     assert (back.content, back.parent_ids) == (before.content, tuple(ids))
 
 
@@ -222,7 +252,7 @@ async def test_a_summary_of_nothing_but_forgotten_turns_is_forgotten(core: Core)
     await forget_all(core, ids)
     assert await quiet(core) == []
     await core.removal.restore(ids[4], "test")
-    (back,) = await summaries(core)
+    (back,) = await ended(core)
     assert (back.id, back.parent_ids) == (made.id, (ids[4],))
 
 
@@ -248,13 +278,16 @@ async def test_a_purged_turn_stands_in_no_file_of_its_summary(core: Core, all_of
 
 
 async def test_one_that_the_user_forgot_or_rewrote_stays_so(core: Core):
-    await session(core, "s", 2 * EVERY)
+    for name in ("s", "t"):
+        await session(core, name, EVERY)
     first, second = await summaries(core, lambda found: len(found) == 2)
+    second, first = sorted((first, second), key=lambda row: row.session_id == "s")
     await forget(core, first.id)
     own = await fact(core, "In this session the parser was renamed.", updates=[second.id])
     await touched(core, 3, "src/new_file.py")
-    await touched(core, EVERY, "src/new_file.py")
-    await quiet(core)
+    await turn(core, "t", turn=3, assistant="We decided to rename part 3.", files=["src/new_file.py"])
+    core.consolidation.end(SCOPE, "t")
+    await ended(core, lambda found: True)
     assert (await core.lists.find(first.id)).content == first.content
     assert (await core.lists.find(second.id)).content == second.content
     assert texts(await search(core, "parser renamed", include_turns=False)) == [
@@ -279,7 +312,8 @@ async def test_an_engine_that_died_before_it_came_to_it_makes_it_after_its_next_
     third = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     assert await quiet(third) == [made]
     await session(third, "s", EVERY, first=EVERY)
-    assert len(await summaries(third, lambda found: len(found) == 2)) == 2
+    (longer,) = await summaries(third, lambda found: found != [made])
+    assert len(longer.parent_ids) == 2 * EVERY
     await third.close()
 
 
@@ -287,7 +321,7 @@ async def test_a_write_that_comes_in_between_is_waited_for(core: Core):
     await session(core, "s", EVERY)
 
     async def meanwhile() -> list:
-        change = await core.consolidation._summaries(consolidation.Stretch(SCOPE, "s", 0))
+        change = await core.consolidation._summary((SCOPE, "s"))
         await touched(core, 0, "src/late.py")
         return change
 
@@ -296,7 +330,7 @@ async def test_a_write_that_comes_in_between_is_waited_for(core: Core):
     assert "src/late.py" in made.content
 
 
-async def test_who_looks_at_the_page_goes_before_summaries(core: Core, monkeypatch):
+async def test_a_user_who_looks_at_the_page_comes_before_summaries(core: Core, monkeypatch):
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
     await session(core, "s", EVERY)
     await core.writer.settle()

@@ -37,13 +37,6 @@ UNREAD = 0.3
 Of 30 Chinese questions about 30 facts, 26 found theirs first with this model's vector and 30 without it.
 """
 
-# The fp32 weights of the same model, which numpy ran until 2026-11, with their digests of that time.
-_FP32 = {
-    "weights": "3182b3788bd6f31d844a96fabc1a5229692d7e2a96e80ebf04c68a3b174c1877",
-    "tokenizer": "78191c8985e95daf144456800e3d54ede7845a186136984d692f985a50932f54",
-    "precision": "fp32",
-}
-
 _REMEDY = (
     "Install Scrubjay again (`pip install --force-reinstall --no-deps scrubjay`), "
     "or choose another model with `scrubjay config model <hub id or folder>`."
@@ -67,17 +60,6 @@ def check_files(folder: Path = FOLDER) -> None:
         if digest != expected:
             sentence = f"The file {file} of the bundled model was altered: its SHA-256 is {digest},"
             raise EncoderError(f"{sentence} but should be {expected}. {_REMEDY}")
-
-
-def former_space(space: Space) -> str | None:
-    """Return the id of the older space whose vectors are comparable with those of `space`, or None.
-
-    That is the same model with fp32 weights. Over 530 texts of LoCoMo, 1 - cos between the two has a median
-    of .006 and a maximum of .017; the vector index alone may be off by .005.
-    """
-    if space.model != BUNDLED or space.precision != "int8":
-        return None
-    return space.model_copy(update=_FP32).space_id
 
 
 class BundledEncoder:

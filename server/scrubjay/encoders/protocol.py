@@ -23,9 +23,6 @@ Harmful: int8 weights against fp32 by 8.3e-3, a limit of 128 instead of 256 toke
 documents by 5.0e-2 and before questions by 9.6e-2.
 """
 
-FORMER_LIMIT = 2e-2
-"""The greatest `drift` at which vectors of a former space are compared until they are replaced."""
-
 CANARY_QUERY = "Which day did we agree to move the nightly backup to?"
 CANARY_DOCUMENTS = (
     "The staging database listens on port 5433.",

@@ -9,8 +9,8 @@ import ipaddress
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Sequence
 
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
@@ -27,7 +27,7 @@ from scrubjay.wire.lines import CALL_LIMIT, CALL_MARKS, LARGE, MOST_MARKS, NOT_U
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form around it
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
-BURST_SECONDS = 2.0  # of allowance that a caller may save up and spend at once
+BURST_SECONDS = 2.0  # in which a caller may spend its allowance at once
 CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
 EARLY_SECONDS = 2.0  # after the start, requests may have waited since the socket began to listen
 AT_ONCE = session.AT_ONCE  # requests of one caller that work at once
@@ -35,11 +35,9 @@ WAITING = 256  # requests of one caller that wait for their turn
 BODY_SECONDS = 30.0  # for a body to arrive, and a second more for each LEAST_RATE of its bytes
 LEAST_RATE = 32_000
 DROP_SECONDS = 5.0  # to read and discard the rest of a body that is too long
-# Bytes of waiting bodies, without the first PIECE of each, and of answers that clients have not read.
+# Bytes of waiting bodies, without the first PIECE of each.
 MOST_HELD = 4 * LONGEST_BODY
 PIECE = 65_536  # bytes of a body that the application gets at once
-_MOST_WAITING = 4 * WAITING  # of all callers
-_MOST_CALLERS = 10_000  # to remember; a caller whose full allowance is back can be forgotten
 _LOCAL = Options(Address("127.0.0.1", 0))
 _LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 # Headers that pages of other origins may read too.
@@ -72,15 +70,15 @@ class Door:
         time: Callable[[], float] = time.monotonic,
     ) -> None:
         self._app, self._tokens = app, tokens
-        self._hosts = Hosts(options.address, options.names)
+        own = options.address.host, *(name.lower() for name in options.names)
+        self._names = _LOOPBACK_NAMES.union(own)
         self._origins = frozenset(options.origins)
         self._open = options.address.is_loopback
         self._rate = Rate(options.per_second, time)
         self._turns = Turns()
         self._room = Room()
         self._large = asyncio.Lock()  # held by the request whose large JSON is being processed
-        self._time = time
-        self._early = time() + EARLY_SECONDS
+        self._time, self._early = time, time() + EARLY_SECONDS
         self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
         self._unanswered: set[asyncio.Future[None]] = set()  # work that missed its deadline and goes on
         self._inner: ASGIApp = self._let_in
@@ -99,7 +97,7 @@ class Door:
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif not self._hosts.answers(host := Request(scope).headers.get("host", "")):
+        elif not self._is_own_name(host := Request(scope).headers.get("host", "")):
             # Check the host first: the CORS middleware answers a preflight by itself.
             advice = "Ask it by its address, or start it with `--allow-host NAME`."
             sentence = f"Host {host[:80]!r} is not this server. {advice}"
@@ -107,8 +105,16 @@ class Door:
         else:
             await self._inner(scope, receive, send)
 
+    def _is_own_name(self, host: str) -> bool:
+        """Return True if a `Host` header, with or without a port, names this server.
+
+        If other machines reach it, any IP address does too: only names can be pointed elsewhere.
+        """
+        name = _host_name(host)
+        return name in self._names or (not self._open and _is_number(name))
+
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        waited = self._waited if self._time() < self._early else 0.0
+        seconds = CALL_SECONDS - (self._waited if self._time() < self._early else 0.0)
         request = Request(scope)
         files = _is_upload(request)
         body = _Body(receive, self._room, LONGEST_BODY if files else LONGEST_JSON)
@@ -120,10 +126,10 @@ class Door:
                 return
             if not files:
                 body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
-            answer = _Answer(send, CALL_SECONDS - waited, self._room)
+            answer = _Answer(send, seconds)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
             with contextlib.ExitStack() as stack:
-                async with asyncio.timeout(max(0.0, CALL_SECONDS - waited)):
+                async with asyncio.timeout(max(0.0, seconds)):
                     if body.is_large and not files:
                         await self._large.acquire()
                         stack.callback(self._large.release)
@@ -192,7 +198,7 @@ class Door:
 
 
 class Room:
-    """Bytes buffered for requests in the queue and responses not yet read."""
+    """Bytes buffered for requests in the queue."""
 
     held = 0
 
@@ -292,24 +298,20 @@ class _Answer:
     `given` is done when the application has begun to send a body, or has ended.
     """
 
-    def __init__(self, send: Send, seconds: float, room: Room) -> None:
+    def __init__(self, send: Send, seconds: float) -> None:
         loop = asyncio.get_running_loop()
-        self._send, self._due, self._room = send, loop.time() + seconds, room
+        self._send, self._due = send, loop.time() + seconds
         self._begun = self._over = False
         self.given: asyncio.Future[None] = loop.create_future()
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer."""
-        self._begun, size = True, len(message.get("body", b""))
+        self._begun = True
         if self._over:
             return
-        self._room.held += size
-        if size and self._room.held <= MOST_HELD:
+        if message.get("body"):
             self._give()
-        try:
-            await self._send(message)
-        finally:
-            self._room.held -= size
+        await self._send(message)
 
     def _give(self) -> None:
         if not self.given.done():
@@ -330,56 +332,22 @@ class _Answer:
         return not self._over
 
 
-class Hosts:
-    """The names of one address: those of loopback, its own, and those that the user added.
-
-    If other machines reach it, any IP address is accepted too: only names can be pointed elsewhere.
-    """
-
-    def __init__(self, address: Address, more: Iterable[str] = ()) -> None:
-        self._names = _LOOPBACK_NAMES | {address.host, *(name.lower() for name in more)}
-        self._any_number = not address.is_loopback
-
-    def answers(self, host: str) -> bool:
-        """Return True if a `Host` header, with or without a port, names this server."""
-        name = _host_name(host)
-        return name in self._names or (self._any_number and _is_number(name))
-
-
 class Rate:
     """The rate limit of each caller; `per_second` 0 means no limit, `time` is a monotonic clock."""
 
     def __init__(self, per_second: float, time: Callable[[], float]) -> None:
-        self._per_second, self._time = per_second, time
-        self._burst = max(1.0, per_second * BURST_SECONDS)
-        self._left: dict[str, tuple[float, float]] = {}  # caller -> (allowance, when that was)
+        self._most, self._time = max(1.0, per_second * BURST_SECONDS) if per_second else math.inf, time
+        self._seconds = self._most / per_second if per_second else math.inf
+        self._since, self._requests = time(), Counter[str]()
 
     def wait(self, caller: str) -> float:
-        """Take one request from the caller's allowance; return the seconds to wait first, or 0.0."""
-        if not self._per_second:
-            return 0.0
+        """Count a request of the caller; return the seconds to wait first, or 0.0."""
         now = self._time()
-        left = self._allowance(self._left.get(caller, (self._burst, now)), now)
-        if left < 1:
-            return (1 - left) / self._per_second
-        if caller not in self._left and len(self._left) >= _MOST_CALLERS:
-            self._left = {
-                name: entry for name, entry in self._left.items() if self._allowance(entry, now) < self._burst
-            }
-        self._left[caller] = (left - 1, now)
-        return 0.0
-
-    def _allowance(self, entry: tuple[float, float], now: float) -> float:
-        left, then = entry
-        return min(self._burst, left + (now - then) * self._per_second)
-
-
-@dataclass
-class _Caller:
-    """The requests of one caller: how many work or wait, and the slots of those that work."""
-
-    requests: int = 0
-    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+        if now - self._since >= self._seconds:
+            self._since = now
+            self._requests.clear()
+        self._requests[caller] += 1
+        return self._since + self._seconds - now if self._requests[caller] > self._most else 0.0
 
 
 class Turns:
@@ -389,40 +357,34 @@ class Turns:
     """
 
     def __init__(self) -> None:
-        self._callers: dict[str, _Caller] = {}
+        self._requests = Counter[str]()  # of each caller, that work or wait
+        self._slots: dict[str, asyncio.Semaphore] = {}
 
-    async def begin(self, name: str) -> None:
+    async def begin(self, caller: str) -> None:
         """Wait until a request of this caller may work; `end` must follow.
 
         Raises:
-            HTTPException: 429 if too many requests of this caller wait already, 503 if too many of all do.
+            HTTPException: 429 if too many requests of this caller wait already.
         """
-        caller = self._callers.setdefault(name, _Caller())
-        if caller.requests >= AT_ONCE:
-            self._check(caller)
-        caller.requests += 1
-        try:
-            await caller.slots.acquire()
-        except asyncio.CancelledError:
-            self._leave(name)
-            raise
-
-    def end(self, name: str) -> None:
-        """Let the next request of this caller work."""
-        self._callers[name].slots.release()
-        self._leave(name)
-
-    def _check(self, caller: _Caller) -> None:
-        if caller.requests >= AT_ONCE + WAITING:
+        if self._requests[caller] >= AT_ONCE + WAITING:
             sentence = f"{WAITING} requests of yours wait already. Send fewer at once."
             raise HTTPException(429, sentence, {"Retry-After": "1"})
-        if sum(max(0, each.requests - AT_ONCE) for each in self._callers.values()) >= _MOST_WAITING:
-            raise HTTPException(503, "Too many requests wait here.", {"Retry-After": "1"})
+        self._requests[caller] += 1
+        try:
+            await self._slots.setdefault(caller, asyncio.Semaphore(AT_ONCE)).acquire()
+        except asyncio.CancelledError:
+            self._leave(caller)
+            raise
 
-    def _leave(self, name: str) -> None:
-        self._callers[name].requests -= 1
-        if not self._callers[name].requests:
-            del self._callers[name]
+    def end(self, caller: str) -> None:
+        """Let the next request of this caller work."""
+        self._slots[caller].release()
+        self._leave(caller)
+
+    def _leave(self, caller: str) -> None:
+        self._requests[caller] -= 1
+        if not self._requests[caller]:
+            del self._requests[caller], self._slots[caller]
 
 
 def _is_own(origin: str, host: str) -> bool:
@@ -462,10 +424,7 @@ def _key(request: Request) -> str:
 
 
 def _check_size(request: Request, limit: int) -> None:
-    length = request.headers.get("content-length", "0")
-    if not (length.isascii() and length.isdigit()):
-        raise HTTPException(400, f"Content-Length {length[:40]!r} is not a number of bytes.")
-    if len(length) > 20 or int(length) > limit:
+    if int(request.headers.get("content-length", 0)) > limit:  # uvicorn refuses one that is not a number
         raise _too_large(limit)
 
 

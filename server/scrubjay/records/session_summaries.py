@@ -1,7 +1,7 @@
-"""Session summaries: memories in the words of a session's turns, one for every stretch of so many turns.
+"""Session summaries: one memory for each session, in the words of its turns.
 
-A stretch gets its summary when it is full, or when its session has ended. The turns stay as they are; when
-they change or are forgotten, or the session goes on, their summary follows.
+It is written when the session has ended, and before that after every so many new turns. The turns stay as
+they are; when they change or are forgotten, or the session goes on, the summary follows.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived
 from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import PARTITION
 from scrubjay.records.versions import children
+from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Key, Session
@@ -26,7 +27,9 @@ from scrubjay.text.summary import Exchange
 # without a turn, after which a session has ended: shorter than an engine stays without a client (15), so that
 # it still sees the end, and long enough for one summary a session. One that goes on is summarised again.
 SILENCE = timedelta(minutes=10)
+MOST_TURNS = 200  # a longer session's last ones are summarised; each takes 2 ms of processor time
 GONE = "all turns it was made of are forgotten"
+JOINED = "the summary of the whole session replaces it"  # up to 0.2.0 there was one for every twenty turns
 _PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.")  # as `_fields` writes it
 
 
@@ -68,35 +71,46 @@ def exchange_of(turn: Turn) -> Exchange:
     return Exchange(turn.user or "", turn.assistant or turn.text or "", turn.files)
 
 
-def goes_on(session: Session, stretch: int, every: int, now: datetime) -> bool:
-    """Return True if a stretch may still get turns: it is not full, and its last turn is recent."""
-    if not session.places or max(place.turn for place in session.places) >= (stretch + 1) * every - 1:
-        return False
-    quiet = micros(now) - max(place.started_at for place in session.places)
+def goes_on(session: Session, now: datetime) -> bool:
+    """Return True if a session may still get turns, because its last turn is recent."""
+    quiet = micros(now) - max((place.started_at for place in session.places), default=0)
     return 0 <= quiet < SILENCE / timedelta(microseconds=1)
 
 
-async def plan_summary(store: Store, key: Key, stretch: int, every: int, now: datetime) -> Change | None:
-    """Plan what makes the summary of a stretch right, the turns numbered from `stretch` * `every` on.
+async def plan_summary(store: Store, key: Key, least: int, now: datetime) -> list[Change]:
+    """Plan the summary of a session if `least` of its turns are new to it.
 
-    None where it is right already, and where the user forgot it or wrote a newer version of it. The caller
-    knows that it is full or that its session has ended (`goes_on`).
+    Nothing changes if it is right already, and if the user forgot it or wrote a newer version of it.
     """
-    places = (await store.sessions.of([key]))[key].places
-    of_stretch = [place for place in places if place.turn // every == stretch]
-    rows = await store.get(Turn, [place.id for place in of_stretch])
-    turns = [rows[place.id] for place in of_stretch if place.id in rows]
-    summary_id = derived_id("mem", *key, "summary", str(stretch))
-    known = (await store.get(Memory, [summary_id])).get(summary_id)
+    places = [place for place in (await store.sessions.of([key]))[key].places if place.role is None]
+    ids = [place.id for place in places if not place.forgotten][-MOST_TURNS:]
+    where = conditions.both(
+        conditions.equal("session_id", key[1]), conditions.negation(conditions.NOT_A_SUMMARY)
+    )
+    summaries = await store.select_newest(
+        Memory, where, lambda row: row.source == SUMMARY and (row.scope, row.session_id) == key
+    )
+    summary_id = derived_id("mem", *key, "summary", "0")
+    known = next((row for row in summaries if row.id == summary_id), None)
+    if len(set(ids).difference(known.parent_ids if known else ())) < least:
+        return []
+    rows = await store.get(Turn, ids)
+    turns = [rows[each] for each in ids if each in rows]
     if known is None:
         summary = await asyncio.to_thread(_create, summary_id, turns, now)
     elif (known.forgotten_at is not None and known.forget_reason != GONE) or not known.is_latest:
-        return None
+        return []
     else:
         summary = await asyncio.to_thread(_remake, known, turns, now)
-    if summary is None or summary == known:
-        return None
-    return Change(summary, passages_of(summary), rewritten=known is not None)
+    values = {"forgotten_at": now, "forget_reason": JOINED, "updated_at": now}
+    changes = [
+        Change(row.model_copy(update=values), hidden=True)
+        for row in summaries
+        if row.id != summary_id and row.forgotten_at is None and row.is_latest
+    ]
+    if summary is not None and summary != known:
+        changes.append(Change(summary, passages_of(summary), rewritten=known is not None))
+    return changes
 
 
 async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -> list[Change]:

@@ -1,4 +1,4 @@
-"""Finds facts that a new fact repeats, contradicts, updates or resembles, and turns that a turn repeats.
+"""Finds facts that a fact repeats, contradicts, updates or resembles.
 
 `scrubjay.text.likeness` compares two texts. Nothing is merged: the caller decides.
 """
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.encoders.worker import Vectors
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Memory, Turn
+from scrubjay.models.records import Memory
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.records.passages import with_gloss
 from scrubjay.search.hits import as_hit
@@ -18,16 +18,11 @@ from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
 from scrubjay.text.developer_words import gloss
-from scrubjay.text.likeness import Verdict, has_same_facts, similarity, verdict
-from scrubjay.text.terms import content_words
+from scrubjay.text.likeness import Verdict, similarity, verdict
 
 PASSAGES = 10  # per search
 SHOWN = 3  # similar facts in an answer
 COMPARED = 500  # characters; only the beginning of a longer text is compared
-# Least similarity of the wording of two turns. Not fitted: above the 0.8 of facts, because a wrong link is
-# noticed and a missing one hardly.
-SAME_TURN = 0.9
-LEAST_WORDS = 4  # content words of a turn; shorter ones such as "yes, go on" recur all the time
 _ORDER: Mapping[Verdict, int] = {"known": 0, "contradict": 1, "update": 2, "similar": 3}
 
 EmbedText = Callable[[str], Awaitable[Vectors | None]]
@@ -57,18 +52,8 @@ async def with_similar(
     `near` comes from `nearest_facts`; facts written since are compared by their wording.
     """
     question = _question(envelope)
-    found: list[tuple[int, float, str, Verdict]] = []
-    for fact_id, (text, cosine) in {**_staged(store, envelope), **near}.items():
-        judgement = verdict(question.text, text[:COMPARED], cosine)
-        if judgement is not None and fact_id != added.id:
-            likeness = max(similarity(question.text, text[:COMPARED]), cosine or 0.0)
-            found.append((_ORDER[judgement], -likeness, fact_id, judgement))
-    rows = await store.get(Memory, [fact_id for *_, fact_id, _ in found]) if found else {}
-    hits = [
-        as_hit(rows[fact_id]).model_copy(update={"reason": judgement})
-        for *_, fact_id, judgement in sorted(found)
-        if fact_id in rows and question.admits(rows[fact_id])
-    ][:SHOWN]
+    judged = await _judged(store, question, {**_staged(store, envelope), **near}, {added.id})
+    hits = [as_hit(fact).model_copy(update={"reason": judgement}) for fact, judgement in judged[:SHOWN]]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
 
 
@@ -77,63 +62,43 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 
     `reason` says which: known, contradict, update or similar. At most `SHOWN`, without linked facts.
     """
-    text = fact.content[:COMPARED]
-    question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=now)
-    near = await _nearest(store, question, fact.content, embed)
-    linked = {fact.id, *fact.parent_ids}
-    judged = [
-        (_ORDER[judgement], -max(similarity(text, words[:COMPARED]), cosine or 0.0), other, judgement)
-        for other, (words, cosine) in near.items()
-        if other not in linked and (judgement := verdict(text, words[:COMPARED], cosine)) is not None
-    ]
-    rows = await store.get(Memory, [other for *_, other, _ in judged]) if judged else {}
-    return [
-        as_hit(rows[other]).model_copy(update={"reason": judgement})
-        for *_, other, judgement in sorted(judged)
-        if other in rows and question.admits(rows[other]) and fact.id not in rows[other].parent_ids
-    ][:SHOWN]
+    judged = await _unlinked(store, fact, now, embed)
+    return [as_hit(other).model_copy(update={"reason": judgement}) for other, judgement in judged[:SHOWN]]
 
 
 async def facts_repeated_by(store: Store, fact: Memory, embed: EmbedText) -> tuple[str, ...]:
     """Return the ids of older facts of its scope that a fact repeats in other words, except linked ones."""
-    text = fact.content[:COMPARED]
-    question = Question(text=text, scopes=(fact.scope,), srcs=("memory",), now=fact.updated_at)
+    judged = await _unlinked(store, fact, fact.updated_at, embed)
+    same = [other for other, judgement in judged if judgement == "known"]
+    return tuple(sorted(other.id for other in same if other.created_at < fact.created_at))
+
+
+async def _unlinked(
+    store: Store, fact: Memory, now: datetime, embed: EmbedText
+) -> list[tuple[Memory, Verdict]]:
+    """Judge the facts nearest to one, without those that it is linked to."""
+    question = Question(text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=now)
     near = await _nearest(store, question, fact.content, embed)
-    same = [
-        other for other, (words, cosine) in near.items() if verdict(text, words[:COMPARED], cosine) == "known"
+    judged = await _judged(store, question, near, {fact.id, *fact.parent_ids})
+    return [(other, judgement) for other, judgement in judged if fact.id not in other.parent_ids]
+
+
+async def _judged(
+    store: Store, question: Question, near: Mapping[str, NearFact], excluded: set[str]
+) -> list[tuple[Memory, Verdict]]:
+    """Return the facts with a relation to the text of a question, the strongest relation first."""
+    judged: list[tuple[int, float, str, Verdict]] = []
+    for fact_id, (text, cosine) in near.items():
+        judgement = verdict(question.text, text[:COMPARED], cosine)
+        if judgement is not None and fact_id not in excluded:
+            likeness = max(similarity(question.text, text[:COMPARED]), cosine or 0.0)
+            judged.append((_ORDER[judgement], -likeness, fact_id, judgement))
+    rows = await store.get(Memory, [fact_id for *_, fact_id, _ in judged]) if judged else {}
+    return [
+        (rows[fact_id], judgement)
+        for *_, fact_id, judgement in sorted(judged)
+        if fact_id in rows and question.admits(rows[fact_id])
     ]
-    rows = await store.get(Memory, [other for other in same if other not in (fact.id, *fact.parent_ids)])
-    older = [
-        row.id for row in rows.values() if row.created_at < fact.created_at and fact.id not in row.parent_ids
-    ]
-    return tuple(sorted(older))
-
-
-async def turns_repeated_by(store: Store, turn: Turn) -> tuple[str, ...]:
-    """Return the ids of older turns of other sessions that a turn repeats almost word for word.
-
-    Only the wording is compared: a repeated question has the same words, and a vector for every turn would
-    cost minutes in a bulk load.
-    """
-    text = _compared_text(turn)
-    question = Question(text=text[:COMPARED], scopes=(turn.scope,), srcs=("turn",), now=turn.updated_at)
-    if len(content_words(question.text)) < LEAST_WORDS:
-        return ()
-    (passages,) = await search(store, question, by_words(store, question.text, PASSAGES))
-    rows = await store.get(Turn, dict.fromkeys(passage.record_id for passage, _ in passages))
-    same = [
-        row.id
-        for row in rows.values()
-        if row.session_id != turn.session_id
-        and row.started_at < turn.started_at
-        and similarity(text, other := _compared_text(row)) >= SAME_TURN
-        and has_same_facts(text, other)
-    ]
-    return tuple(sorted(same))
-
-
-def _compared_text(turn: Turn) -> str:
-    return "\n".join(text[:COMPARED] for text in (turn.user, turn.assistant, turn.text) if text)
 
 
 async def _nearest(store: Store, question: Question, content: str, embed: EmbedText) -> dict[str, NearFact]:

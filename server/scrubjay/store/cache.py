@@ -74,7 +74,7 @@ class TableCache:
         self._used = False  # since the last warming
         self._fits = True
         self._rows: pa.Table = None
-        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of the rows in memory, in order
+        self.row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # of what `current` returned last
         self._placed: NDArray[np.uint64] = np.empty(0, np.uint64)  # row ids whose places are computed
         self._keys: list[str] = []  # of the rows whose places are computed
         self._places: dict[str, list[int]] = {}  # of these rows, ascending, by key
@@ -107,15 +107,10 @@ class TableCache:
             self._used = False
 
     @property
-    def row_ids(self) -> NDArray[np.uint64]:
-        """The row ids of what `current` returned last, in its order."""
-        return self._row_ids
-
-    @property
     def places(self) -> Mapping[str, Sequence[int]]:
         """Map each key to the places of its rows in what `current` returned last."""
-        if self._placed is not self._row_ids:
-            same = _beginning(self._placed, self._row_ids)
+        if self._placed is not self.row_ids:
+            same = _beginning(self._placed, self.row_ids)
             for key in self._keys[same:]:
                 self._places[key].pop()
                 if not self._places[key]:
@@ -124,28 +119,28 @@ class TableCache:
             for at, key in enumerate(added, same):
                 self._places.setdefault(key, []).append(at)
             self._keys[same:] = added
-            self._placed = self._row_ids
+            self._placed = self.row_ids
         return self._places
 
     def met(self, row_ids: Iterable[int]) -> pa.Table | None:
         """Return the rows with these ids that existed when the table was read."""
-        if self._rows is None or not len(self._row_ids):
+        if self._rows is None or not len(self.row_ids):
             return None
         wanted = np.fromiter(row_ids, dtype=np.uint64)
-        wanted = wanted[_among(wanted, self._row_ids)]
-        return _rows_at(self._rows, np.searchsorted(self._row_ids, wanted))
+        wanted = wanted[_among(wanted, self.row_ids)]
+        return _rows_at(self._rows, np.searchsorted(self.row_ids, wanted))
 
     async def _read(self, table: AsyncTable) -> bool:
         """Read new rows and drop removed ones; False if the table is too large."""
         query = table.query() if self._columns is None else table.query().select(self._columns)
         for _ in range(_TRIES):
             there = await _row_ids(table.query())
-            new = there[~_among(there, self._row_ids)]
+            new = there[~_among(there, self.row_ids)]
             if self._rows is None or len(new) > _MANY:
                 break
             added = await self._take_rows(table, new) if len(new) else None
             if added is None or len(added) == len(new):  # else a compaction moved one between the two reads
-                rows = _filtered(self._rows, _among(self._row_ids, there))
+                rows = _filtered(self._rows, _among(self.row_ids, there))
                 if added is not None:  # they are in new fragments, so they come last
                     rows = pa.concat_tables([rows, added.select(rows.column_names).combine_chunks()])
                 return self._keep(rows.combine_chunks() if rows["_rowid"].num_chunks > _CHUNKS else rows)
@@ -163,7 +158,7 @@ class TableCache:
     def _keep(self, rows: pa.Table) -> bool:
         fits: bool = rows.nbytes <= _MOST_BYTES
         self._rows = rows if fits else None
-        self._row_ids = rows["_rowid"].to_numpy() if fits else np.empty(0, np.uint64)
+        self.row_ids = rows["_rowid"].to_numpy() if fits else np.empty(0, np.uint64)
         return fits
 
 
@@ -222,6 +217,24 @@ class RecordCache(Generic[R]):
         return None if rows is None else taken(rows.select(names), self.whole.places, ids)
 
 
+class Vectors(NamedTuple):
+    """Columns of the passages whose vectors are in memory."""
+
+    row_ids: NDArray[np.uint64]  # ascending
+    codes: NDArray[np.int8]
+    steps: NDArray[np.float32]  # value of a code's unit; 0: no vector
+    dates: NDArray[np.int64]  # microseconds since 1970
+
+    def at(self, places: NDArray[Any]) -> "Vectors":
+        """Return these rows, given by their places or by a mask."""
+        return Vectors(self.row_ids[places], self.codes[places], self.steps[places], self.dates[places])
+
+
+_NO_VECTORS = Vectors(
+    np.empty(0, np.uint64), np.empty((0, 0), np.int8), np.empty(0, np.float32), np.empty(0, np.int64)
+)
+
+
 class VectorCache:
     """The vectors of a table that searches ask for, one byte per number, compared one by one.
 
@@ -233,10 +246,7 @@ class VectorCache:
         self._most = most
         self._lock = asyncio.Lock()
         self._version, self._fits = -1, True
-        self._row_ids: NDArray[np.uint64] = np.empty(0, np.uint64)  # ascending
-        self._codes: NDArray[np.int8] = np.empty((0, 0), np.int8)
-        self._steps: NDArray[np.float32] = np.empty(0, np.float32)  # value of a code's unit; 0: no vector
-        self._dates: NDArray[np.int64] = np.empty(0, np.int64)  # microseconds since 1970, one per passage
+        self._rows = _NO_VECTORS
         self._matching: dict[str, NDArray[np.int64]] = {}  # places of the matching rows, by condition
         self._used: dict[str, None] = {}  # conditions used since the last warming
 
@@ -250,24 +260,24 @@ class VectorCache:
         async with self._lock:
             if (places := await self._matching_places(table, where, dates)) is None:
                 return None
-            row_ids, codes, steps = self._row_ids, self._codes, self._steps
+            rows = self._rows
         # In a thread, because it takes milliseconds in which the loop can serve other clients.
-        best, cosines = await asyncio.to_thread(_nearest, codes, steps, places, vector, limit)
-        return row_ids[best], cosines
+        best, cosines = await asyncio.to_thread(_nearest, rows, places, vector, limit)
+        return rows.row_ids[best], cosines
 
     def known(self, row_ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
         """Return the cached vectors of these rows, each of length about 1."""
-        wanted = np.fromiter(row_ids, dtype=np.uint64)
-        wanted = wanted[_among(wanted, self._row_ids)]
-        places = np.searchsorted(self._row_ids, wanted)
-        vectors = self._codes[places].astype(np.float32) * self._steps[places][:, None]
+        wanted, rows = np.fromiter(row_ids, dtype=np.uint64), self._rows
+        wanted = wanted[_among(wanted, rows.row_ids)]
+        places = np.searchsorted(rows.row_ids, wanted)
+        vectors = rows.codes[places].astype(np.float32) * rows.steps[places][:, None]
         return dict(zip(wanted.tolist(), vectors, strict=True))
 
     async def matching(self, table: AsyncTable, where: str, dates: Dates = EVER) -> NDArray[np.uint64] | None:
         """Return the row ids of all matching rows, ascending; None if the table has too many rows."""
         async with self._lock:
             places = await self._matching_places(table, where, dates)
-            return None if places is None else self._row_ids[places]
+            return None if places is None else self._rows.row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
         """Read again what searches used of this cache, or of an older handle's `before`, since last time."""
@@ -282,9 +292,9 @@ class VectorCache:
             self._used[where] = None
         places = await self._places(table, where)
         if places is not None and dates.since is not None:
-            places = places[self._dates[places] >= dates.since]
+            places = places[self._rows.dates[places] >= dates.since]
         if places is not None and dates.until is not None:
-            places = places[self._dates[places] < dates.until]
+            places = places[self._rows.dates[places] < dates.until]
         return places
 
     async def _places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
@@ -299,50 +309,33 @@ class VectorCache:
             if (known := self._matching.get(where)) is not None:
                 return known
             wanted = await _row_ids(table.query().where(where))
-            new = wanted[~_among(wanted, self._row_ids)]
+            new = wanted[~_among(wanted, self._rows.row_ids)]
             if len(new) > _MANY:
-                self._keep(await _row_ids(table.query()), self._most - len(new))
+                kept = _among(self._rows.row_ids, await _row_ids(table.query()))  # others were removed
+                self._rows, self._matching = self._rows.at(kept), {}  # places have moved
                 await self._add(table.query().where(where), new)
             elif len(new):
                 await self._add(table.take_row_ids(new.tolist()), new)
-            there = _among(wanted, self._row_ids)
+            there = _among(wanted, self._rows.row_ids)
             if there.all():  # else a row moved between the two reads
                 break
         if len(self._matching) >= _CONDITIONS:
             self._matching.pop(next(iter(self._matching)))
-        self._matching[where] = places = np.searchsorted(self._row_ids, wanted[there])
+        self._matching[where] = places = np.searchsorted(self._rows.row_ids, wanted[there])
         return places
-
-    def _keep(self, there: NDArray[np.uint64], most: int) -> None:
-        """Drop removed rows, and the oldest rows beyond the limit."""
-        kept = np.flatnonzero(_among(self._row_ids, there))
-        kept = kept[max(0, len(kept) - most) :]
-        self._put(self._row_ids[kept], self._codes[kept], self._steps[kept], self._dates[kept])
 
     async def _add(self, rows: Any, new: NDArray[np.uint64]) -> None:
         """Read these rows' vectors in pieces, because all at once they take four times the memory."""
-        there = (self._row_ids, self._codes, self._steps, self._dates)
-        pieces = [there] if len(self._row_ids) else []
+        pieces = [self._rows] if len(self._rows.row_ids) else []
         async for batch in read_batches(rows.select([VECTOR, "dated_at"]).with_row_id()):
             columns = await asyncio.to_thread(_coded, batch)
-            added = _among(columns[0], new)
-            pieces.append(tuple(column[added] for column in columns))
+            added = _among(columns.row_ids, new)
+            pieces.append(columns.at(added))
         if pieces:
-            columns = tuple(np.concatenate(each) for each in zip(*pieces, strict=True))
-            if (columns[0][1:] < columns[0][:-1]).any():
-                order = np.argsort(columns[0])
-                columns = tuple(column[order] for column in columns)
-            self._put(*columns)
-
-    def _put(
-        self,
-        row_ids: NDArray[np.uint64],
-        codes: NDArray[np.int8],
-        steps: NDArray[np.float32],
-        dates: NDArray[np.int64],
-    ) -> None:
-        self._row_ids, self._codes, self._steps, self._dates = row_ids, codes, steps, dates
-        self._matching = {}  # places have moved
+            columns = Vectors(*map(np.concatenate, zip(*pieces, strict=True)))
+            if (columns.row_ids[1:] < columns.row_ids[:-1]).any():
+                columns = columns.at(np.argsort(columns.row_ids))
+            self._rows, self._matching = columns, {}
 
 
 class TieCache:
@@ -471,7 +464,7 @@ def _tie_numbers(words: str) -> NDArray[np.uint64]:
     return np.frombuffer(bytes.fromhex(words), ">u8").astype(np.uint64)
 
 
-def _coded(batch: pa.RecordBatch) -> tuple[Any, ...]:
+def _coded(batch: pa.RecordBatch) -> Vectors:
     """Return a batch's row ids, vectors as codes from -127 to 127, the unit of each code, and dates."""
     column = batch.column(VECTOR)
     vectors = np.zeros((len(column), column.type.list_size), np.float32)
@@ -480,19 +473,16 @@ def _coded(batch: pa.RecordBatch) -> tuple[Any, ...]:
     )
     steps = np.abs(vectors).max(axis=1, initial=0.0) / 127
     codes = np.rint(vectors / np.where(steps == 0, 1, steps)[:, None]).astype(np.int8)
-    return batch.column("_rowid").to_numpy(), codes, steps, batch.column("dated_at").fill_null(0).to_numpy()
+    dates = batch.column("dated_at").fill_null(0).to_numpy()
+    return Vectors(batch.column("_rowid").to_numpy(), codes, steps, dates)
 
 
 def _nearest(
-    codes: NDArray[np.int8],
-    steps: NDArray[np.float32],
-    places: NDArray[np.int64],
-    vector: NDArray[np.float32],
-    limit: int,
+    rows: Vectors, places: NDArray[np.int64], vector: NDArray[np.float32], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the places of the nearest vectors and their cosines; of equals, the earliest first."""
-    units = steps[places]
-    cosines = _products(codes, places, vector) * units
+    units = rows.steps[places]
+    cosines = _products(rows.codes, places, vector) * units
     cosines[units == 0] = -np.inf
     best = np.argpartition(-cosines, limit)[:limit] if len(cosines) > limit else np.arange(len(cosines))
     best = best[np.lexsort((places[best], -cosines[best]))]

@@ -87,11 +87,6 @@ def dated(dates: Dates) -> Where:
     return both(since, None if dates.until is None else number("dated_at", "<", dates.until))
 
 
-def every_nth(column: str, step: int) -> Where:
-    """The column, counted from 0, is a multiple of `step`."""
-    return Where(f"{column} % {step} = 0")
-
-
 def has_all(column: str, values: Iterable[str]) -> Where:
     """The list column holds every one of the values."""
     return Where(f"array_has_all({column}, [{', '.join(quote(value) for value in values)}])")

@@ -4,7 +4,6 @@
 words state; meaning is given as a cosine.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
@@ -12,7 +11,7 @@ from typing import Literal, NamedTuple
 from rapidfuzz import fuzz
 
 from scrubjay.text.statements import HOLDING, LIGHT, LIMITS, PARTS, Statement, Word, statement
-from scrubjay.text.terms import NUMBER_WORDS, STOP, runs, words
+from scrubjay.text.terms import words
 
 # Chosen on the dev half of tests/bench/pairs.tsv by tests/bench/likeness.py, which prints the results for
 # both halves.
@@ -25,22 +24,6 @@ Verdict = Literal["known", "update", "contradict", "similar"]
 _TURNED = frozenset({("from", "to"), ("to", "from")})
 _AGENTS = frozenset({"by", "from"})  # the prepositions of the agent of a passive verb
 
-_NEGATIONS = frozenset(
-    "no not never none nothing neither nor without cannot t isnt dont doesnt wont cant".split()
-)
-# Words that reverse a sentence if they are the only difference.
-_REVERSALS = frozenset(
-    """
-    enable enabled enables disable disabled disables on off allow allowed allows deny denied forbid forbidden
-    always before after above below min max minimum maximum true false yes instead except unless only avoid
-    stop stopped start started add added remove removed include included exclude excluded increase increased
-    decrease decreased more less old new
-    """.split()
-)
-_NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
-_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
-_CODE = re.compile(r"`([^`\n]+)`|\b([A-Za-z]*[a-z][A-Z]\w*|\w+_\w+|\w+(?:[./\\:@#]\w+)+)")
-
 
 def similarity(one: str, other: str) -> float:
     """Compare the wording of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation.
@@ -51,18 +34,6 @@ def similarity(one: str, other: str) -> float:
     if not first or not second:
         return float(one.strip() == other.strip())
     return max(fuzz.ratio(first, second), fuzz.token_sort_ratio(first, second)) / 100
-
-
-def has_same_facts(one: str, other: str) -> bool:
-    """Return True if numbers, negations, names and code words agree. False is safe: both texts are kept."""
-    return (
-        _numbers(one) == _numbers(other)
-        and _negations(one) == _negations(other)
-        and _REVERSALS & set(words(one)) == _REVERSALS & set(words(other))
-        and not _code(one) ^ _code(other)
-        and _names(one) <= _singular(words(other))
-        and _names(other) <= _singular(words(one))
-    )
 
 
 class _Pair(NamedTuple):
@@ -274,27 +245,3 @@ def _is_rotated(one: Sequence[str], other: Sequence[str]) -> bool:
 
 def _same_beginning(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(one, other, strict=False)))
-
-
-def _numbers(text: str) -> list[str]:
-    """Return the numbers, sorted; 8,080 is 8080, and two is 2."""
-    digits = [re.sub(r",(?=\d{3}\b)", "", number) for number in _NUMBER.findall(text)]
-    return sorted(digits + [_NUMBERS[word] for word in words(text) if word in _NUMBERS])
-
-
-def _negations(text: str) -> int:
-    return sum(word in _NEGATIONS for word in words(text))
-
-
-def _code(text: str) -> set[str]:
-    return {quoted.strip() or bare for quoted, bare in _CODE.findall(text)}
-
-
-def _names(text: str) -> set[str]:
-    """Return the capitalised words, case-folded, including a sentence's first word if the other lacks it."""
-    capitalised = (run for run in runs(text) if run[0].isupper())
-    return _singular(word for run in capitalised for word in words(run) if word not in STOP)
-
-
-def _singular(plurals: Iterable[str]) -> set[str]:
-    return {word.rstrip("s") for word in plurals}

@@ -1,4 +1,4 @@
-"""Summarises sessions and links facts and turns that repeat each other, in the background.
+"""Summarises sessions and links facts that repeat each other, in the background.
 
 Its output is derived from the records, so it is not in the write-ahead log. A note next to the tables holds
 the time up to which changes were consolidated; after a crash later changes are consolidated again, with the
@@ -10,7 +10,6 @@ import json
 import logging
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
 
 from scrubjay.encoders.worker import Vectors
 from scrubjay.engine.background.indexing import Indexer
@@ -20,11 +19,11 @@ from scrubjay.errors import EncoderError, ScrubjayError
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
 from scrubjay.records.passages import passages_of
-from scrubjay.search.similar import facts_repeated_by, turns_repeated_by
+from scrubjay.search.similar import facts_repeated_by
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 from scrubjay.store.failures import reason
-from scrubjay.store.schema import micros
+from scrubjay.store.schema import micros, read_table
 from scrubjay.store.sessions import Key
 from scrubjay.store.store import Store
 
@@ -32,25 +31,17 @@ log = logging.getLogger("scrubjay.engine.background.consolidation")
 
 QUIET_SECONDS = 3.0  # without a commit: then no user waits for the machine
 LOOK_SECONDS = 60.0  # how often it is looked whether a session has ended
-AT_ONCE = 50  # stretches, turns and facts whose changes are committed together
+AT_ONCE = 50  # sessions and facts whose changes are committed together
 _NOTE = "consolidated"
 SLACK = 3_600_000_000  # microseconds: a clock goes back, or a record is dated before it was taken
 
 
-class Stretch(NamedTuple):
-    """Some turns of a session, which share a summary."""
-
-    scope: str
-    session_id: str
-    number: int
-
-
 class Consolidation:
-    """Works through the facts and the stretches of sessions that changed, oldest change first.
+    """Works through the facts and the sessions that changed, oldest change first.
 
-    `resting` says that nothing else works, `every` how many turns a stretch has. It begins only when no
-    passage waits for its vector: a backlog takes minutes, with pauses between its commits, and linking in
-    those pauses would slow it down.
+    `resting` says that nothing else works, `every` after how many new turns a session that goes on is
+    summarised. It begins only when no passage waits for its vector: a backlog takes minutes, with pauses
+    between its commits, and linking in those pauses would slow it down.
     """
 
     def __init__(
@@ -64,30 +55,25 @@ class Consolidation:
     ) -> None:
         self._store, self._writer, self._clock = store, writer, clock
         self._indexer, self._resting, self._every = indexer, resting, every
-        self._changed: dict[Stretch | str, None] = {}  # a fact or turn by its id
-        self._going_on: dict[Stretch | str, None] = {}  # looked at, but more turns may come
+        self._changed: dict[Key | str, None] = {}  # a session, or a fact by its id
+        self._going_on: dict[Key | str, None] = {}  # looked at, but more turns may come
         self._ended: set[Key] = set()  # sessions that their hosts ended
         self._wake = asyncio.Event()
         self._working = asyncio.Lock()
-        self._caught_up = 0  # the size of the stretches that are known since
+        self._caught_up = False
 
     @property
     def waiting(self) -> int:
-        """Stretches, turns and facts that were not yet looked at."""
+        """Sessions and facts that were not yet looked at."""
         return len(self._changed)
 
     def consider(self, record: AnyRecord) -> None:
         """A record was written."""
-        if isinstance(record, Turn):
-            self._ended.discard((record.scope, record.session_id))
-        self._remember(record)
-
-    def _remember(self, record: AnyRecord) -> None:
         # What people said to each other is not summarised.
         if isinstance(record, Turn) and record.role is None:
-            number = record.turn // self._every()
-            self._changed[Stretch(record.scope, record.session_id, number)] = None
-            self._changed[record.id] = None
+            key = record.scope, record.session_id
+            self._ended.discard(key)
+            self._changed[key] = None
         elif isinstance(record, Memory) and record.source != SUMMARY:
             self._changed[record.id] = None
 
@@ -128,7 +114,7 @@ class Consolidation:
     async def work(self) -> int:
         """Look at some of what changed, if nothing else works; how many records were written."""
         if not self._store.is_writer:  # the next writer continues from the note
-            self._caught_up = 0
+            self._caught_up = False
             self._changed.clear()
             self._going_on.clear()
             return 0
@@ -145,11 +131,8 @@ class Consolidation:
         await self._writer.settle()
         looked = 0
         async with self._working:
-            if self._caught_up != self._every():
-                await self._catch_up()
-            self._ended |= {
-                each[:2] for each in (*self._changed, *self._going_on) if isinstance(each, Stretch)
-            }
+            await self._catch_up()
+            self._ended |= {key for key in (*self._changed, *self._going_on) if not isinstance(key, str)}
             self._look_again()
             before = self.waiting + 1
             while 0 < self.waiting < before:
@@ -159,13 +142,12 @@ class Consolidation:
         return looked
 
     async def _some(self, resting: Callable[[], bool]) -> int:
-        if self._caught_up != self._every():
-            await self._catch_up()
+        await self._catch_up()
         written = 0
         for changed in list(self._changed)[:AT_ONCE]:
             if self._writer.pending or not resting():
                 break
-            changes = self._links(changed) if isinstance(changed, str) else self._summaries(changed)
+            changes = self._links(changed) if isinstance(changed, str) else self._summary(changed)
             count = await self._writer.derive(changes)
             if count is None:  # a write came in between, perhaps to this very one
                 break
@@ -178,30 +160,24 @@ class Consolidation:
     async def close(self) -> None:
         """Note up to when all was looked at; what still waits is found again by the next engine."""
         if self._caught_up and not self._changed and not self._writer.pending:
-            note = {"through": micros(self._clock()), "every": self._caught_up}
-            await self._store.notes.write(_NOTE, json.dumps(note))
+            await self._store.notes.write(_NOTE, json.dumps({"through": micros(self._clock())}))
 
-    async def _summaries(self, stretch: Stretch) -> list[Change]:
-        key, every, now = (stretch.scope, stretch.session_id), self._every(), self._clock()
+    async def _summary(self, key: Key) -> list[Change]:
+        now = self._clock()
         session = (await self._store.sessions.of([key]))[key]
-        if key not in self._ended and session_summaries.goes_on(session, stretch.number, every, now):
-            self._going_on[stretch] = None
-            return []
-        change = await session_summaries.plan_summary(self._store, key, stretch.number, every, now)
-        return [change] if change else []
+        goes_on = key not in self._ended and session_summaries.goes_on(session, now)
+        if goes_on:
+            self._going_on[key] = None
+        return await session_summaries.plan_summary(self._store, key, self._every() if goes_on else 0, now)
 
-    async def _links(self, record_id: str) -> list[Change]:
-        """The change that links a turn or fact with those that it repeats, if there are new ones."""
-        record = await self._store.find(record_id)
-        if isinstance(record, Turn) and record.forgotten_at is None:
-            alike = await turns_repeated_by(self._store, record)
-        elif isinstance(record, Memory) and is_current(record, self._clock()):
-            repeated = await facts_repeated_by(self._store, record, self._vector)
-            alike = tuple(dict.fromkeys((*record.alike, *repeated)))
-        else:
+    async def _links(self, fact_id: str) -> list[Change]:
+        """The change that links a fact with those that it repeats, if there are new ones."""
+        fact = await self._store.find(fact_id)
+        if not isinstance(fact, Memory) or not is_current(fact, self._clock()):
             return []
-        linked = record.model_copy(update={"alike": alike})
-        return [] if linked == record else [Change(linked, passages_of(linked), rewritten=True)]
+        repeated = await facts_repeated_by(self._store, fact, self._vector)
+        linked = fact.model_copy(update={"alike": tuple(dict.fromkeys((*fact.alike, *repeated)))})
+        return [] if linked == fact else [Change(linked, passages_of(linked), rewritten=True)]
 
     async def _vector(self, text: str) -> Vectors | None:
         try:
@@ -211,37 +187,38 @@ class Consolidation:
         return None if asked is None else asked.vector
 
     async def _catch_up(self) -> None:
-        """Remember the facts and stretches that changed since an engine last looked at all of them."""
+        """Remember the facts and sessions that changed since an engine last looked at all of them."""
+        if self._caught_up:
+            return
         through, size = _read(await self._store.notes.read(_NOTE))
-        every = self._every()
-        facts = turns = conditions.EVERY_ROW
-        if through is not None:
-            # Sessions that went on at that time had a turn within the slack, so they are looked at again.
-            facts = turns = conditions.number("updated_at", ">=", through - SLACK)
-        if size != every:
-            # Stretches were of another size or, before there were sizes, had to be full: the first turn of
-            # each stands for all, of a million perhaps.
-            firsts = conditions.every_nth("turn", min(size or every, every))
-            turns = firsts if through is None else conditions.either(turns, firsts)
-        for turn in await self._store.select(
-            Turn,
-            conditions.both(turns, conditions.missing("role")),
-            columns=["id", "scope", "session_id", "turn"],
+        # Sessions that went on at that time had a turn within the slack, so they are looked at again.
+        changed = None if through is None else conditions.number("updated_at", ">=", through - SLACK)
+        for fact in await self._store.select(
+            Memory, conditions.both(changed, conditions.NOT_A_SUMMARY), columns=["id"]
         ):
-            self._remember(turn)
-            if size:  # a summary that no stretch of the new size remakes is forgotten
-                self._changed[Stretch(turn.scope, turn.session_id, turn.turn // size)] = None
-        for fact in await self._store.select(Memory, facts, columns=["id", "source"]):
-            self._remember(fact)
-        self._caught_up = every
+            self._changed[fact.id] = None
+        await self._look_at("turns", conditions.both(changed, conditions.missing("role")))
+        if size:
+            summaries = conditions.negation(conditions.NOT_A_SUMMARY)
+            await self._look_at("memories", conditions.both(summaries, conditions.number("turn", ">=", size)))
+        self._caught_up = True
+
+    async def _look_at(self, table: str, where: conditions.Where) -> None:
+        """Remember the sessions of these rows, of which there may be a million."""
+        rows = self._store.tables.of(table).query().where(where).select(["scope", "session_id"])
+        sessions = (await read_table(rows)).group_by(["scope", "session_id"]).aggregate([])
+        self._changed |= {(row["scope"], row["session_id"]): None for row in sessions.to_pylist()}
 
 
 def _read(note: str | None) -> tuple[int | None, int]:
-    """The time in a note, in microseconds since 1970, and the size of stretches; None and 0 for nothing."""
+    """The time in a note, in microseconds since 1970; None for nothing.
+
+    Up to 0.2.0, every so many turns of a session had a summary; the second number is how many, else 0.
+    """
     try:
         said = json.loads(note or "")
         through, size = said["through"], said.get("every", 0)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None, 0
-    sound = isinstance(through, int) and isinstance(size, int)
-    return (through, size) if sound else (None, 0)
+    is_sound = isinstance(through, int) and isinstance(size, int)
+    return (through, size) if is_sound else (None, 0)

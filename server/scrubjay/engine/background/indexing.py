@@ -13,12 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from scrubjay.encoders.bundled import former_space
 from scrubjay.encoders.protocol import (
     CANARY_DOCUMENTS,
     CANARY_QUERY,
     DRIFT_LIMIT,
-    FORMER_LIMIT,
     Encoder,
     PlacingEncoder,
     TokenEncoder,
@@ -90,8 +88,6 @@ class Indexer:
         self._put_off = 0  # times that passages just written were left to wait with all others
         # `Store.vectorless_writes` and `_put_off` when no other passage was seen to wait for its vector.
         self._seen = (-1, 0)
-        self._former: str | None = None  # a space whose vectors are recomputed while they are searched
-        self.former_vectors: int | None = None  # of passages, as of the last commit; None: not counted yet
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
         self._arrived = asyncio.Event()
@@ -118,18 +114,11 @@ class Indexer:
 
     @property
     def notice(self) -> str | None:
-        """The warning for search answers: the trouble, or that vectors are being recomputed."""
-        if not self._store.note.complete:
-            filled = (
-                "The index is being rebuilt from the records; records that are not in it yet are not found."
-            )
-            return filled if self.trouble is None else f"{filled} {self.trouble}"
-        if self.trouble or not self.former_vectors:
+        """The warning for search answers: the trouble, or that the index is being rebuilt."""
+        if self._store.note.complete:
             return self.trouble
-        return (
-            "Memories are being embedded again, with the new weights of the same model "
-            f"({self.former_vectors:,} passages left); meaning and words are searched meanwhile."
-        )
+        filled = "The index is being rebuilt from the records; records that are not in it yet are not found."
+        return filled if self.trouble is None else f"{filled} {self.trouble}"
 
     async def lack(self, searched: Where) -> str | None:
         """Return what to say of a search of these passages: `notice`, or that many wait for their vectors.
@@ -190,16 +179,10 @@ class Indexer:
             self.trouble = f"{error} Until then words alone are searched."
             return None
         note, space = self._store.note, encoder.space
-        accepted = _accepted(note, encoder, fresh)
         if note.space_id is None and not self._store.is_writer:
             self.trouble = None  # the engine that writes will say which space it is
         elif note.space_id is None and note.dim == space.dim:
-            await self._store.write_note(accepted)
-            self.trouble = None
-        elif note.space_id == former_space(space) and drift(_canaries(note), fresh) <= FORMER_LIMIT:
-            # The note says the new space from now on, and each passage says its own: a killed engine goes on.
-            if self._store.is_writer:
-                await self._store.write_note(accepted)
+            await self._store.write_note(_accepted(note, encoder, fresh))
             self.trouble = None
         elif note.space_id != space.space_id:
             self.trouble = (
@@ -213,8 +196,6 @@ class Indexer:
             )
         else:
             self.trouble = None
-        self._former = former_space(space)
-        self.former_vectors = await self._count_former() if self._store.is_writer else None
         return encoder
 
     async def _canaries(self) -> Vectors:
@@ -245,10 +226,6 @@ class Indexer:
         self._embedded()
         await asyncio.to_thread(give_memory_back)
         return left
-
-    async def _count_former(self) -> int:
-        former = self._former
-        return await self._store.count_passages(conditions.equal("space_id", former)) if former else 0
 
     async def load(self) -> Encoder:
         """The model that the settings name.
@@ -371,7 +348,7 @@ class Indexer:
     async def embed_some(self, encoder: Encoder, excluded: Iterable[str] = ()) -> int:
         """Embed one batch of waiting passages, without the ids `excluded`; return how many it had.
 
-        Passages with the vector of a former space follow, and last those that lack only their token codes.
+        Passages that lack only their token codes follow.
         """
         if not self._store.is_writer:  # the engine that does embeds it
             return 0
@@ -384,9 +361,6 @@ class Indexer:
             waiting = await self._store.passages_without_vectors(self._batch, where)
             if not waiting:
                 self._seen = seen
-        if not waiting and self._former and self.former_vectors != 0:
-            former = conditions.equal("space_id", self._former)
-            waiting = await self._store.passages_without_vectors(self._batch, former)
         if not waiting and coded and self._may_lack_codes:
             waiting = await self._store.passages_without_vectors(self._batch, _WITHOUT_CODES)
             # New passages get their codes with their vector, so the column is read once, not after each turn.
@@ -396,8 +370,6 @@ class Indexer:
         if waiting:
             await self._embed(encoder, waiting)
             self._left = await self._store.count_passages(conditions.NO_VECTOR)
-        if self.former_vectors != 0:
-            self.former_vectors = await self._count_former()
         return len(waiting)
 
     async def run_ahead(self) -> None:

@@ -224,13 +224,10 @@ class Sessions(Verb):
             conditions.current(Memory, self._clock()),
             conditions.negation(conditions.NOT_A_SUMMARY),
         )
-        summaries: dict[Key, list[Memory]] = {}
-        for memory in await self._store.select(Memory, where):
-            summaries.setdefault((memory.scope, memory.session_id or ""), []).append(memory)
-        said: dict[Key, tuple[str, str]] = {}
-        for key in keys:
-            if stretches := sorted(summaries.get(key, ()), key=lambda row: row.turn or 0):
-                said[key] = title_and_text(stretches[0])[0], title_and_text(stretches[-1])[1]
+        said: dict[Key, tuple[str, str]] = {
+            (memory.scope, memory.session_id or ""): title_and_text(memory)
+            for memory in await self._store.select(Memory, where)
+        }
         without = [key for key in keys if not said.get(key, ("", ""))[0]]
         titles = await self._first_words(without)
         return {key: said.get(key, ("", "")) for key in keys} | {
