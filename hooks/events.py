@@ -106,10 +106,10 @@ def _last_turn(event):
     if not event.transcript_path:
         return None
     from scrubjay.home.files import last_lines
-    from scrubjay.text import host_transcripts
+    from scrubjay.transcripts import formats
 
     try:
-        turns = host_transcripts.turns(last_lines(event.transcript_path, TAIL), event.host)
+        turns = formats.turns(last_lines(event.transcript_path, TAIL), event.host)
     except OSError:
         return None
     return turns[-1] if turns else None

@@ -1,7 +1,6 @@
-"""What each host sends at its events and takes as an answer: a row each, a function where data is not enough.
+"""Reads what hosts send at their events and writes their answers, by `hosts.json` and functions for quirks.
 
 `recognize` tells which host really runs us, `read` makes our `Event` of its payload, `answer` its output.
-Another host gets a row here; `text/host_transcripts` reads its transcript.
 """
 
 from __future__ import annotations
@@ -12,7 +11,9 @@ from collections import namedtuple
 
 from scrubjay.home.capture import storable
 from scrubjay.home.scopes import project_dir
-from scrubjay.text.transcripts import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
+from scrubjay.hosts.facts import DEFAULTS, RECOGNITION
+from scrubjay.hosts.facts import HOSTS as FACTS
+from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
 
 MAX_INJECTION = 2048  # bytes, the tags around it included; Claude Code itself cuts at 10,000 characters
 CURSOR_OPENS = (3, 20)  # versions before it drop what sessionStart brings (3.6.31 and 3.12.17 do)
@@ -27,36 +28,13 @@ host's word for it. Texts may be None. `source` says who submitted a prompt, or 
 is the kind of event at which this host shows a session's opening."""
 
 
-class Host:
-    """One row: how a host speaks and listens.
-
-    `events`: its name of an event -> ours. `fields`: ours -> paths in its payload, the first text counts.
-    `project`: variables that name the project's folder. `output`: makes its JSON of a block; None: it takes
-    none. `opens`: the kind of event at which it shows a session's opening. `says_prompt`: whether payloads
-    have the prompt; else the transcript is asked. `tidy`: corrects an event by its payload and environment.
-    """
-
-    __slots__ = ("events", "fields", "opens", "output", "project", "says_prompt", "tidy")  # cheaper to import
-
-    def __init__(
-        self, events=None, fields=None, project=(), output=None, opens="start", says_prompt=True, tidy=None
-    ):
-        self.events = events or _EVENTS
-        self.fields = dict(_FIELDS, **(fields or {}))
-        self.project = project
-        self.output = output
-        self.opens = opens
-        self.says_prompt = says_prompt
-        self.tidy = tidy
-
-
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
     """The host that runs us: by what only its payloads have, then by its environment, then as registered.
 
     A variable alone proves nothing, for a host that another one starts in a shell inherits it; hence the
     `timestamp`, which Claude Code never sends.
     """
-    for host, keys in _PROOFS:
+    for host, *keys in RECOGNITION["payloads"]:
         if all(key in payload for key in keys):
             return host
     name, path = payload.get("hook_event_name"), payload.get("transcript_path")
@@ -68,10 +46,10 @@ def recognize(payload: dict, env: dict, registered: str | None) -> str:
     if "/rollout-" in path:  # its SessionStart and SessionEnd are of no turn
         return "codex"
     if "timestamp" in payload:
-        for variable, host in _VARIABLES:
+        for host, variable in RECOGNITION["variables"]:
             if env.get(variable):
                 return host
-        for folder, host in _FOLDERS:
+        for host, folder in RECOGNITION["folders"]:
             if folder in path:
                 return host
     return registered if registered in HOSTS else "claude-code"
@@ -82,13 +60,13 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
 
     What is missing or of another type is None: only `session_id` is ever required.
     """
-    row = HOSTS[host]
-    text = {field: _first(payload, paths) for field, paths in row.fields.items()}
+    facts = HOSTS[host]
+    text = {field: _first(payload, paths) for field, paths in fields(host).items()}
     name = text.get("name") or event_name
     cwd = text.get("cwd") or working_dir
     answer = strip_injected(text.get("answer") or "")
     event = Event(
-        kind=row.events.get(name),
+        kind=events(host).get(name),
         name=name,
         host=host,
         session_id=_name(text.get("session_id")),
@@ -96,14 +74,27 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
         prompt=text.get("prompt"),
         answer=answer if answer and not is_error(answer) else None,
         cwd=cwd,
-        project_dir=next((env[each] for each in row.project if env.get(each)), cwd),
+        project_dir=next((env[each] for each in facts.get("project", ()) if env.get(each)), cwd),
         transcript_path=text.get("transcript_path"),
         source=text.get("source"),
-        is_subagent=bool(text.get("parent")),
-        opens=row.opens,
+        is_subagent=False,
+        opens=facts.get("opens", "start"),
     )
-    event = row.tidy(event, payload, env) if row.tidy else event
+    event = _TIDY[host](event, payload, env) if host in _TIDY else event
     return event._replace(prompt=strip_injected(event.prompt or "") or None)
+
+
+def events(host: str) -> dict:
+    """A host's names of events, and ours. Most hosts run hooks of Claude Code's settings too."""
+    names = {} if HOSTS[host].get("own_events") else dict(DEFAULTS["events"])
+    for part in FACTS[host].get("capture", ()):
+        names.update(part.get("events", ()))
+    return names
+
+
+def fields(host: str) -> dict:
+    """Our names of the fields of a host's payload, and the paths to them; the first text counts."""
+    return dict(DEFAULTS["fields"], **HOSTS[host].get("fields", {}))
 
 
 def is_from_user(event: Event) -> bool:
@@ -118,12 +109,12 @@ def begins(event: Event) -> bool:
 
 def takes_context(event: Event) -> bool:
     """Return True if the host shows a hook's output to its model."""
-    return HOSTS[event.host].output is not None
+    return "output" in HOSTS[event.host]
 
 
 def says_prompt(event: Event) -> bool:
     """Return True if the host's payloads have the prompt; otherwise its transcript has it."""
-    return HOSTS[event.host].says_prompt
+    return HOSTS[event.host].get("has_prompt", True)
 
 
 def block(text: str) -> str:
@@ -143,10 +134,10 @@ def answer(event: Event, text: str) -> str:
 
     No key is printed that a host might not know: Codex then drops the context.
     """
-    row, shown = HOSTS[event.host], block(text)
-    if not shown or row.output is None:
+    shown = block(text)
+    if not shown or not takes_context(event):
         return ""
-    output = row.output(shown, event.name)
+    output = _OUTPUTS[HOSTS[event.host]["output"]](shown, event.name)
     return (output if isinstance(output, str) else json.dumps(output)) + "\n"
 
 
@@ -230,134 +221,17 @@ def _tidy_kiro(event, payload, env):
     return event._replace(transcript_path=next(filter(os.path.isfile, places), None))
 
 
-def _tidy_cline(event, payload, env):
-    """Its task ends with the answer alone; what was asked stands in the session's file."""
-    folder = _first(payload, "workspaceRoots.0") or _user_home(env)
-    path = None
-    if _is_plain(event.session_id):
-        sessions = os.path.join(_user_home(env), ".cline", "data", "sessions")
-        path = os.path.join(sessions, event.session_id, f"{event.session_id}.messages.json")
-    return event._replace(cwd=folder, project_dir=folder, transcript_path=path)
-
-
-_EVENTS = {"UserPromptSubmit": "prompt", "Stop": "answer", "SessionStart": "start", "SessionEnd": "end"}
-_FIELDS = {
-    "name": "hook_event_name",
-    "session_id": "session_id",
-    "prompt_id": "prompt_id",
-    "prompt": "prompt",
-    "answer": "last_assistant_message",
-    "cwd": "cwd",
-    "transcript_path": "transcript_path",
-    "source": "source",
+HOSTS = {name: facts["hook"] for name, facts in FACTS.items() if "hook" in facts}
+_OUTPUTS = {"nested": _nested, "flat": _flat, "cursor": _for_cursor, "step": _as_step, "text": _as_text}
+_TIDY = {
+    "claude-code": _tidy_claude,
+    "cursor": _tidy_cursor,
+    "gemini-cli": _tidy_gemini,
+    "qwen-code": _tidy_qwen,
+    "kiro": _tidy_kiro,
+    "antigravity": _tidy_antigravity,
+    "windsurf": _tidy_windsurf,
 }
-_CAMEL = {  # VS Code, and Copilot CLI at its own events; at Claude Code's it speaks as those above
-    "name": "hookEventName hook_event_name",
-    "session_id": "sessionId session_id",
-    "transcript_path": "transcriptPath transcript_path",
-}
-
-
-_PLUGIN = {name: name for name in ("prompt", "answer", "start", "end")}  # our own files speak as we like
-
-HOSTS = {
-    "claude-code": Host(output=_nested, tidy=_tidy_claude),
-    "codex": Host(output=_nested, fields={"prompt_id": "turn_id"}),
-    "cursor": Host(
-        events={
-            **_EVENTS,
-            "beforeSubmitPrompt": "prompt",
-            "afterAgentResponse": "answer",
-            "stop": "answer",
-            "sessionStart": "start",
-            "sessionEnd": "end",
-        },
-        # at sessionEnd its session_id may name something else
-        fields={
-            "session_id": "conversation_id session_id",
-            "prompt_id": "generation_id",
-            "answer": "text last_assistant_message",
-        },
-        output=_for_cursor,
-        tidy=_tidy_cursor,
-    ),
-    "vscode": Host(output=_nested, fields=_CAMEL),
-    "copilot-cli": Host(
-        events={
-            **_EVENTS,
-            "sessionStart": "start",
-            "userPromptSubmitted": "prompt",
-            "agentStop": "answer",
-            "sessionEnd": "end",
-        },
-        fields=_CAMEL,
-        project=("COPILOT_PROJECT_DIR",),
-        output=_flat,
-    ),
-    "gemini-cli": Host(
-        events={**_EVENTS, "BeforeAgent": "prompt", "AfterAgent": "answer"},
-        fields={"answer": "prompt_response"},
-        project=("GEMINI_PROJECT_DIR",),
-        output=_nested,
-        tidy=_tidy_gemini,
-    ),
-    "qwen-code": Host(output=_nested, project=("QWEN_PROJECT_DIR",), tidy=_tidy_qwen),
-    "opencode": Host(events=_PLUGIN, output=_flat),
-    "kilo": Host(events=_PLUGIN, output=_flat),
-    "amp": Host(events=_PLUGIN, output=_flat),
-    "kiro": Host(output=_as_text, tidy=_tidy_kiro),
-    "antigravity": Host(
-        events={"PreInvocation": "prompt", "Stop": "answer"},
-        fields={"session_id": "conversationId", "transcript_path": "transcriptPath"},
-        output=_as_step,
-        opens="prompt",
-        says_prompt=False,
-        tidy=_tidy_antigravity,
-    ),
-    "windsurf": Host(
-        events={"pre_user_prompt": "prompt", "post_cascade_response": "answer"},
-        fields={
-            "name": "agent_action_name",
-            "session_id": "trajectory_id",
-            "prompt_id": "execution_id",
-            "prompt": "tool_info.user_prompt",
-            "answer": "tool_info.response",
-        },
-        tidy=_tidy_windsurf,
-    ),
-    "goose": Host(fields={"name": "event", "prompt": "message", "cwd": "working_dir cwd"}),
-    "cline": Host(
-        events={"agent_end": "answer"},
-        fields={
-            "name": "hookName",
-            "session_id": "sessionContext.rootSessionId taskId",
-            "answer": "turn.outputText",
-            "parent": "parent_agent_id",
-        },
-        says_prompt=False,
-        tidy=_tidy_cline,
-    ),
-}
-
-_PROOFS = (  # keys that only this host's payloads have together
-    ("cursor", ("cursor_version",)),
-    ("cursor", ("conversation_id", "generation_id")),
-    ("windsurf", ("agent_action_name",)),
-    ("antigravity", ("conversationId", "artifactDirectoryPath")),
-    ("antigravity", ("conversationId", "invocationNum")),
-    ("antigravity", ("conversationId", "executionNum")),
-    ("cline", ("hookName", "taskId")),
-    ("vscode", ("hookEventName", "sessionId")),
-    ("copilot-cli", ("sessionId", "timestamp")),
-    ("goose", ("event", "matcher_context")),
-    ("codex", ("hook_event_name", "turn_id")),
-)
-_VARIABLES = (
-    ("QWEN_PROJECT_DIR", "qwen-code"),  # it sets Gemini's and Claude's too
-    ("GEMINI_SESSION_ID", "gemini-cli"),
-    ("COPILOT_CLI", "copilot-cli"),
-)
-_FOLDERS = (("/.qwen/", "qwen-code"), ("/.gemini/", "gemini-cli"), ("/.copilot/", "copilot-cli"))
 
 
 def _first(payload, paths):

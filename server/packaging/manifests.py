@@ -22,6 +22,8 @@ from typing import Any
 from urllib.parse import quote
 
 from scrubjay import VERSION
+from scrubjay.hosts.machine import Machine
+from scrubjay.hosts.table import BY_NAME, Ours, events
 from scrubjay.mcp_server.catalog import OFFERS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,14 +36,6 @@ SERVER_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/serve
 SUMMARY = "Remembers what was said and done in your coding assistants, on your machine."  # at most 100
 NEEDS = "It runs the commands scrubjay and scrubjay-hook: install these first."
 SERVER = {"command": "scrubjay", "args": []}
-
-# The events of each host, and after how many seconds it may give up waiting. Our own deadlines are shorter.
-CLAUDE_EVENTS = dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"), 10)
-CODEX_EVENTS = CLAUDE_EVENTS | {"SessionEnd": 3}  # it warns above that
-CURSOR_EVENTS = dict.fromkeys(
-    ("sessionStart", "beforeSubmitPrompt", "afterAgentResponse", "stop", "sessionEnd"), 10
-)
-GEMINI_EVENTS = dict.fromkeys(("SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"), 10)
 
 BUNDLED = ("pyproject.toml", "README.md", "LICENSE", "server/scrubjay", "hooks")
 
@@ -65,7 +59,7 @@ def manifests() -> dict[str, dict[str, Any]]:
         f"{PACKAGING}/server.json": _server_json(),
         f"{MCPB}/manifest.json": _mcpb(),
         f"{GEMINI}/gemini-extension.json": _gemini(),
-        f"{GEMINI}/hooks/hooks.json": {"hooks": _groups(_shell, "gemini-cli", GEMINI_EVENTS, 1000)},
+        f"{GEMINI}/hooks/hooks.json": {"hooks": _hooks("gemini-cli")},
         **_plugin(),
         **_marketplaces(),
     }
@@ -88,7 +82,7 @@ def _plugin() -> dict[str, dict[str, Any]]:
     project_folder = {"CURSOR_PROJECT_DIR": "${workspaceFolder}"}
     return {
         f"{PLUGIN}/.claude-plugin/plugin.json": about,
-        f"{PLUGIN}/hooks/hooks.json": {"hooks": _groups(_exec, "claude-code", CLAUDE_EVENTS)},
+        f"{PLUGIN}/hooks/hooks.json": {"hooks": _hooks("claude-code", "win32")},
         f"{PLUGIN}/.mcp.json": {"mcpServers": {"scrubjay": SERVER}},
         f"{PLUGIN}/.codex-plugin/plugin.json": {
             **about,
@@ -103,7 +97,7 @@ def _plugin() -> dict[str, dict[str, Any]]:
                 "capabilities": ["Read", "Write"],
             },
         },
-        f"{PLUGIN}/hooks/codex.json": {"hooks": _groups(_shell, "codex", CODEX_EVENTS)},
+        f"{PLUGIN}/hooks/codex.json": {"hooks": _hooks("codex")},
         f"{PLUGIN}/.cursor-plugin/plugin.json": {
             **about,
             "displayName": "Scrubjay",
@@ -111,13 +105,7 @@ def _plugin() -> dict[str, dict[str, Any]]:
             "hooks": "./hooks/cursor.json",
         },
         f"{PLUGIN}/mcp.json": {"mcpServers": {"scrubjay": {**SERVER, "env": project_folder}}},
-        f"{PLUGIN}/hooks/cursor.json": {
-            "version": 1,
-            "hooks": {
-                event: [{"command": "scrubjay-hook --host cursor", "timeout": seconds}]
-                for event, seconds in CURSOR_EVENTS.items()
-            },
-        },
+        f"{PLUGIN}/hooks/cursor.json": {"version": 1, "hooks": _hooks("cursor")},
     }
 
 
@@ -207,19 +195,18 @@ def _mcpb() -> dict[str, Any]:
     }
 
 
-def _exec(host: str, seconds: int) -> dict[str, Any]:
-    """Return a handler that a host runs without a shell."""
-    return {"type": "command", "command": "scrubjay-hook", "args": ["--host", host], "timeout": seconds}
+class _Published(Ours):
+    """What a host runs once the package is installed: the console script, wherever it is."""
+
+    def hook(self, event: str | None = None, *, stable: bool = False) -> list[str]:
+        return ["scrubjay-hook", "--host", self.host]
 
 
-def _shell(host: str, seconds: int) -> dict[str, Any]:
-    """Return a handler that a host runs in a shell."""
-    return {"type": "command", "command": f"scrubjay-hook --host {host}", "timeout": seconds}
-
-
-def _groups(handler: Any, host: str, events: dict[str, int], unit: int = 1) -> dict[str, Any]:
-    """Return the handlers of some events in Claude Code's format; `unit` is a second in its timeouts."""
-    return {event: [{"hooks": [handler(host, seconds * unit)]}] for event, seconds in events.items()}
+def _hooks(host: str, platform: str = "linux") -> dict[str, Any]:
+    """Return the handlers that `scrubjay setup` registers with a host; those for Windows need no shell."""
+    part = BY_NAME[host].capture[0]
+    us = _Published(Machine({}, "", platform), host)
+    return {event: [us.handler(part, event)] for event in events(part)}
 
 
 def cursor_link() -> str:

@@ -27,7 +27,8 @@ from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scope_settings import ScopeBook
 from scrubjay.http_api import tokens
 from scrubjay.models.filters import parse_filter
-from scrubjay.text import transcripts
+from scrubjay.transcripts import claude_code, matching
+from scrubjay.transcripts.turn import fields_of
 from scrubjay.wire import address, hello, lines
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
@@ -174,11 +175,11 @@ def test_any_filter_is_read_or_refused(given_filter: Any) -> None:
 @given(st.lists(st.sampled_from(LINES), max_size=4), st.data())
 def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObject) -> None:
     sound = b"\n".join(json.dumps(line).encode() for line in said)
-    found = transcripts.turns(data.draw(damaged(sound)).split(b"\n"))
-    transcripts.placed(found, [("p", "Which owls?", None), (None, "x\n\ny", None)])
-    transcripts.ended_before(found, ["Which owls?"], str)
+    found = claude_code.turns(data.draw(damaged(sound)).split(b"\n"))
+    matching.placed(found, [("p", "Which owls?", None), (None, "x\n\ny", None)])
+    matching.ended_before(found, ["Which owls?"], str)
     for turn_ in found:
-        json.dumps(transcripts.fields_of(turn_, str))
+        json.dumps(fields_of(turn_, str))
 
 
 @given(

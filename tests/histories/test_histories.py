@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.histories.disk import Disk, files_below
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fact, History, Session, instant, keyed
 from scrubjay.histories.table import HISTORIES
+from scrubjay.hosts.machine import Machine
 
 UNREADABLE = (OSError, ValueError, LookupError, sqlite3.Error)
 BY_NAME = {history.host: history for history in HISTORIES}

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from user import User, make_user
 
 from scrubjay.histories.disk import Disk, files_below
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.memories import LONGEST
 from scrubjay.histories.stored import Fact, Session
 from scrubjay.histories.table import HISTORIES
+from scrubjay.hosts.machine import Machine
 
 BY_NAME = {each.host: each for each in HISTORIES}
 BUILDERS: dict[str, Callable[[Path], Path]] = {

@@ -12,9 +12,8 @@ from configs import config
 from ruamel.yaml import YAML
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.histories.machine import Machine
 from scrubjay.home.paths import Home
-from scrubjay.hooks.hosts import HOSTS as HEARD
+from scrubjay.hooks import hosts as heard
 from scrubjay.hosts import json_text
 from scrubjay.hosts.changes import (
     JSON,
@@ -30,6 +29,7 @@ from scrubjay.hosts.changes import (
     write,
 )
 from scrubjay.hosts.changes import YAML as YAML_FORMAT
+from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import HOSTS, markdown
 
 # 200 files; each costs four writes that wait for the disk
@@ -284,13 +284,14 @@ def test_what_a_host_gets_is_there_then_and_gone_again(host, home, tmp_path):
 def test_hooks_are_registered_for_events_that_the_hook_understands():
     for host in HOSTS:
         if host.capture:
-            assert set(host.events) <= set(HEARD[host.name].events)
-            assert bool(host.recall) == (HEARD[host.name].output is not None), host.name
+            assert set(host.events) <= set(heard.events(host.name))
+            assert bool(host.recall) == ("output" in heard.HOSTS[host.name]), host.name
 
 
 def test_the_table_for_people_has_every_host_once_and_says_what_it_has():
-    table = markdown(["codex"])
+    table = markdown()
     names = ", ".join(line.split("|")[1].strip() for line in table.splitlines()[2:]).replace("\\*", "")
     assert sorted(names.split(", ")) == sorted(host.title for host in HOSTS)
-    assert "| Codex CLI | yes | yes | session start, prompt | yes | yes |" in table
-    assert r"| Claude Desktop\*, Zed\*, Roo Code\*, Cline\* | yes | - | - | - | yes |" in table
+    assert "Qwen Code, OpenCode, Kilo, Kiro\\* | yes | yes | session start, prompt | yes | yes |" in table
+    assert r"| Zed\*, Roo Code\*, Cline\* | yes | - | - | yes | yes |" in table
+    assert r"| Claude Desktop\* | yes | - | - | - | yes |" in table

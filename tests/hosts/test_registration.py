@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.histories.machine import Machine
 from scrubjay.home.files import LONGEST_FILE
 from scrubjay.home.paths import Home, open_home
 from scrubjay.hosts.changes import Entry, at, connecting, disconnecting, ours, read, write
 from scrubjay.hosts.installation import is_our_hook, is_our_server
-from scrubjay.hosts.table import BY_NAME, CLAUDE_HOOKS, Ours
+from scrubjay.hosts.machine import Machine
+from scrubjay.hosts.table import BY_NAME, Ours, claude_hooks
 
 FOREIGN = {"type": "command", "command": "/usr/bin/notify", "args": ["done"]}
 SHAPES = {
@@ -51,8 +51,7 @@ def make(path: Path, content: bytes) -> None:
 
 
 def entries(path: Path) -> list[Entry]:
-    us = Ours(Machine({}, "/home/kim", "linux"), "claude-code")
-    return list(CLAUDE_HOOKS._replace(file=lambda _: str(path)).changes(us))
+    return claude_hooks(Ours(Machine({}, "/home/kim", "linux"), "claude-code"), str(path))
 
 
 def add(home: Home, path: Path) -> bool:

@@ -17,7 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE, HOOKS = ROOT / "server" / "scrubjay", ROOT / "hooks"
 
-HOOKS_KNOW = {"home", "wire", "redaction", "text", "hooks", "errors", ""}  # rooms; "" is the package itself
+# rooms; "" is the package itself
+HOOKS_KNOW = {"home", "hosts", "wire", "redaction", "transcripts", "hooks", "errors", ""}
 ROOM_OF = {  # where alone a third party is imported, for those that import-linter does not hold
     "bs4": "reading",
     "chardet": "reading",

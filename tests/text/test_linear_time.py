@@ -28,13 +28,15 @@ from scrubjay.redaction.redact import redact
 from scrubjay.redaction.rules import LINES, TOKENS
 from scrubjay.search.marking import marked
 from scrubjay.search.retrieval.chunks import defines
-from scrubjay.text import host_transcripts
 from scrubjay.text.chunking import chunks
 from scrubjay.text.dates import periods
 from scrubjay.text.entities import entities, query_ties
 from scrubjay.text.paragraphs import paragraphs
 from scrubjay.text.summary import opening
-from scrubjay.text.transcripts import ended_before, fields_of, placed, turns
+from scrubjay.transcripts import formats
+from scrubjay.transcripts.claude_code import turns
+from scrubjay.transcripts.matching import ended_before, placed
+from scrubjay.transcripts.turn import fields_of
 
 NOW = datetime(2026, 3, 5, tzinfo=UTC)
 LENGTH = 100_000  # characters
@@ -135,7 +137,7 @@ def told(text: str) -> None:
         "cursor": [{"role": role, "content": text} for role in ("user", "assistant")],
     }
     for host, entries in lines.items():
-        host_transcripts.turns([json.dumps(entry) for entry in entries], host)
+        formats.turns([json.dumps(entry) for entry in entries], host)
 
 
 def seconds(work: Callable[[str], object], text: str, times: int = 2) -> float:

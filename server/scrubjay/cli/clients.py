@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, ScrubjayError
-from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.installation import hook_lines, is_our_hook, server_command
-from scrubjay.hosts.table import BY_NAME, HOSTS, Host
+from scrubjay.hosts.machine import Machine, this_machine
+from scrubjay.hosts.table import HOSTS, Host
 
 _INNER = ("hooks", "action")  # names on the path to a handler that are not events
 
@@ -102,10 +102,9 @@ def _files(machine: Machine, cwd: str, found: Mapping[str, str]) -> Iterator[tup
             if file not in taken or host.name in found:
                 yield host, file, form
         taken |= by_file.keys()
-    claude = BY_NAME["claude-code"]
-    for parts in ((".mcp.json",), (".claude", "settings.json"), (".claude", "settings.local.json")):
-        yield claude, os.path.join(cwd, *parts), JSON
-    yield BY_NAME["cursor"], os.path.join(cwd, ".cursor", "mcp.json"), JSON
+    for host in HOSTS:
+        for file in host.in_projects:
+            yield host, os.path.join(cwd, *file.split("/")), JSON
 
 
 def _value(file: str, form: Format | None, unreadable: list[str]) -> Any:

@@ -31,13 +31,14 @@ from scrubjay.cli.registered import (
 )
 from scrubjay.cli.status import inbox
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.histories.machine import this_machine
 from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.settings import capture_view, load, restore_config
 from scrubjay.home.spool import nonfiles
+from scrubjay.hosts.additions import codex_waiting
 from scrubjay.hosts.installation import hook_command, run_hook
-from scrubjay.hosts.table import BY_NAME, HOSTS, codex_waiting
+from scrubjay.hosts.machine import this_machine
+from scrubjay.hosts.table import BY_NAME, HOSTS
 from scrubjay.http_api import tokens
 from scrubjay.wire.address import engine_facts
 

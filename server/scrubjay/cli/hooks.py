@@ -7,9 +7,9 @@ import argparse
 import json
 
 from scrubjay.cli.command import Place, choice, command, value
-from scrubjay.histories.machine import this_machine
-from scrubjay.hosts.changes import Entry, connecting, disconnecting, write
-from scrubjay.hosts.table import CLAUDE_HOOKS, CLAUDE_SETTINGS, Ours
+from scrubjay.hosts.changes import connecting, disconnecting, write
+from scrubjay.hosts.machine import this_machine
+from scrubjay.hosts.table import Ours, claude_hooks
 
 ACTIONS = ("show", "add", "remove")
 
@@ -20,8 +20,8 @@ ACTIONS = ("show", "add", "remove")
 )
 def hooks(place: Place, options: argparse.Namespace) -> None:
     """Add, show or remove the hooks that make Claude Code send every turn."""
-    path = place.path(options.settings or CLAUDE_SETTINGS(this_machine(place.env)))
-    changes = entries(place, path)
+    path = place.path(options.settings or this_machine(place.env).path("{claude}/settings.json"))
+    changes = claude_hooks(Ours(this_machine(place.env), "claude-code", place.named_root), path)
     if options.action == "show":
         print(json.dumps({"hooks": {entry.keys[1]: [entry.value] for entry in changes}}, indent=2))
     elif options.action == "remove":
@@ -33,10 +33,3 @@ def hooks(place: Place, options: argparse.Namespace) -> None:
     else:
         undo = "`scrubjay hooks remove` undoes this"
         print(f"The hooks are in {path}. Claude Code captures every turn from its next session on; {undo}.")
-
-
-def entries(place: Place, path: str) -> list[Entry]:
-    """Return our hooks for a settings file of Claude Code, with the home if it is not the default one."""
-    us = Ours(this_machine(place.env), "claude-code", place.named_root)
-    part = CLAUDE_HOOKS._replace(file=lambda _: path)
-    return [change for change in part.changes(us) if isinstance(change, Entry)]

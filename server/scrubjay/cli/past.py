@@ -17,7 +17,6 @@ from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
 from scrubjay.histories.keeping import Kept, in_parts, kept_turns, size_of
-from scrubjay.histories.machine import this_machine
 from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
@@ -34,10 +33,11 @@ from scrubjay.home.scopes import (
     scope_elsewhere,
 )
 from scrubjay.home.settings import capture_view, load
+from scrubjay.hosts.machine import this_machine
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.redaction.redact import redact
-from scrubjay.text.transcripts import has_ended
+from scrubjay.transcripts.turn import has_ended
 
 EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called

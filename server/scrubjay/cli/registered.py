@@ -11,9 +11,10 @@ from scrubjay.cli.clients import Clients, Hooks, Server, look
 from scrubjay.cli.command import Place, visit_engine
 from scrubjay.cli.display import local, plural, span
 from scrubjay.errors import EngineError
-from scrubjay.histories.machine import this_machine
+from scrubjay.hosts.additions import codex_waiting
 from scrubjay.hosts.installation import console_command, hook_lines
-from scrubjay.hosts.table import BY_NAME, HOSTS, Host, codex_waiting
+from scrubjay.hosts.machine import this_machine
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
 OK, NOTE, PROBLEM = "ok", "note", "PROBLEM"
 

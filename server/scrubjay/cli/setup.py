@@ -23,11 +23,12 @@ from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Place, command, confirm, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.histories.machine import Machine, this_machine
 from scrubjay.home.scopes import nearest
+from scrubjay.hosts.additions import Plugin
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
 from scrubjay.hosts.installation import console_command, hear_hook
-from scrubjay.hosts.table import BY_NAME, HOSTS, Host, Plugin
+from scrubjay.hosts.machine import Machine, this_machine
+from scrubjay.hosts.table import BY_NAME, HOSTS, Host
 
 SERVER_SECONDS = 20.0  # for the server to list its tools, which needs no engine
 PROMPT = "Does the hook of Scrubjay receive this prompt?"
@@ -240,14 +241,12 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
     Raises:
         EngineError: it cannot be run, or wrote nothing.
     """
-    assert host.trial is not None, "it has a hook for prompts"
-    _, payload = host.trial
     with tempfile.TemporaryDirectory(prefix="scrubjay-setup-") as folder:
         session = f"setup-{secrets.token_hex(6)}"
         root = os.path.join(folder, "home")
         env = {name: place.env[name] for name in _LEFT if name in place.env}
         env |= {"HOME": folder, "SCRUBJAY_HOME": root, "SCRUBJAY_SCOPE": "scrubjay-setup"}
-        told = payload(session, folder, PROMPT)
+        told = host.payload(session, folder, PROMPT)
         started = time.perf_counter()
         hear_hook(told, env, folder, words)
         took = f"{(time.perf_counter() - started) * 1000:.0f} ms"
@@ -259,12 +258,7 @@ def _heard(place: Place, host: Host, words: list[str]) -> str:
 
 def _prompt_hook(host: Host, clients: Clients) -> list[str] | None:
     """Return the command that is registered for this host's prompts, without the home that it names."""
-    if host.trial is None:
-        return None
-    named, payload = host.trial
-    told = payload("", "", "")
-    names = ("hook_event_name", "hookEventName", "agent_action_name", "event")
-    words = clients.hook(host.name, named or next(told[name] for name in names if name in told))
+    words = clients.hook(host.name, host.prompt_event or "")
     if words and words[0] == "env":
         return list(dropwhile(lambda word: "=" in word, words[1:]))
     return words

@@ -5,31 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from functools import partial
 
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Session, Stored, instant
-from scrubjay.text.host_transcripts import Book
+from scrubjay.transcripts.book import Book
 
 HOST = "aider"
 FILE = ".aider.chat.history.md"
 _STARTED = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 DEEP = 3  # folders below a place in which a page is looked for: a project's page lies at its top
-
-
-def places(machine: Machine) -> Iterable[str]:
-    """The pages of projects, and the one that the environment names."""
-    named = machine.env.get("AIDER_CHAT_HISTORY_FILE")
-    pages = [machine.join(folder, FILE) for folder in machine.projects]
-    return [*pages, named] if named else pages
-
-
-def fits(path: str) -> bool:
-    """Return True if a file is such a page."""
-    return os.path.basename(path) == FILE
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:

@@ -4,34 +4,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from scrubjay.histories.disk import Disk, columns, embedded, files_below
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, seconds, string
-from scrubjay.text.host_transcripts import Book
-from scrubjay.text.transcripts import IMAGE
+from scrubjay.transcripts.book import Book
+from scrubjay.transcripts.turn import IMAGE
 
 HOST = "cursor"
-STORE = "state.vscdb"
+_STORE = "state.vscdb"
 _USER = 1  # the type of a bubble
 _OLD_CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _COMPOSERS = "composer.composerData"
-
-
-def places(machine: Machine) -> Iterable[str]:
-    """The editor's folders of state: a global one, and one a workspace."""
-    for user in machine.editors("Cursor"):
-        yield machine.join(user, "globalStorage", STORE)
-        yield machine.join(user, "workspaceStorage")
-
-
-def fits(path: str) -> bool:
-    """Return True if a file is such a store."""
-    return os.path.basename(path) == STORE
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -132,7 +119,7 @@ def _folders(disk: Disk, path: str) -> dict[str, str]:
     """The folder of each composer, by the lists of composers that workspaces keep."""
     folders: dict[str, str] = {}
     user = os.path.dirname(os.path.dirname(path))
-    for store, _ in files_below(os.path.join(user, "workspaceStorage"), fits):
+    for store, _ in files_below(os.path.join(user, "workspaceStorage"), _is_store):
         folder = workspace_folder(disk, store)
         if folder is None:
             continue
@@ -144,3 +131,7 @@ def _folders(disk: Disk, path: str) -> dict[str, str]:
         for composer in objects(embedded(row[0] if row else None).get("allComposers")):
             folders[string(composer.get("composerId"))] = folder
     return folders
+
+
+def _is_store(path: str) -> bool:
+    return os.path.basename(path) == _STORE

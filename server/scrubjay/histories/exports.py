@@ -12,7 +12,6 @@ from typing import Any
 from scrubjay.histories.disk import MAX_FILE, Disk, parsed
 from scrubjay.histories.stored import (
     Fields,
-    History,
     Session,
     Stored,
     instant,
@@ -22,25 +21,17 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
-from scrubjay.text.transcripts import IMAGE
+from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.turn import IMAGE
 
 ON_THE_WEB = ("claude-ai", "chatgpt")  # where nothing is said in a folder
 _NAME = re.compile(r"(?:^|[/\\])conversations[^/\\]*\.json\Z")  # large ones come in several files
 
 
-def history(host: str, read: Callable[[str, Fields], Session]) -> History:
-    """The history of a service that exports its conversations to a file, saved where the user chose."""
-    return History(host, lambda machine: (), _fits, partial(_stored, host, read), deep=1)
-
-
-def _fits(path: str) -> bool:
-    return path.endswith(".zip") or _NAME.search(path) is not None
-
-
-def _stored(
-    host: str, read: Callable[[str, Fields], Session], disk: Disk, path: str, at: float
+def stored(
+    read: Callable[[str, Fields], Session], host: str, disk: Disk, path: str, at: float
 ) -> Iterator[Stored]:
+    """List the conversations of a file, each to be read by `read`."""
     for document in _documents(disk, path):
         for conversation in objects(document if isinstance(document, list) else [document]):
             changed = seconds(conversation.get("updated_at") or conversation.get("update_time")) or at

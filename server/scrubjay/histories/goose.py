@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 from scrubjay.histories.disk import Disk, columns, embedded, parsed
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import (
     Fields,
     Session,
@@ -20,24 +19,10 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 HOST = "goose"
 _HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
-
-
-def places(machine: Machine) -> Iterable[str]:
-    """The folders of sessions; goose follows XDG on macOS too."""
-    if root := machine.env.get("GOOSE_PATH_ROOT"):
-        return [machine.join(root, "data", "sessions")]
-    if machine.platform == "win32":
-        return [machine.settings("Block", "goose", "data", "sessions")]
-    return [machine.data("goose", "sessions"), machine.data("Block", "goose", "sessions")]
-
-
-def fits(path: str) -> bool:
-    """Return True if a file is such a store."""
-    return path.endswith((".db", ".jsonl"))
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from scrubjay.histories.stored import Fields, instant, seconds
 from scrubjay.home import capture
-from scrubjay.text.transcripts import SAME_MOMENT, fields_of
+from scrubjay.transcripts.matching import SAME_MOMENT
+from scrubjay.transcripts.turn import fields_of
 
 PART_TURNS, PART_SIZE = 2_000, 8_000_000  # turns and characters of a session that one request carries
 _DAY = 86_400.0

@@ -21,12 +21,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from scrubjay.histories import transcripts
+from scrubjay.histories import hosts
 from scrubjay.histories.disk import Disk, files_below, parsed
-from scrubjay.histories.machine import CODES, Machine
 from scrubjay.histories.stored import Fact, Fields, History, Stored, instant, mapping, seconds, string
 from scrubjay.home.capture import storable
 from scrubjay.home.files import read_regular
+from scrubjay.hosts.machine import Machine
 from scrubjay.models.fields import MAX_METADATA_NUMBER, MAX_METADATA_TEXT
 
 LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several
@@ -38,9 +38,7 @@ _MAX_NOTE = 50 * 2**20  # bytes, as of any document
 _Facts = Callable[[sqlite3.Connection], Iterable[Fact]]
 
 
-def _in_database(
-    source: str, name: str, facts: _Facts, places: Callable[[Machine], Iterable[str]]
-) -> History:
+def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
     """The history of a memory that keeps one database; the names of copies may say more than `name`."""
     stem, ending = os.path.splitext(name)
 
@@ -50,14 +48,10 @@ def _in_database(
     def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
         yield Stored(source, path, at, lambda: _whole(facts(disk.database(path))))
 
-    return History(source, places, fits, stored)
+    return History(source, lambda machine: [machine.path(place)], fits, stored)
 
 
 # claude-mem: what a model wrote of sessions, in 13.15 and before
-
-
-def _claude_mem_places(machine: Machine) -> Iterable[str]:
-    yield machine.join(machine.named("CLAUDE_MEM_DATA_DIR", ".claude-mem"), "claude-mem.db")
 
 
 def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
@@ -109,15 +103,6 @@ def _content_session(row: Fields) -> str:
 # mcp-memory-service
 
 
-def _mcp_memory_service_places(machine: Machine) -> Iterable[str]:
-    folder = {
-        "darwin": machine.home("Library", "Application Support", "mcp-memory"),
-        "win32": machine.join(machine.named("LOCALAPPDATA", "AppData", "Local"), "mcp-memory"),
-    }.get(machine.platform, machine.home(".local", "share", "mcp-memory"))
-    folder = machine.env.get("MCP_MEMORY_BASE_DIR") or folder
-    yield machine.env.get("MCP_MEMORY_SQLITE_PATH") or machine.join(folder, "sqlite_vec.db")
-
-
 def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
     for row in _rows(database, "memories", required=True):
         if row.get("deleted_at") is None:
@@ -133,10 +118,6 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
 
 
 # mem0: its history, because its vectors may lie in any store
-
-
-def _mem0_places(machine: Machine) -> Iterable[str]:
-    yield machine.join(machine.named("MEM0_DIR", ".mem0"), "history.db")
 
 
 def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
@@ -166,10 +147,6 @@ def _held_since(row: Fields) -> str | None:
 
 
 # Hebb Mind
-
-
-def _hebb_mind_places(machine: Machine) -> Iterable[str]:
-    yield machine.join(machine.named("HEBB_HOME", ".hebb"), "hebb.db")
 
 
 def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.time) -> Iterator[Fact]:
@@ -207,14 +184,14 @@ def _server_memory_places(machine: Machine) -> Iterator[str]:
     """The files that its variable names, here or in a host's configuration, and those next to the package."""
     yield from filter(None, [machine.env.get("MEMORY_FILE_PATH")])
     configurations = [
-        machine.claude_json(),
-        machine.settings("Claude", "claude_desktop_config.json"),
-        machine.home(".cursor", "mcp.json"),
-        machine.codex("config.toml"),
-        machine.gemini("settings.json"),
-        machine.home(".qwen", "settings.json"),
-        machine.home(".codeium", "windsurf", "mcp_config.json"),
-        *(machine.join(user, "mcp.json") for user in machine.editors(*CODES)),
+        machine.path("{claude_json}"),
+        machine.path("{settings}/Claude/claude_desktop_config.json"),
+        machine.path("{home}/.cursor/mcp.json"),
+        machine.path("{codex}/config.toml"),
+        machine.path("{gemini}/settings.json"),
+        machine.path("{home}/.qwen/settings.json"),
+        machine.path("{home}/.codeium/windsurf/mcp_config.json"),
+        *machine.paths("{codes}/mcp.json"),
     ]
     for path in configurations:
         try:
@@ -223,10 +200,7 @@ def _server_memory_places(machine: Machine) -> Iterator[str]:
             continue
         for quoted, plain in _MEMORY_FILE.findall(text):
             yield plain or re.sub(r"\\(.)", r"\1", quoted)
-    cache = machine.home(".npm")
-    if machine.platform == "win32":
-        cache = machine.join(machine.named("LOCALAPPDATA", "AppData", "Local"), "npm-cache")
-    runs = machine.join(cache, "_npx")
+    runs = machine.path("{npm_cache}/_npx")
     package = ("node_modules", "@modelcontextprotocol", "server-memory", "dist", "memory.jsonl")
     for run in sorted(os.listdir(runs)) if os.path.isdir(runs) else ():
         yield machine.join(runs, run, *package)
@@ -260,10 +234,6 @@ def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
 _OBSERVATION = re.compile(r"\s*[-*] \[(?![ xX-]\])([^\[\]()\n]+)\] (.+)")
 _HASHTAG = re.compile(r"(?<!\S)#([^\s#]+)")
 _FRONT_MATTER = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)\r?\n---[ \t]*(?:\r?\n|$)", re.DOTALL)
-
-
-def _basic_memory_places(machine: Machine) -> Iterable[str]:
-    yield machine.join(machine.named("BASIC_MEMORY_CONFIG_DIR", ".basic-memory"), "config.json")
 
 
 def _basic_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -352,9 +322,9 @@ _HOSTS = {".claude": "claude-code", ".codex": "codex", ".gemini": "gemini-cli", 
 
 
 def _mempalace_places(machine: Machine) -> Iterator[str]:
-    yield machine.home(".mempalace", "palace")
+    yield machine.path("{home}/.mempalace/palace")
     try:
-        config = mapping(parsed(read_regular(machine.home(".mempalace", "config.json"), _MAX_CONFIG)))
+        config = mapping(parsed(read_regular(machine.path("{home}/.mempalace/config.json"), _MAX_CONFIG)))
     except (OSError, ValueError):
         return
     yield from filter(None, [string(config.get("palace_path"))])
@@ -366,9 +336,7 @@ def _mempalace_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
     for drawer in _drawers(disk.database(path)):
         source = string(drawer.get("source_file"))
         host = next((host for folder, host in _HOSTS.items() if f"{os.sep}{folder}{os.sep}" in source), None)
-        reader = next(
-            (each for each in transcripts.HISTORIES if each.host == host and each.fits(source)), None
-        )
+        reader = next((each for each in hosts.HISTORIES if each.host == host and each.fits(source)), None)
         if reader and source not in originals and os.path.isfile(source):
             originals.add(source)
             yield from reader.stored(disk, source, os.stat(source).st_mtime)
@@ -415,11 +383,11 @@ def _local(value: object) -> str | None:
 
 
 HISTORIES = (
-    _in_database("claude-mem", "claude-mem.db", _claude_mem, _claude_mem_places),
-    _in_database("mcp-memory-service", "sqlite_vec.db", _mcp_memory_service, _mcp_memory_service_places),
+    _in_database("claude-mem", "claude-mem.db", _claude_mem, "{claude_mem}/claude-mem.db"),
+    _in_database("mcp-memory-service", "sqlite_vec.db", _mcp_memory_service, "{mcp_memory}"),
     History(
         "basic-memory",
-        _basic_memory_places,
+        lambda machine: [machine.path("{basic_memory}/config.json")],
         lambda path: path.endswith(".md") or os.path.basename(path) == "config.json",
         _basic_memory_stored,
     ),
@@ -429,8 +397,8 @@ HISTORIES = (
         lambda path: path.endswith((".jsonl", ".json")),
         _server_memory_stored,
     ),
-    _in_database("mem0", "history.db", _mem0, _mem0_places),
-    _in_database("hebb-mind", "hebb.db", _hebb_mind, _hebb_mind_places),
+    _in_database("mem0", "history.db", _mem0, "{mem0}/history.db"),
+    _in_database("hebb-mind", "hebb.db", _hebb_mind, "{hebb_mind}/hebb.db"),
     History(
         "mempalace",
         _mempalace_places,

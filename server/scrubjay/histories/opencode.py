@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from scrubjay.histories.disk import Disk, columns, embedded
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import (
     Fields,
-    History,
     Session,
     Stored,
     instant,
@@ -22,24 +20,12 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 
-def history(host: str) -> History:
-    """The history of OpenCode, or of a host that is made of it; its name is that of its folder."""
-
-    def places(machine: Machine) -> Iterable[str]:
-        return [machine.data(host)]
-
-    return History(host, places, _fits, partial(_stored, host))
-
-
-def _fits(path: str) -> bool:
-    return path.endswith(".db") or _is_session(path)
-
-
-def _stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    if _is_session(path):
+def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """List the sessions of a file of OpenCode, or of a host that is made of it."""
+    if path.endswith(".json"):
         yield Stored(host, path, at, partial(_from_files, host, disk, path))
         return
     database = disk.database(path)
@@ -99,12 +85,6 @@ def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None
         book.answered(texts(parts))
         if mapping(message.get("error")).get("name") == "MessageAbortedError":
             book.interrupted()
-
-
-def _is_session(path: str) -> bool:
-    """Return True if a file is a `storage/session/<project>/<session>.json` of a version before 1.2."""
-    parts = path.replace("\\", "/").split("/")
-    return path.endswith(".json") and len(parts) > 3 and parts[-4:-2] == ["storage", "session"]
 
 
 def _from_files(host: str, disk: Disk, path: str) -> list[Session]:

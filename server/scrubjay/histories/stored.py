@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from scrubjay.histories.disk import Disk
-    from scrubjay.histories.machine import Machine
+    from scrubjay.hosts.machine import Machine
 
 Fields = dict[str, Any]
 
@@ -18,7 +18,7 @@ _SECONDS = 1e11  # a number below it counts seconds since 1970, one above it mil
 
 
 class Session(NamedTuple):
-    """The turns of one session, in order, each a dict as `text.transcripts.turns` gives it.
+    """The turns of one session, in order, each a dict as `transcripts.claude_code.turns` gives it.
 
     `folder` is that of the project, which may be gone by now; None if the store does not say. What a
     turn says in its `folders` goes before it.

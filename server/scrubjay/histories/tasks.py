@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.machine import CODES, Machine
 from scrubjay.histories.stored import (
     Fields,
-    History,
     Session,
     Stored,
     instant,
@@ -22,9 +20,8 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
-_EDITORS = (*CODES, "Cursor", "Windsurf")
 _LEGACY = "api_conversation_history.json"
 _MODERN = ".messages.json"
 # In which a host puts what the user says.
@@ -38,23 +35,8 @@ _COMMAND = re.compile(r"<(command)>")
 _CLOSING = re.compile(r"</([a-z_]+)>")
 
 
-def history(host: str, extension: str) -> History:
-    """The history of a host whose tasks lie in the folder of an editor's extension."""
-
-    def places(machine: Machine) -> Iterable[str]:
-        for user in machine.editors(*_EDITORS):
-            yield machine.join(user, "globalStorage", extension, "tasks")
-        if host == "cline":
-            data = machine.env.get("CLINE_DATA_DIR") or machine.join(
-                machine.named("CLINE_DIR", ".cline"), "data"
-            )
-            yield machine.join(data, "sessions")
-            yield machine.join(data, "tasks")
-
-    return History(host, places, lambda path: path.endswith((_LEGACY, _MODERN)), partial(_stored, host))
-
-
-def _stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
+def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
+    """Name the task of a file."""
     read = _legacy if path.endswith(_LEGACY) else _modern
     yield Stored(host, path, at, partial(read, host, disk, path))
 

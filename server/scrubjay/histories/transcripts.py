@@ -1,6 +1,6 @@
 """Sessions that hosts keep as files of JSON lines, one session a file: where they lie, and whose they are.
 
-What the lines say is read by `text.host_transcripts`, as hooks and the engine read it.
+What the lines say is read by `transcripts.formats`, as hooks and the engine read it.
 """
 
 from __future__ import annotations
@@ -9,15 +9,14 @@ import glob
 import hashlib
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from scrubjay.histories.disk import Disk, embedded
-from scrubjay.histories.machine import Machine
-from scrubjay.histories.stored import Fields, History, Session, Stored, mapping, string
-from scrubjay.text.host_transcripts import turns
+from scrubjay.histories.stored import Fields, Session, Stored, mapping, string
+from scrubjay.transcripts.formats import turns
 
 _HEAD = 200  # lines at the beginning of a file in which it says whose it is
 
@@ -102,6 +101,8 @@ def _cursor(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
 
 
 def _antigravity(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
+    if os.path.basename(path) == "transcript.jsonl" and os.path.exists(f"{path[:-6]}_full.jsonl"):
+        return None
     return _About(path.split(os.sep)[-4] if path.count(os.sep) > 3 else None, None)
 
 
@@ -121,13 +122,13 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     return _About(session_id or default, place or None)
 
 
-def _history(
-    host: str, places: Callable[[Machine], Iterable[str]], fits: Callable[[str], bool], about: _Reader
-) -> History:
-    def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
+def _reader(about: _Reader) -> Callable[[str, Disk, str, float], Iterator[Stored]]:
+    """Return what lists the session of a file, whose first lines `about` understands."""
+
+    def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
         yield Stored(host, path, at, partial(_sessions, host, about, disk, path))
 
-    return History(host, places, fits, stored)
+    return stored
 
 
 def _sessions(host: str, about: _Reader, disk: Disk, path: str) -> list[Session]:
@@ -156,85 +157,12 @@ def _lines(disk: Disk, path: str) -> list[bytes]:
     ]
 
 
-def _below(folder: str, *endings: str) -> Callable[[str], bool]:
-    """Return True if a path is in a folder of this name and has this ending."""
-    return lambda path: os.path.basename(os.path.dirname(path)) == folder and path.endswith(endings)
-
-
-def _is_claude_code(path: str) -> bool:
-    name = os.path.basename(path)
-    return (
-        name.endswith(".jsonl") and not name.startswith("agent-") and f"{os.sep}subagents{os.sep}" not in path
-    )
-
-
-def _is_codex(path: str) -> bool:
-    return re.fullmatch(r"rollout-.*\.jsonl(?:\.zst)?", os.path.basename(path)) is not None
-
-
-def _is_gemini(path: str) -> bool:
-    return os.path.basename(path).startswith("session-") and path.endswith((".json", ".jsonl"))
-
-
-def _is_cursor(path: str) -> bool:
-    return f"{os.sep}agent-transcripts{os.sep}" in path and path.endswith(".jsonl")
-
-
-def _is_antigravity(path: str) -> bool:
-    folder, name = os.path.split(path)
-    full = os.path.join(folder, "transcript_full.jsonl")
-    return name == "transcript_full.jsonl" or (name == "transcript.jsonl" and not os.path.exists(full))
-
-
-HISTORIES = (
-    _history(
-        "claude-code",
-        lambda machine: [machine.claude("projects")],
-        _is_claude_code,
-        _in_lines,
-    ),
-    _history(
-        "codex",
-        lambda machine: [machine.codex(name) for name in ("sessions", "archived_sessions")],
-        _is_codex,
-        _codex,
-    ),
-    _history(
-        "copilot-cli",
-        lambda machine: [machine.copilot("session-state")],
-        lambda path: os.path.basename(path) == "events.jsonl",
-        _copilot,
-    ),
-    _history(
-        "gemini-cli",
-        lambda machine: [machine.gemini("tmp")],
-        _is_gemini,
-        _gemini,
-    ),
-    _history(
-        "qwen-code",
-        lambda machine: [machine.home(".qwen", "projects")],
-        _below("chats", ".jsonl"),
-        _in_lines,
-    ),
-    _history(
-        "antigravity",
-        lambda machine: [
-            machine.gemini(name, "brain") for name in ("antigravity", "antigravity-cli", "antigravity-ide")
-        ],
-        _is_antigravity,
-        _antigravity,
-    ),
-    _history(
-        "kiro",
-        lambda machine: [machine.home(".kiro", "sessions")],
-        lambda path: os.path.basename(path) == "messages.jsonl" or _below("cli", ".jsonl")(path),
-        _kiro,
-    ),
-)
-CURSOR_LINES = _history(
-    "cursor",
-    lambda machine: [machine.join(machine.named("CURSOR_CONFIG_DIR", ".cursor"), "projects")],
-    _is_cursor,
-    _cursor,
-)
+READERS = {
+    "lines": _reader(_in_lines),
+    "codex": _reader(_codex),
+    "copilot": _reader(_copilot),
+    "gemini": _reader(_gemini),
+    "antigravity": _reader(_antigravity),
+    "kiro": _reader(_kiro),
+    "cursor-lines": _reader(_cursor),
+}

@@ -9,31 +9,17 @@ from typing import Any
 
 from scrubjay.histories.cursor import folder_of, workspace_folder
 from scrubjay.histories.disk import Disk, parsed
-from scrubjay.histories.machine import CODES, Machine
 from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, string
-from scrubjay.text.host_transcripts import Book
+from scrubjay.transcripts.book import Book
 
 HOST = "vscode"
 _FOLDERS = ("chatSessions", "emptyWindowChatSessions")
 _SET, _PUSH, _DELETE = 1, 2, 3  # kinds of changes; 0 is the whole
 
 
-def places(machine: Machine) -> Iterable[str]:
-    """The folders of workspaces, and that of windows without one."""
-    for user in machine.editors(*CODES):
-        yield machine.join(user, "workspaceStorage")
-        yield machine.join(user, "globalStorage", "emptyWindowChatSessions")
-
-
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
     """Name the session of a file."""
     yield Stored(HOST, path, at, partial(_session, disk, path))
-
-
-def fits(path: str) -> bool:
-    """Return True if a file is a session."""
-    folder, name = os.path.split(path)
-    return os.path.basename(folder) in _FOLDERS and name.endswith((".json", ".jsonl"))
 
 
 def _session(disk: Disk, path: str) -> list[Session]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from scrubjay.histories.disk import Disk, columns, parsed
-from scrubjay.histories.machine import Machine
 from scrubjay.histories.stored import (
     Fields,
     Session,
@@ -21,26 +19,10 @@ from scrubjay.histories.stored import (
     string,
     texts,
 )
-from scrubjay.text.host_transcripts import Book, words
+from scrubjay.transcripts.book import Book, words
 
 HOST = "zed"
 _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
-
-
-def places(machine: Machine) -> Iterable[str]:
-    """The database below Zed's folder of data."""
-    if machine.platform == "win32":
-        folder = machine.join(machine.named("LOCALAPPDATA", "AppData", "Local"), "Zed")
-    elif machine.platform == "darwin":
-        folder = machine.settings("Zed")
-    else:
-        folder = machine.join(machine.env.get("FLATPAK_XDG_DATA_HOME") or machine.data(), "zed")
-    return [machine.join(folder, "threads", "threads.db")]
-
-
-def fits(path: str) -> bool:
-    """Return True if a file is such a database."""
-    return os.path.basename(path) == "threads.db"
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:

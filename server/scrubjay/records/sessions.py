@@ -15,7 +15,8 @@ from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
-from scrubjay.text.transcripts import ANSWER_KEY, PROMPT_KEY, SAME_MOMENT, placed
+from scrubjay.transcripts.matching import SAME_MOMENT, placed
+from scrubjay.transcripts.turn import ANSWER_KEY, PROMPT_KEY
 
 BEFORE = 3  # recorded turns before the first of a session's part that are compared with it, too
 _GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID

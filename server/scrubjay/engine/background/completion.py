@@ -29,7 +29,7 @@ from scrubjay.models.requests import KeptSessions, parse
 from scrubjay.records.sessions import BEFORE, has_news
 from scrubjay.redaction.redact import redact
 from scrubjay.store.store import Store
-from scrubjay.text import host_transcripts, transcripts
+from scrubjay.transcripts import formats, matching, turn
 
 log = logging.getLogger("scrubjay.engine.background.completion")
 
@@ -144,14 +144,14 @@ class Completion:
             turns[-1] = {**turns[-1], "started_at": args.get("ts")}
         if not is_whole and attempt + 1 < len(DELAYS):
             self._later(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
-        await self._compare(session, turns, transcripts.RECENT)
+        await self._compare(session, turns, matching.RECENT)
 
     async def _compare(self, session: _Session, turns: list[dict[str, Any]], most: int | None = None) -> None:
         """Record turns of a transcript that are missing or incomplete in the store; the last `most` if given.
 
         The last turn is left out while it goes on, and so are prompts that wait for their Stop.
         """
-        turns = turns[:-1] if turns and not transcripts.has_ended(turns[-1]) else turns
+        turns = turns[:-1] if turns and not turn.has_ended(turns[-1]) else turns
         told, untimed = await asyncio.to_thread(self._told, session, turns, most or len(turns))
         keys = [each["prompt_id"] for its in told.values() for each in its]
         for scope, its in told.items():
@@ -224,21 +224,21 @@ def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict
     def is_recorded(turn: dict[str, Any]) -> bool:
         began = seconds(turn["started_at"])
         is_named = args.get("prompt_id") in (turn["prompt_id"], turn["uuid"])
-        is_near = began is None or end is None or began <= end + transcripts.SLACK_S
+        is_near = began is None or end is None or began <= end + matching.SLACK_S
         is_said = turn["prompts"][0] in (args.get("user") or "")
         return (is_named or is_near or is_said) and answer in "".join(turn["assistant"].split())
 
     for number in range(len(turns), 0, -1):
         if answer and is_recorded(turns[number - 1]):
             return turns[:number], True
-    slack = 0.0 if answer else transcripts.SLACK_S
+    slack = 0.0 if answer else matching.SLACK_S
     return [turn for turn in turns if end and (seconds(turn["started_at"]) or end) <= end + slack], False
 
 
 def _read(path: str, host: str) -> list[dict[str, Any]]:
     """The turns of a host's transcript, raw; none without a file."""
     try:
-        return host_transcripts.turns(last_lines(path, MAX_TRANSCRIPT), host)
+        return formats.turns(last_lines(path, MAX_TRANSCRIPT), host)
     except FileNotFoundError:
         return []
 

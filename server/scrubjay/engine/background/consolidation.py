@@ -204,7 +204,7 @@ class Consolidation:
         self._caught_up = True
 
     async def _look_at(self, table: str, where: conditions.Where) -> None:
-        """Remember the sessions of these rows, of which there may be a million."""
+        """Remember the sessions of these rows; there may be a million rows."""
         rows = self._store.tables.of(table).query().where(where).select(["scope", "session_id"])
         sessions = (await read_table(rows)).group_by(["scope", "session_id"]).aggregate([])
         self._changed |= {(row["scope"], row["session_id"]): None for row in sessions.to_pylist()}

@@ -25,7 +25,7 @@ from scrubjay.home.settings import captured_since
 from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.models.envelopes import HookEvent
 from scrubjay.redaction.redact import redact
-from scrubjay.text import host_transcripts, transcripts
+from scrubjay.transcripts import formats, matching, turn
 
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at; `completion` looks further
 SECOND = 1_000_000_000
@@ -153,12 +153,12 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
     if not event.transcript_path:
         return []
     try:
-        turns = host_transcripts.turns(last_lines(event.transcript_path, TAIL), event.host)
+        turns = formats.turns(last_lines(event.transcript_path, TAIL), event.host)
     except OSError:
         return []
     # No engine may have been there for a while, in which the session went on.
-    end = event.time_ns / SECOND + transcripts.SLACK_S
-    return [turn for turn in turns if (seconds(turn["started_at"]) or end) <= end][-transcripts.RECENT :]
+    end = event.time_ns / SECOND + matching.SLACK_S
+    return [turn for turn in turns if (seconds(turn["started_at"]) or end) <= end][-matching.RECENT :]
 
 
 def _began_hidden(call: _Call) -> bool:
@@ -196,7 +196,7 @@ def _save(call: _Call, text: str | None, redacted: int) -> None:
             "folders": event.folders,
             "transcript_path": event.transcript_path,
         }
-    prompt_id = event.prompt_id or transcripts.PROMPT_KEY + event.id[:16]
+    prompt_id = event.prompt_id or turn.PROMPT_KEY + event.id[:16]
     prompts.save(call.home, event.session_id, prompt_id, text, redacted, said, event.time_ns)
     _touch(call)
 
@@ -230,7 +230,7 @@ def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
     `over`: none of them is answered now.
     """
     texts = [prompt.user or "" for prompt in waiting]
-    turns = transcripts.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
+    turns = matching.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
     return [
         prompt._replace(key=str(turn["prompt_id"] or turn["uuid"] or prompt.key))
         for prompt, turn in zip(waiting, turns, strict=True)
@@ -328,4 +328,4 @@ def _envelope(
 
 def _hashed_key(session_id: str, answer: str | None) -> str:
     """A turn's key if the host gives none and no prompt was saved: the same for the same answer."""
-    return transcripts.ANSWER_KEY + sha256(f"{session_id}\n{answer or ''}".encode()).hexdigest()[:32]
+    return turn.ANSWER_KEY + sha256(f"{session_id}\n{answer or ''}".encode()).hexdigest()[:32]

@@ -22,7 +22,7 @@ from scrubjay.errors import ScrubjayError, SpoolError
 from scrubjay.home import spool
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
-from scrubjay.text.transcripts import PROMPT_KEY
+from scrubjay.transcripts.turn import PROMPT_KEY
 
 KEPT_ANSWERED = 20  # prompts per session
 KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder

@@ -14,8 +14,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from scrubjay.histories.exports import branch
 from scrubjay.models.fields import parse_instant
 from scrubjay.redaction.redact import redact
-from scrubjay.text.transcripts import fields_of
-from scrubjay.text.transcripts import turns as transcript_turns
+from scrubjay.transcripts.claude_code import turns as transcript_turns
+from scrubjay.transcripts.turn import fields_of
 
 Format = Literal["claude_code", "chatgpt", "plain"]
 FORMATS: tuple[Format, ...] = get_args(Format)

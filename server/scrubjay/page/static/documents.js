@@ -3,7 +3,7 @@
 import { button, calmly, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news, send } from "./engine.js";
 import { forgetAll, purgeAll, restoreAll } from "./facts.js";
-import { address, attempt, chosen, say } from "./page.js";
+import { address, attempt, chosen, say } from "./frame.js";
 import { bytes, date, moment, number, plural, project } from "./words.js";
 
 const SHOWN = 200; // documents of one folder

@@ -2,7 +2,7 @@
 
 import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news } from "./engine.js";
-import { address, attempt, chosen, confirmed, refine, say } from "./page.js";
+import { address, attempt, chosen, confirmed, refine, say } from "./frame.js";
 import { date, firstLine, moment, number, plural, project, prose } from "./words.js";
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";

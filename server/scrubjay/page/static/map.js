@@ -2,7 +2,7 @@
 
 import { button, empty, fill, h } from "./dom.js";
 import { call } from "./engine.js";
-import { address, chosen } from "./page.js";
+import { address, chosen } from "./frame.js";
 import { plural, project } from "./words.js";
 
 const NEAR = 14; // pixels from the pointer to the point it selects

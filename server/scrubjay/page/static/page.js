@@ -1,7 +1,8 @@
-// The frame of the page: access, the current view, keys, light and dark.
+// The page: access, the current view, keys, light and dark.
 
 import { button, choice, empty, fill, h, s } from "./dom.js";
 import { call, enter, listen, news } from "./engine.js";
+import { FILES, address, attempt, chosen, here, say, toasts } from "./frame.js";
 import * as today from "./today.js";
 import { number, plural, project } from "./words.js";
 
@@ -13,7 +14,6 @@ const VIEWS = {
   map: ["Map", "M5 18a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm5-8a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm4 6a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm5-9a1 1 0 1 0 0-2 1 1 0 0 0 0 2z"],
   settings: ["Settings", "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4"],
 };
-const FILES = { today: "today", session: "session", search: "search", facts: "facts", documents: "documents", document: "documents", map: "map", settings: "settings" };
 const KEYS = [
   ["j  k", "next, previous"],
   ["Enter", "open it"],
@@ -24,74 +24,6 @@ const KEYS = [
   ["?", "this list"],
 ];
 const GOTO = { t: "today", s: "search", f: "facts", d: "documents", m: "map", e: "settings" };
-
-const decoded = (part) => {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part; // the user typed a single %
-  }
-};
-
-/** The current location: the view, the following parts of the address, and its options. */
-export function here() {
-  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const [view, ...parts] = path.split("/").map(decoded);
-  return { view: Object.hasOwn(FILES, view) ? view : "today", parts, options: new URLSearchParams(query) };
-}
-
-/** The address of a view. Options without a value are left out. */
-export function address(view, parts = [], options = {}) {
-  const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value));
-  const path = [view, ...parts].map(encodeURIComponent).join("/");
-  return `#/${path}${query.size ? `?${query}` : ""}`;
-}
-
-/** Open the same view with other options, without a new history entry. */
-export function refine(options) {
-  const now = here();
-  history.replaceState(null, "", address(now.view, now.parts, { ...Object.fromEntries(now.options), ...options }));
-}
-
-/** The project shown in every view; "" for all. */
-export const chosen = () => here().options.get("in") ?? "";
-
-let toasts;
-/** Show a message for a while, with an undo button if `undo` is given. */
-export function say(sentence, undo = null) {
-  const note = h("div.toast", h("span", sentence));
-  const close = () => note.remove();
-  if (undo) note.append(button("Undo", async () => (close(), await attempt(undo)), { plain: true }));
-  note.append(button("×", close, { "aria-label": "Close", plain: true }));
-  toasts.append(note);
-  setTimeout(close, undo ? 20_000 : 7_000);
-}
-
-/** Do work that may be refused; show a refusal and return undefined. */
-export async function attempt(work) {
-  try {
-    return await work();
-  } catch (error) {
-    if (error.name !== "AbortError") say(error.message);
-    return undefined;
-  }
-}
-
-/** Ask in a dialog with the given `body`. True if the answer is `yes`. */
-export function confirmed(title, body, yes) {
-  return new Promise((done) => {
-    const dialog = h(
-      "dialog",
-      { "aria-labelledby": "question" },
-      h("form", { method: "dialog" }, h("h2", { id: "question" }, title), body, h("div.row.end",
-        button("Cancel", () => dialog.close("no")),
-        h("button.danger", { value: "yes", type: "submit" }, yes))),
-    );
-    dialog.addEventListener("close", () => (dialog.remove(), done(dialog.returnValue === "yes")));
-    document.body.append(dialog);
-    dialog.showModal();
-  });
-}
 
 const main = h("main", { id: "main", tabindex: "-1" });
 const live = h("span.live", { role: "status" });
@@ -220,7 +152,6 @@ function step(by) {
 function frame() {
   nav = h("nav", { "aria-label": "Views" }, Object.entries(VIEWS).map(([view, [name, path]]) =>
     h("a", { "data-view": view, href: address(view) }, s("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, s("path", { d: path })), name)));
-  toasts = h("div.toasts", { role: "status", "aria-live": "polite" });
   const skip = button("Skip to content", () => main.focus(), { plain: true });
   skip.classList.add("skip");
   document.body.replaceChildren(skip,

@@ -2,7 +2,7 @@
 
 import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
 import { call } from "./engine.js";
-import { address, attempt, chosen, refine } from "./page.js";
+import { address, attempt, chosen, refine } from "./frame.js";
 import { marks, moment, number, plural, project } from "./words.js";
 
 const KINDS = { memory: "Facts", turn: "Turns", chunk: "Documents" };

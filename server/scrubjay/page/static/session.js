@@ -3,7 +3,7 @@
 import { button, calmly, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { UNCHANGED, restoreAll } from "./facts.js";
-import { address, attempt, chosen, say } from "./page.js";
+import { address, attempt, chosen, say } from "./frame.js";
 import { ago, date, firstLine, moment, number, plural, project, prose, time } from "./words.js";
 
 const STRETCH = 40;

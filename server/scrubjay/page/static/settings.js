@@ -2,7 +2,7 @@
 
 import { button, calmly, choice, fill, h, tag, toggle } from "./dom.js";
 import { call, news } from "./engine.js";
-import { attempt, chosen, say } from "./page.js";
+import { attempt, chosen, say } from "./frame.js";
 import { ago, bytes, inline, moment, number, plural, project } from "./words.js";
 
 const GROUPS = [

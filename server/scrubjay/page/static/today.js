@@ -2,7 +2,7 @@
 
 import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
-import { address, attempt, chosen, refine } from "./page.js";
+import { address, attempt, chosen, refine } from "./frame.js";
 import { ago, bytes, dayName, firstLine, inline, isoDay, moment, month, plural, project, time } from "./words.js";
 
 const PAGE = 40;

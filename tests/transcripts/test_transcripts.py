@@ -10,15 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.transcripts import (
-    MAX_COMMAND,
-    ended_before,
-    fields_of,
-    is_error,
-    placed,
-    strip_injected,
-    turns,
-)
+from scrubjay.transcripts.claude_code import turns
+from scrubjay.transcripts.injected import is_error, strip_injected
+from scrubjay.transcripts.matching import ended_before, placed
+from scrubjay.transcripts.turn import MAX_COMMAND, fields_of
 
 _numbers = count()
 

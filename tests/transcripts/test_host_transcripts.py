@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from scrubjay.text.host_transcripts import READ, turns
-from scrubjay.text.transcripts import has_ended, placed
+from scrubjay.hosts.facts import HOSTS
+from scrubjay.transcripts.formats import turns
+from scrubjay.transcripts.matching import placed
+from scrubjay.transcripts.turn import has_ended
 
 AT = "2026-11-22T18:08:51.660Z"
 
@@ -278,7 +280,8 @@ def test_a_file_of_an_unknown_host_has_no_turns() -> None:
     line = json.dumps({"type": "user", "message": {"content": "Which port?"}})
     assert turns([line], "nobody") == []
     assert len(turns([line], "claude-code")) == len(turns([line], None)) == 1
-    assert set(READ) == {name.split()[0] for name in FILES} | {"cline"}
+    described = {name for name, facts in HOSTS.items() if "transcript" in facts}
+    assert described == {name.split()[0] for name in FILES} | {"claude-code"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""What hosts themselves keep about Scrubjay: its plugins, their copies, and approvals of its hooks."""
+
+import os
+from typing import Any, NamedTuple
+
+from scrubjay.errors import ScrubjayError
+from scrubjay.hosts.changes import JSON, TOML, Change, Entry, Format, at, ours, parsed, read
+from scrubjay.hosts.machine import Machine
+
+_CLAUDE_SETTINGS = "{claude}/settings.json"
+_OURS = "scrubjay@"  # followed by the plugin's marketplace
+
+
+class Plugin(NamedTuple):
+    """An enabled plugin of ours, which brings server and hooks: its name, and the host's copy of it."""
+
+    name: str
+    folder: str
+
+
+def codex_waiting(machine: Machine) -> list[str]:
+    """Return the events whose hook the user of Codex has not approved yet, or has switched off."""
+    path = machine.path("{codex}/config.toml")
+    waiting = []
+    try:
+        states = at(parsed(read(path), TOML, path), ("hooks", "state"))
+        keys = _codex_keys(machine)
+    except ScrubjayError:
+        return []  # the caller that parses the file reports the error
+    for event, key in keys:
+        state = at(states, (key,))
+        if not isinstance(state, dict) or "trusted_hash" not in state or state.get("enabled") is False:
+            waiting.append(event)
+    return waiting
+
+
+def _codex_approvals(machine: Machine) -> list[Change]:
+    """Return the entries that Codex added about the approval of our hooks."""
+    file = machine.path("{codex}/config.toml")
+    return [Entry(file, TOML, ("hooks", "state", key), None, "trace") for _, key in _codex_keys(machine)]
+
+
+def _codex_plugin_traces(machine: Machine) -> list[Change]:
+    """Return the entries that Codex added about our plugins, and about marketplaces that have no others."""
+    file, names = machine.path("{codex}/config.toml"), [plugin.name for plugin in _codex_plugins(machine)]
+    ways = [("plugins", name) for name in names]
+    ways += [("marketplaces", "scrubjay")] if "scrubjay@scrubjay" in names else []
+    return [Entry(file, TOML, way, None, "trace") for way in ways]
+
+
+def _codex_keys(machine: Machine) -> list[tuple[str, str]]:
+    """Return each event that has our hook, with Codex's key for it: its position in the file."""
+    path = machine.path("{codex}/hooks.json")
+    keys = []
+    for way in reversed(list(ours(parsed(read(path), JSON, path).get("hooks")))):
+        event, group, *_, handler = way
+        name = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in str(event))[1:]
+        keys.append((str(event), f"{path}:{name}:{group}:{handler}"))
+    return keys
+
+
+def _claude_plugins(machine: Machine) -> list[Plugin]:
+    return [
+        Plugin(name, _cached(machine, "{claude}", name))
+        for name, on in _named(machine.path(_CLAUDE_SETTINGS), JSON, "enabledPlugins").items()
+        if on is True and name.startswith(_OURS)
+    ]
+
+
+def _codex_plugins(machine: Machine) -> list[Plugin]:
+    """A plugin is on unless its table says otherwise."""
+    return [
+        Plugin(name, _cached(machine, "{codex}", name))
+        for name, state in _named(machine.path("{codex}/config.toml"), TOML, "plugins").items()
+        if name.startswith(_OURS) and not (isinstance(state, dict) and state.get("enabled") is False)
+    ]
+
+
+def _gemini_plugins(machine: Machine) -> list[Plugin]:
+    """Gemini records the source next to an extension; those that `setup` installed have no such record."""
+    folder = machine.path("{gemini}/extensions/scrubjay")
+    installed = os.path.exists(machine.join(folder, ".gemini-extension-install.json"))
+    return [Plugin("scrubjay", folder)] if installed else []
+
+
+def _cached(machine: Machine, folder: str, plugin: str) -> str:
+    name, _, market = plugin.partition("@")
+    return machine.path(f"{folder}/plugins/cache/{market}/{name}")
+
+
+def _named(path: str, form: Format, key: str) -> dict[str, Any]:
+    try:
+        held = parsed(read(path), form, path).get(key)
+    except ScrubjayError:
+        return {}  # the caller that parses the file reports the error
+    return held if isinstance(held, dict) else {}
+
+
+def _claude_plugin_traces(machine: Machine) -> list[Change]:
+    """Return what Claude Code added about our plugins, and about marketplaces that have no others."""
+    settings, folder = machine.path(_CLAUDE_SETTINGS), machine.path("{claude}/plugins")
+    traces: list[Change] = []
+    for plugin, _ in _claude_plugins(machine):
+        market = plugin.partition("@")[2]
+        traces += [
+            _trace(settings, "enabledPlugins", plugin),
+            _trace(machine.join(folder, "installed_plugins.json"), "plugins", plugin),
+        ]
+        if market == "scrubjay":
+            traces += [
+                _trace(settings, "extraKnownMarketplaces", market),
+                _trace(machine.join(folder, "known_marketplaces.json"), market),
+            ]
+    return traces
+
+
+def _trace(file: str, *keys: str) -> Entry:
+    return Entry(file, JSON, keys, None, "trace")
+
+
+def _codex_traces(machine: Machine) -> list[Change]:
+    return [*_codex_approvals(machine), *_codex_plugin_traces(machine)]
+
+
+PLUGINS = {"claude-code": _claude_plugins, "codex": _codex_plugins, "gemini-cli": _gemini_plugins}
+TRACES = {"claude-code": _claude_plugin_traces, "codex": _codex_traces}

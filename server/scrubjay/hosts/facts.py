@@ -1,0 +1,26 @@
+"""The one description of every host, which `hosts.json` holds; CONTRIBUTING explains its members.
+
+Standard library only, Python 3.9 syntax: every hook imports this.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False  # typing is slow to import
+if TYPE_CHECKING:
+    from typing import Any
+
+    Facts = dict[str, Any]
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hosts.json"), "rb") as _file:
+    _described: Facts = json.loads(_file.read())
+
+FOLDERS: Facts = _described["folders"]  # the places that a path in braces names
+EDITORS: dict[str, list[str]] = _described["editors"]
+RECOGNITION: Facts = _described["recognition"]  # whose event it is; the first that fits
+DEFAULTS: Facts = _described["defaults"]
+HOSTS: dict[str, Facts] = _described[
+    "hosts"
+]  # by name, which is used on the wire, in records and in commands

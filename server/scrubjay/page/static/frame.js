@@ -1,0 +1,73 @@
+// What every view shares: its address, the chosen project, messages and questions to the user.
+
+import { button, h } from "./dom.js";
+
+export const FILES = { today: "today", session: "session", search: "search", facts: "facts", documents: "documents", document: "documents", map: "map", settings: "settings" };
+
+const decoded = (part) => {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // the user typed a single %
+  }
+};
+
+/** The current location: the view, the following parts of the address, and its options. */
+export function here() {
+  const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const [view, ...parts] = path.split("/").map(decoded);
+  return { view: Object.hasOwn(FILES, view) ? view : "today", parts, options: new URLSearchParams(query) };
+}
+
+/** The address of a view. Options without a value are left out. */
+export function address(view, parts = [], options = {}) {
+  const query = new URLSearchParams(Object.entries(options).filter(([, value]) => value));
+  const path = [view, ...parts].map(encodeURIComponent).join("/");
+  return `#/${path}${query.size ? `?${query}` : ""}`;
+}
+
+/** Open the same view with other options, without a new history entry. */
+export function refine(options) {
+  const now = here();
+  history.replaceState(null, "", address(now.view, now.parts, { ...Object.fromEntries(now.options), ...options }));
+}
+
+/** The project shown in every view; "" for all. */
+export const chosen = () => here().options.get("in") ?? "";
+
+export const toasts = h("div.toasts", { role: "status", "aria-live": "polite" });
+/** Show a message for a while, with an undo button if `undo` is given. */
+export function say(sentence, undo = null) {
+  const note = h("div.toast", h("span", sentence));
+  const close = () => note.remove();
+  if (undo) note.append(button("Undo", async () => (close(), await attempt(undo)), { plain: true }));
+  note.append(button("×", close, { "aria-label": "Close", plain: true }));
+  toasts.append(note);
+  setTimeout(close, undo ? 20_000 : 7_000);
+}
+
+/** Do work that may be refused; show a refusal and return undefined. */
+export async function attempt(work) {
+  try {
+    return await work();
+  } catch (error) {
+    if (error.name !== "AbortError") say(error.message);
+    return undefined;
+  }
+}
+
+/** Ask in a dialog with the given `body`. True if the answer is `yes`. */
+export function confirmed(title, body, yes) {
+  return new Promise((done) => {
+    const dialog = h(
+      "dialog",
+      { "aria-labelledby": "question" },
+      h("form", { method: "dialog" }, h("h2", { id: "question" }, title), body, h("div.row.end",
+        button("Cancel", () => dialog.close("no")),
+        h("button.danger", { value: "yes", type: "submit" }, yes))),
+    );
+    dialog.addEventListener("close", () => (dialog.remove(), done(dialog.returnValue === "yes")));
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

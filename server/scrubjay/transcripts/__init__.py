@@ -1,0 +1,1 @@
+"""What hosts write of their conversations, and the turns in it."""

@@ -1,0 +1,276 @@
+"""Collects the turns of a conversation as a reader reports what was said, and cleans the words.
+
+Left out are what tools returned, what the model thought, and whatever was added to the user's words: hosts'
+contexts and our own. Standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from scrubjay.transcripts.injected import is_of_others, is_said, strip_injected
+from scrubjay.transcripts.json_lines import parsed
+from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
+
+TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scrubjay.transcripts.turn import Fields
+
+_SHELL_INPUTS = ("command", "cmd", "CommandLine")
+_FILE_INPUTS = "file_path filePath path absolute_path target_file notebook_path TargetFile".split()
+_ADDED = frozenset(
+    "ADDITIONAL_METADATA USER_SETTINGS_CHANGE hook_context session_context state_snapshot system_reminder "
+    "environment_context environment_details user_instructions current_datetime timestamp "
+    "qwen:user-prompt-submit-context qwen:session-start-context".split()
+)
+_INSTRUCTIONS = "# AGENTS.md instructions"  # what Codex says in the user's name
+# Blocks of pictures and files by their type, and by a key.
+_PICTURES = frozenset(
+    "image input_image local_image localImage image_url document file resource image_asset_pointer".split()
+)
+_PICTURE_KEYS = ("inlineData", "fileData", "Image")
+_PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # what Codex puts around one
+# Tools that ask the user, and results of them that are no answer.
+_ASKING = frozenset(
+    "AskUserQuestion AskQuestion ask_user ask_user_question ask_followup_question ask_question "
+    "request_user_input question".split()
+)
+_UNANSWERED = re.compile(
+    r"(?:the )?user (?:is not|isn't|declined|cancel|dismissed|did not|didn't|skipped|rejected)"
+    r"|\[operation cancel|error|aborted|cancel",
+    re.IGNORECASE,
+)
+_ANSWERED = re.compile(
+    r"(?:the )?user (?:has |have )?"
+    r"(?:selected|responded|answered|replied|said|chose|provided the following answers)[^:\n]{0,40}:\s*",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(r"\s*<([\w:-]{1,60})>")
+
+
+class Book:
+    """The turns so far, the last of them open. Texts are raw, without what hosts added."""
+
+    def __init__(self, around: tuple[str, ...] = ()) -> None:
+        self._around = around
+        self._turns: list[Fields] = []
+        self._said: set[str] = set()  # the prompts of the open turn
+        self._session_id: Any = None
+        self._folder: str | None = None
+        self._questions: dict[str, list[str]] = {}  # calls of tools that ask the user
+        self._is_answering = True  # the assistant speaks to the user, and not to a notice of the host
+        self.is_main = True  # False: the whole file is a subagent's
+
+    def begins(self, session_id: Any, is_main: bool = True) -> None:
+        """A line tells whose session this is."""
+        self._session_id = self._session_id or session_id
+        self.is_main = self.is_main and is_main
+
+    def belongs_to(self, session_id: Any) -> None:
+        """What follows is of this session."""
+        self._session_id = session_id
+
+    def moved(self, folder: Any) -> None:
+        """What follows happens in this folder."""
+        if isinstance(folder, str) and folder:
+            self._folder = folder
+
+    def noticed(self) -> None:
+        """The host said something in the user's name; what follows a complete turn answers that."""
+        turn = self._open()
+        self._is_answering = turn is None or not turn["complete"]
+
+    def said(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
+        """The user said something; the same again under the same id is the same.
+
+        What follows a line without a word of theirs is no answer to a turn that is complete.
+        """
+        text = _without_added(text) if isinstance(text, str) else ""
+        for tag in self._around:
+            text = _between(text, tag)
+        text = strip_injected(text)
+        if not text or is_of_others(text):
+            self.noticed()
+        if not text or not is_said(text) or text.startswith(_INSTRUCTIONS):
+            return
+        turn = self._turns[-1] if self._turns else None
+        if turn and text == turn["prompts"][-1] and not (turn["assistant"] or turn["tools"]):
+            if isinstance(prompt_id, str):
+                turn["prompt_id"] = turn["prompt_id"] or prompt_id
+            return  # one prompt on two kinds of lines
+        if turn and prompt_id and turn["prompt_id"] == prompt_id:
+            if text not in self._said:
+                self._said.add(text)
+                turn["prompts"].append(text)
+                turn["complete"] = False
+            return
+        self._said, self._is_answering = {text}, True
+        self._turns.append(new_turn(text, prompt_id, self._session_id, uuid, instant(at)))
+        self._goes_on(self._turns[-1])
+
+    def answered(self, text: Any) -> None:
+        """The assistant said something; formats say one thing on several lines."""
+        turn = self._open()
+        text = strip_injected(text) if isinstance(text, str) else ""
+        if turn and text:
+            if text not in turn["assistant"][-1:]:
+                turn["assistant"].append(text)
+            turn["complete"], turn["failed"] = True, False
+            self._goes_on(turn)
+
+    def used(self, tool: Any, inputs: Any = None, call_id: Any = None) -> None:
+        """The assistant used a tool, so it is not done."""
+        turn = self._open()
+        if not turn:
+            return
+        inputs = inputs if isinstance(inputs, dict) else {}
+        if str(tool) in _ASKING and isinstance(call_id, str):
+            self._questions[call_id] = _questions(inputs)
+        turn["tools"] = once([*turn["tools"], tool])
+        turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
+        for given in map(inputs.get, _SHELL_INPUTS):
+            command = given[-1] if isinstance(given, list) and given else given  # ["bash", "-lc", "make"]
+            if isinstance(command, str):
+                add_command(turn, command)
+        turn["complete"] = False
+        self._goes_on(turn)
+
+    def returned(self, call_id: Any, result: Any) -> None:
+        """A tool gave something, in which may be the user's words: answers, or why they rejected it."""
+        turn, text = self._open(), _result(result)
+        if not turn or not text:
+            return
+        said = said_in_result(text)
+        questions = self._questions.pop(call_id, None) if isinstance(call_id, str) else None
+        if not said and questions is not None and not _UNANSWERED.match(text):
+            said = _paired(questions, _answers(text))
+        turn["prompts"] += [each for each in said if each not in turn["prompts"]]
+
+    def interrupted(self) -> None:
+        """The user stopped the turn."""
+        turn = self._open()
+        if turn:
+            turn["interrupted"], turn["complete"] = True, False
+
+    def close(self) -> list[Fields]:
+        """The turns, their answers joined."""
+        for turn in self._turns:
+            turn["assistant"] = "\n\n".join(turn["assistant"])
+        return self._turns if self.is_main else []
+
+    def _goes_on(self, turn: Fields) -> None:
+        if self._folder:
+            turn["folders"][self._folder] = None
+
+    def _open(self) -> Fields | None:
+        return self._turns[-1] if self._turns and self._is_answering else None
+
+
+def dicts(value: Any) -> list[Fields]:
+    """Return the objects in a list; none for anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def joined(content: Any) -> str:
+    """Return the texts of a content: a string, a block or blocks; those with a text count."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, dict):
+        content = [content]
+    blocks = content if isinstance(content, list) else []
+    texts = [each.get("text") if isinstance(each, dict) else each for each in blocks]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text.strip())
+
+
+def words(content: Any) -> str:
+    """The texts of what a user said, `IMAGE` for a picture or file alone; "" for results of tools alone."""
+    text = joined(content)
+    text = "" if _PICTURE_MARK.fullmatch(text) else text
+    blocks = dicts([content] if isinstance(content, dict) else content)
+    kept = [each for each in blocks if not _PICTURE_MARK.fullmatch(str(each.get("text")))]
+    if len(kept) < len(blocks):
+        text = joined(kept)
+    is_picture = any(
+        str(each.get("type")) in _PICTURES or any(map(each.get, _PICTURE_KEYS)) for each in blocks
+    )
+    return text if text.strip() or not is_picture else IMAGE
+
+
+def _questions(inputs: Fields) -> list[str]:
+    """What a tool asks the user."""
+    asked = [each.get("question") for each in dicts(inputs.get("questions"))]
+    asked = asked or [inputs.get("question") or inputs.get("prompt") or inputs.get("message")]
+    return [each for each in asked if isinstance(each, str)]
+
+
+def _answers(text: str) -> list[str]:
+    """What the user answered, as hosts hand it to the model: JSON of answers, or a sentence."""
+    whole = parsed(text)
+    if isinstance(whole, dict):
+        return _leaves(whole.get("answers", whole))
+    return list(filter(None, [text[found.end() :] if (found := _ANSWERED.match(text)) else text]))
+
+
+def _paired(questions: list[str], answers: list[str]) -> list[str]:
+    """Each question with its answer, if it is known which that is; nothing without an answer."""
+    if len(questions) != len(answers):
+        return [" ".join([*questions, *answers])] if answers else []
+    return [f"{question} {answers[place]}" for place, question in enumerate(questions)]
+
+
+def _leaves(value: Any) -> list[str]:
+    """An answer to each question: of several texts for one, all of them."""
+    each = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    flat = [one if isinstance(one, str) else ", ".join(_leaves(one)) for one in each if one]
+    return [one for one in flat if one.strip()]
+
+
+def _result(result: Any) -> str:
+    """The text of what a tool gave, in whatever a host wraps it."""
+    for key in ("functionResponse", "response", "output", "result", "content", "message"):
+        if isinstance(result, list) and len(result) == 1:
+            result = result[0]
+        if isinstance(result, dict) and key in result:
+            result = result[key]
+    return joined(result).strip()
+
+
+def _between(text: str, tag: str) -> str:
+    """The text in the first pair of a tag that begins a text; the whole text without one."""
+    start = text.lstrip()
+    if not start.startswith(f"<{tag}"):
+        return text
+    _, opening, rest = start.partition(">")
+    inner, closing, _ = rest.partition(f"</{tag}>")
+    return inner.strip() if opening and closing else text
+
+
+def _without_added(text: str) -> str:
+    """A text without what begins or ends it in one of the hosts' tags."""
+    text = text.strip()
+    start, end = 0, len(text)
+    while (opening := _OPENING.match(text, start, end)) and opening[1] in _ADDED:
+        closing = text.find(f"</{opening[1]}>", opening.end(), end)
+        if closing < 0:
+            break
+        start = closing + len(opening[1]) + 3
+    while end > start and text[end - 1] == ">":
+        slash = text.rfind("</", max(start, end - 60), end)
+        tag = text[slash + 2 : end - 1]
+        opened = text.rfind(f"<{tag}>", start, slash) if slash >= 0 and tag in _ADDED else -1
+        if opened < 0:
+            break
+        end = opened
+        while end > start and text[end - 1].isspace():
+            end -= 1
+    return text[start:end].strip()
+
+
+def instant(value: Any) -> str | None:
+    """Return an instant as ISO 8601: as it is written, or from milliseconds since 1970."""
+    if isinstance(value, float) and 0 < value < 1e14:
+        return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(value / 1000)) + "Z"
+    return value if isinstance(value, str) else None

@@ -1,0 +1,227 @@
+"""The turns in the lines of Claude Code's transcripts.
+
+The format is internal to the host and changes without notice, so lines that are not understood are passed
+over. The file lags behind: the end of a turn may be missing while the host's Stop hook runs. The time is
+linear in a line, whatever it holds. Standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, strip_injected, tagged
+from scrubjay.transcripts.json_lines import parsed
+from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
+
+TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+if TYPE_CHECKING:
+    from typing import Any
+
+    from scrubjay.transcripts.turn import Fields
+
+# `agentName` is that of a teammate, whose transcript has its lead's words as prompts.
+_NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentName")
+_FILE_INPUTS = ("file_path", "path", "notebook_path")
+_SHELLS = ("Bash", "PowerShell")
+
+
+def turns(lines: Iterable[str | bytes]) -> list[Fields]:
+    """Read the turns of a transcript, in the order of the file; abandoned branches are turns too.
+
+    Args:
+        lines: one JSON object each. Lines that are broken, doubled, unknown or not between the user and the
+            main assistant are passed over.
+
+    Returns:
+        Dicts of `prompt_id` and `session_id` (None where the host wrote none), `uuid`, `prompts` (what the
+        user said first, then what they added while the assistant was at it), `assistant` (all its texts, a
+        blank line between), `tools`, `files` and `commands` (each once; first lines of shell commands, the
+        user's before the prompt among them), `started_at` (as written, ISO 8601, or None), `complete` (the
+        assistant had the last word), `interrupted` (by the user), `failed` (the service did), and `folders`
+        (where it was said, as keys, as far as the host tells); some have `until`, the time of the last line.
+        Texts are raw: the caller redacts them.
+    """
+    all_turns: list[Fields] = []
+    open_turn: Fields | None = None
+    typed: list[str] = []  # commands of the user since the last prompt
+    for entry, is_orphan in _entries(lines):
+        kind = entry["type"]
+        if kind == "assistant":
+            if is_orphan and open_turn and open_turn["complete"]:
+                open_turn = None  # it answers a line that could not be read
+            if open_turn:
+                _add_answer(open_turn, entry)
+                _goes_on(open_turn, entry)
+            continue
+        if _is_of_others(entry):
+            if open_turn and open_turn["complete"]:  # what follows answers them
+                open_turn = None
+            continue
+        texts, results = _texts(entry)
+        if open_turn and any(text in INTERRUPTED for text in (*texts, *results)):
+            open_turn["interrupted"], open_turn["complete"] = True, False
+        typed += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
+        prompt = _command("\n\n".join(text for text in texts if is_said(text)))
+        if kind == "attachment":
+            if open_turn and prompt:
+                open_turn["prompts"].append(prompt)
+                open_turn["complete"] = False
+        elif results:
+            if open_turn:
+                open_turn["prompts"] += _said_to_tools(entry, results)
+                open_turn["complete"] = False
+        elif prompt:
+            open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
+            for line in typed:
+                add_command(open_turn, line)
+            typed = []
+            all_turns.append(open_turn)
+        if open_turn:
+            _goes_on(open_turn, entry)
+    for turn in all_turns:
+        turn["assistant"] = "\n\n".join(turn["assistant"])
+    return [turn for turn in all_turns if turn["assistant"] or not _is_wordless(turn)]
+
+
+def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
+    """Read the conversation's lines, each once; leave out subagents, summaries and the host's own notes.
+
+    Each comes with a flag: True if its parent line is missing.
+    """
+    seen: set[str | bytes] = set()
+    for line in lines:
+        entry = parsed(line)
+        if not isinstance(entry, dict):
+            continue
+        uuid, parent = entry.get("uuid"), entry.get("parentUuid")
+        key = uuid if isinstance(uuid, str) else line
+        if key in seen:
+            continue
+        seen.add(key)
+        if any(map(entry.get, _NOT_CONVERSATION)):
+            continue
+        if entry.get("type") in ("user", "assistant") or _is_queued(entry):
+            yield entry, isinstance(parent, str) and parent not in seen
+
+
+def _is_queued(entry: Fields) -> bool:
+    """Return True for a prompt typed while the assistant worked; no other line and no hook has it."""
+    note = entry.get("attachment")
+    if entry.get("type") != "attachment" or not isinstance(note, dict) or note.get("isMeta"):
+        return False
+    origin = note.get("origin")
+    sender = origin.get("kind") if isinstance(origin, dict) else origin
+    mode = note.get("commandMode")
+    return note.get("type") == "queued_command" and mode in (None, "prompt") and sender in (None, "human")
+
+
+def _is_of_others(entry: Fields) -> bool:
+    """Return True if a user line is a message of another agent, session or program."""
+    if entry["type"] != "user":
+        return False
+    origin = entry.get("origin")
+    sender = origin.get("kind") if isinstance(origin, dict) else origin
+    texts, _ = _texts(entry)
+    return sender not in (None, "human") or bool(texts and is_of_others(texts[0]))
+
+
+def _said_to_tools(entry: Fields, results: list[str]) -> list[str]:
+    """What the user answered to the assistant's questions, or typed when they rejected a tool."""
+    given = entry.get("toolUseResult")
+    answers, notes = (
+        (given.get("answers"), given.get("annotations")) if isinstance(given, dict) else (None, None)
+    )
+    if not isinstance(answers, dict) or not answers:
+        return [said for result in results for said in said_in_result(result)]
+    notes = notes if isinstance(notes, dict) else {}
+    said = []
+    for question, answer in answers.items():
+        note = notes.get(question)
+        note = note.get("notes") if isinstance(note, dict) else None
+        said.append(
+            " ".join(filter(None, (question, _listed(answer), note if isinstance(note, str) else "")))
+        )
+    return said
+
+
+def _listed(answer: Any) -> str:
+    return ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
+
+
+def _blocks(entry: Fields) -> list[Fields]:
+    """The content blocks of a message; a bare string is one text block."""
+    note, message = entry.get("attachment"), entry.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    if entry["type"] == "attachment" and isinstance(note, dict):
+        content = note.get("prompt")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+
+
+def _texts(entry: Fields) -> tuple[list[str], list[str]]:
+    """The texts of a message without what was put into them, and tools' results, "" for what is no text."""
+    texts, results = [], []
+    for block in _blocks(entry):
+        if block.get("type") == "tool_result":
+            content = block.get("content")
+            blocks = content if isinstance(content, list) else [{"text": content}]
+            text = [each.get("text") for each in blocks if isinstance(each, dict)]
+            results.append("\n\n".join(each for each in text if isinstance(each, str)).strip())
+        elif block.get("type") == "text" and isinstance(block.get("text"), str):
+            texts.append(strip_injected(block["text"]))
+    texts = list(filter(None, texts))
+    if not texts and any(block.get("type") in ("image", "document") for block in _blocks(entry)):
+        texts = [IMAGE]
+    return texts, results
+
+
+def _command(text: str) -> str:
+    """A prompt as it was typed, if it is a slash command that the host wrote in tags."""
+    if not text.startswith("<command-"):
+        return text
+    return f"{tagged(text, 'command-name')} {tagged(text, 'command-args')}".strip() or text
+
+
+def _is_wordless(turn: Fields) -> bool:
+    """Return True for a picture alone, or a slash command: one without an answer was for the host itself."""
+    return turn["prompts"] == [IMAGE] or re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
+
+
+def _origin(entry: Fields) -> tuple[Any, Any]:
+    """The session and the id of a line; of one that a fork copied, those of the copied line."""
+    source = entry.get("forkedFrom")
+    if not isinstance(source, dict):
+        source = {}
+    return source.get("sessionId") or entry.get("sessionId"), source.get("messageUuid") or entry.get("uuid")
+
+
+def _add_answer(turn: Fields, entry: Fields) -> None:
+    message = entry.get("message")
+    if entry.get("isApiErrorMessage"):
+        turn["failed"], turn["complete"] = True, False
+        return
+    if isinstance(message, dict) and message.get("model") == "<synthetic>":
+        return  # the host's own words
+    turn["failed"] = False  # the host tried again
+    for block in _blocks(entry):
+        text = block.get("text")
+        if block.get("type") == "text" and isinstance(text, str) and strip_injected(text):
+            turn["assistant"].append(strip_injected(text))
+            turn["complete"] = True
+        elif block.get("type") == "tool_use":
+            given = block.get("input")
+            inputs = given if isinstance(given, dict) else {}
+            turn["tools"] = once([*turn["tools"], block.get("name")])
+            turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
+            if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):
+                add_command(turn, inputs["command"])
+            turn["complete"] = False
+
+
+def _goes_on(turn: Fields, entry: Fields) -> None:
+    folder = entry.get("cwd")
+    turn["until"] = entry.get("timestamp")
+    if isinstance(folder, str):
+        turn["folders"][folder] = None

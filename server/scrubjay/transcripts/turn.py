@@ -1,0 +1,99 @@
+"""A turn of a transcript: a dict, its limits, and what a record holds of it.
+
+Standard library only, Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+if TYPE_CHECKING:
+    from typing import Any
+
+    Fields = dict[str, Any]
+
+MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
+MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
+MAX_COMMAND = 120  # characters of one of them
+PROMPT_KEY = "p-"  # begins a prompt_id that was made up, because the host gave none
+ANSWER_KEY = "a-"  # begins the prompt_id of a turn whose hook had only the answer
+_LONGEST_LINE = 2_000  # characters of a command that are looked at
+# How a tool's result begins that the user did not let run; what they typed follows one of the words below.
+_REJECTED = (
+    "The user doesn't want to",
+    "The user rejected",
+    "The user denied",
+    "The tool call required approval",
+)
+_TYPED = re.compile(
+    r"(?:the user said|following reason for the rejection|following feedback):\s*(?:<feedback>)?"
+)
+_TYPED_ENDS = re.compile(r"</feedback>|\n\nNote: ")
+_ANSWERED = re.compile(r'"([^"\n]{1,500})"="([^"]{1,5000})"')  # a question to the user, and the answer
+_QUESTIONS_ANSWERED = ("User has answered", "Your questions have been answered")
+IMAGE = "[image]"  # a prompt without a word
+
+
+def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
+    """Return what a record holds of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
+
+    `metadata` has its `commands`, and says if the turn ended as `interrupted` or by an `api_error`. Each text
+    goes through `clean`, which takes out what must not be stored.
+    """
+    commands = [_brief(clean(command)) for command in turn["commands"]]
+    metadata = {
+        "commands": [command for command in commands if command],
+        "interrupted": turn["interrupted"],
+        "api_error": turn["failed"],
+    }
+    fields = {
+        "user": clean("\n\n".join(turn["prompts"])),
+        "assistant": clean(turn["assistant"]),
+        "tools": once(map(clean, turn["tools"])),
+        "files": once(map(clean, turn["files"])),
+        "metadata": {name: value for name, value in metadata.items() if value},
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+def has_ended(turn: Fields) -> bool:
+    """Return True if a turn has ended: it was answered, interrupted or failed."""
+    return bool(turn["complete"] or turn["interrupted"] or turn["failed"])
+
+
+def said_in_result(result: str) -> list[str]:
+    """Return the user's words in a tool's result: answers after their questions, or why they rejected it."""
+    if result.startswith(_QUESTIONS_ANSWERED):
+        return [f"{question} {answer}" for question, answer in _ANSWERED.findall(result)]
+    begin = _TYPED.search(result) if result.startswith(_REJECTED) else None
+    typed = _TYPED_ENDS.split(result[begin.end() :], 1)[0].strip() if begin else ""
+    return [typed] if typed else []
+
+
+def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at: Any) -> Fields:
+    """Return a turn that begins with a prompt; an id or a time that is no text becomes None."""
+    turn: Fields = {"prompts": [prompt], "assistant": [], "tools": [], "files": [], "commands": []}
+    turn.update(complete=False, interrupted=False, failed=False, folders={})
+    for name, value in (("prompt_id", prompt_id), ("session_id", session_id), ("uuid", uuid)):
+        turn[name] = value if isinstance(value, str) and value.strip() else None
+    turn["started_at"] = started_at if isinstance(started_at, str) else None
+    return turn
+
+
+def add_command(turn: Fields, command: str) -> None:
+    """Add the first line of a command; one that was run before moves to the end."""
+    line = command.strip().partition("\n")[0].strip()[:_LONGEST_LINE]
+    if line:
+        turn["commands"] = [*(each for each in turn["commands"] if each != line), line][-MAX_COMMANDS:]
+
+
+def _brief(command: str) -> str:
+    return command if len(command) <= MAX_COMMAND else f"{command[: MAX_COMMAND - 1].rstrip()}…"
+
+
+def once(labels: Iterable[Any]) -> list[str]:
+    """Each label once, in order, as many and as long as a record holds."""
+    texts = (label for label in labels if isinstance(label, str) and label.strip())
+    return list(dict.fromkeys(label for label in texts if len(label) <= MAX_LABELS))[:MAX_LABELS]
