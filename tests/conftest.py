@@ -40,7 +40,7 @@ settings.load_profile("here")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print what stories of the campaign counted: `record_property("tally", ...)`."""
+    """Print the counts of the campaign: `record_property("tally", ...)`."""
     for report in (*terminalreporter.getreports("passed"), *terminalreporter.getreports("failed")):
         for name, said in report.user_properties:
             if name == "tally":
@@ -59,7 +59,7 @@ def now() -> datetime:
 
 @pytest.fixture
 def clock(now: datetime) -> Callable[[], datetime]:
-    """A clock that goes on by a second each time it is read."""
+    """A clock that advances by a second each time it is read."""
     ticks = iter(range(10**9))
     return lambda: now + timedelta(seconds=next(ticks))
 
@@ -93,7 +93,7 @@ async def engine(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Eng
 
 @pytest.fixture(scope="session")
 def mcp_server() -> Server[Any]:
-    """The MCP server over the engine of whichever test is at hand."""
+    """The MCP server over the engine of the current test."""
     return build_server(CURRENT)
 
 
@@ -107,7 +107,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def mode() -> str:
-    """The protocol of 2026. Modules about the tools themselves try the handshake that ended in 2025 too."""
+    """The protocol of 2026. Modules about the tools themselves also use the handshake that ended in 2025."""
     return "auto"
 
 
@@ -123,14 +123,14 @@ async def client(engine: Engine, mcp_server: Server[Any], project: Path, mode: s
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[dict[str, str]]:
-    """An S3 server with a bucket; the AWS_* variables of who is to use it."""
+    """An S3 server with a bucket; the AWS_* variables of its client."""
     with s3_server() as variables:
         yield variables
 
 
 @pytest.fixture
 def place(s3: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
-    """A prefix of its own in the bucket, and in the environment what is needed to reach it."""
+    """A prefix of its own in the bucket, and the environment variables to reach it."""
     for name, value in s3.items():
         monkeypatch.setenv(name, value)
     return f"s3://{BUCKET}/{uuid4().hex}"

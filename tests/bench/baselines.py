@@ -1,6 +1,6 @@
-"""What simpler systems would have given back: chance, words, meaning, and both by rank. Knows rankings over
-one haystack; the real system is not in here, except that the vectors are those of its bundled model and the
-stop words are its own.
+"""Baselines: what simpler systems would return, by chance, words, meaning, and both by rank. Knows rankings
+over one haystack; the real system is not in here, except that the vectors are those of its bundled model and
+the stop words are its own.
 
 random   a shuffle that is the same in every run
 bm25     BM25, k1 0.9 and b 0.4 (Anserini's defaults), Porter's stems
@@ -32,12 +32,12 @@ RRF_K = 60
 
 
 def text_of(turn: Turn) -> str:
-    """What is indexed of a turn: the speaker's name is part of it, as in the real system."""
+    """The indexed text of a turn, with the speaker's name, as in the real system."""
     return f"{turn.role}: {turn.text}"
 
 
 def tokens_of(turn: Turn) -> int:
-    """What the bare text of a turn costs, ceil(characters / 4)."""
+    """The tokens of the bare text of a turn, ceil(characters / 4)."""
     return math.ceil(len(turn.text) / 4)
 
 
@@ -72,7 +72,7 @@ class Bm25:
         }
 
     def __call__(self, query: str) -> Floats:
-        """A score a text, 0 where no word is shared."""
+        """A score per text, 0 if no word is shared."""
         scores = np.zeros(len(self._norm))
         for word, times in Counter(_stems(query)).items():
             if word in self._postings:
@@ -133,7 +133,7 @@ def _stems(text: str) -> list[str]:
 
 
 def _reciprocal(scores: Floats) -> Floats:
-    """1 / (k + rank) of what a leg found; nothing for what it did not."""
+    """1 / (k + rank) of what a retriever found; 0 for what it did not."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
     return np.where(scores > 0, 1 / (RRF_K + ranks), 0.0)

@@ -1,5 +1,5 @@
-"""What a turn costs the assistant at its Stop hook, as a whole process, beside an interpreter that does
-nothing.
+"""What a turn costs the assistant at its Stop hook, as a whole process, compared with an interpreter that
+does nothing.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A corpus that every development machine has: sources and descriptions of the installed packages, with
 questions about them.
 
-Knows how a question is made so that its answer does not hold it: a function's docstring, or a section's
-heading, is taken out of the text that is indexed. Does not know how anything is searched.
+Knows how to make a question that its answer does not contain: a function's docstring, or a section's
+heading, is removed from the indexed text. Does not know how anything is searched.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _without_headings(text: str) -> tuple[list[tuple[str, int, int]], str]:
 
 
 def _once(questions: list[Question]) -> list[Question]:
-    """Questions that are asked once: what several answer alike measures nothing."""
+    """Drop questions that occur more than once: one with several answers measures nothing."""
     said = [question.text.casefold() for question in questions]
     return [question for question, text in zip(questions, said, strict=True) if said.count(text) == 1]
 

@@ -1,5 +1,5 @@
-"""What a developer's memory might hold and be asked: facts and turns of a made-up project, questions with and
-without an answer in them, and prompts that ask for work and recall nothing. Sentences only; knows no store.
+"""Sample data of a developer's memory: facts and turns of a made-up project, questions with and without
+an answer in them, and prompts that ask for work and should recall nothing. Knows no store.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ SAID = (
 
 
 def whole(session: str | None, turn: int | None) -> str | None:
-    """Both sides of the turn of this session and number; None if there is none."""
+    """Both sides of the turn of this session and number; None if it does not exist."""
     return next(
         (
             f"{said.arguments['user']} {said.arguments['assistant']}"

@@ -1,6 +1,4 @@
-"""Measured values, what they should reach, and how both are shown. Knows numbers and text; measures
-nothing.
-"""
+"""Measured values, their targets, and how both are shown. Knows numbers and text; measures nothing."""
 
 from __future__ import annotations
 

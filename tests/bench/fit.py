@@ -1,12 +1,13 @@
-"""Fits the weights of the ranking sum and of what is said of an answer, and writes them down.
+"""Fits the weights of the ranking sum and of the verdict on an answer, and writes them to their file.
 
     python tests/bench/fit.py --data locomo10.json --homes FOLDER [--write]
 
-Needs scipy beside `.[test]`. Fitted on the made-up projects whose half is `dev` and on the dev half of LoCoMo; the
-other projects and the other half are never looked at here. Four steps, each with the weights of the one before:
+Needs scipy in addition to `.[test]`. Fitted on the made-up projects whose half is `dev` and on the dev half
+of LoCoMo; the other projects and the other half are never looked at here. Four steps, each with the weights
+of the one before:
 
 first, order    a listwise fit: the share of e^sum that the right candidates have of all candidates of a question
-                (softmax; Cao et al. 2007), without and with what only a close look gives
+                (softmax; Cao et al. 2007), without and with the features of the close examination
 amends          logistic: does the later of two records among the first amend the earlier? Pairs of questions of
                 the kinds `changed` and `amended`, against pairs where the earlier one is right
 verdict, right  logistic: is a right record among the first five, or this one, against all questions that nothing
@@ -56,28 +57,28 @@ from scrubjay.text.terms import parts, runs
 WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
 CERTAIN = 0.18  # share of the questions that nothing answers with an answer that is not called doubtful
-WRITTEN = 0.15  # how much a pair of `pairs.tsv` counts against one of the projects
-# Least weights of a name, of which the projects have few: a record that is tagged with all that is asked for comes
+WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
+# Lower bounds for names, which are rare in the projects: a record tagged with everything asked for comes
 # first, and is found at the default threshold of clients.
 NAMED, NAMED_ALONE = 4.0, 2.0
 ALARMS = 0.3  # share of the questions that nothing answers with a similarity of .6 or more
 TIGHT = 0.001  # strength of the penalty on large weights
-# Features that say nothing more once words are weighed by coverage; they rank what is not examined.
+# Features that add nothing once words are weighed by coverage; they rank the unexamined candidates.
 _FIRST_ALONE = ("words", "near_words", "unfound")
-# Code words of several parts, of which a user or an assistant looks up some: at most so many a project, each said
-# by few records.
+# Code words of several parts that a user or an assistant might look up: at most so many a project, each in
+# few records.
 _NAMES = re.compile(
     r"\b(?:[A-Za-z]+(?:[_.-][A-Za-z]+)+|[a-z]+(?:[A-Z][a-z]+)+|v?\d+(?:\.\d+)+|[A-Z]{1,6}-?\d{3,})\b"
 )
 _CODE = re.compile(r"\b([A-Z]{1,6})(\d{3,})\b")
 LOOKUPS, FEW = 20, 2
-LOOKUP = 0.25  # what one of them counts; 1 costs paraphrases 6 points among the first, 0 lookups 6
+LOOKUP = 0.25  # weight of one lookup; 1 costs paraphrases 6 points among the first, 0 costs lookups 6
 _TIMED = ("time", "document")  # kinds that ranking does not decide
 
 
 @dataclass
 class Asked:
-    """One question: what was gathered, which candidates are right or stale, and what it is of."""
+    """One question: its candidates, which of them are right or stale, and where it comes from."""
 
     source: str  # a project, or LoCoMo
     kind: str
@@ -101,7 +102,9 @@ class Asked:
 
 
 async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
-    """Ask every question of the half, and every second one of another conversation, which nothing answers."""
+    """Ask every question of the half, and every second one of another conversation, which has no answer
+    here.
+    """
     found: list[Asked] = []
     for project in map(projects.load, sorted(projects.FOLDER.glob("*.toml"))):
         if project.questions[0].half != half:
@@ -252,7 +255,7 @@ def _least(loss: Callable[[Floats], tuple[float, Floats]], size: int, bounds: An
 
 
 def ranked(each: Asked, values: Mapping[str, float]) -> Ints:
-    """Order the candidates by these weights, without what amends what."""
+    """Order the candidates by these weights, ignoring amendments."""
     return order(weighed(each, values))
 
 
@@ -341,7 +344,7 @@ def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
     kept = [cells for line in lines if not line.startswith("#") and (cells := line.split("\t"))[-1] == "dev"]
     olds, news = (encoder.embed_documents([cells[at] for cells in kept]) for at in (1, 2))
     for (label, old, new, *_), one, other in zip(kept, olds, news, strict=True):
-        # Of two that say the same the newer comes first, too.
+        # Of two equivalent records the newer comes first, too.
         add(old, new, float(one @ other), label != "none")
     for project in map(projects.load, sorted(projects.FOLDER.glob("*.toml"))):
         if project.questions[0].half != "dev":
@@ -359,7 +362,7 @@ def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
 
 
 def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Floats]:
-    """Rank with what amends what."""
+    """Rank with amendments."""
     assert each.examined is not None
     total = weighed(each, values)
     numbers = each.gathered.asked.numbers
@@ -372,7 +375,7 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
 def verdicts(
     asked: Sequence[Asked], values: Mapping[str, float]
 ) -> tuple[list[Any], list[bool], list[float], list[Asked]]:
-    """Gather what speaks for an answer being among the first, and whether one is."""
+    """Gather the evidence that an answer is among the first, and whether one is."""
     rows, labels, shares, kept = [], [], [], []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small", "adversarial"):
@@ -387,7 +390,7 @@ def verdicts(
             continue
         answered = bool(each.right[own].any())
         if each.has_answer and not answered:
-            continue  # neither: an answer is stored, and not found
+            continue  # neither: an answer is stored, but not found
         rows.append(grounds)
         labels.append(answered)
         shares.append(each.weight / 2 if each.is_project else 0.25)
@@ -396,7 +399,7 @@ def verdicts(
 
 
 def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any], list[bool], list[float]]:
-    """Gather what speaks for each of the first hits, and whether it is right."""
+    """Gather the evidence for each of the first hits, and whether it is right."""
     rows, labels, shares = [], [], []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small"):
@@ -472,7 +475,7 @@ def main() -> int:
 
 
 def fit(asked: Sequence[Asked]) -> dict[str, Any]:
-    """Fit all weights, step by step, and print what they give."""
+    """Fit all weights, step by step, and print the results."""
     for each in asked:
         each.columns = features(each.gathered.candidates.signals)
     names = list(asked[0].columns)
@@ -496,7 +499,7 @@ def fit(asked: Sequence[Asked]) -> dict[str, Any]:
 
 
 def amendments(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, dict[str, float]]:
-    """Fit what speaks for a later record amending an earlier one, of facts and of turns."""
+    """Fit the evidence that a later record amends an earlier one, for facts and for turns."""
     amends = {}
     for kind, (rows, labels) in pairs(asked, values).items():
         if kind == "memory":
@@ -575,7 +578,7 @@ def _alarm_odds(odds: Floats, kept: Sequence[Asked]) -> float:
 
 
 def report(odds: Floats, labels: Sequence[bool], kept: Sequence[Asked], name: str) -> None:
-    """Print how many answers are strong (log odds above 0) where there is one and where there is none."""
+    """Print how many answers are strong (log odds above 0), for questions with and without an answer."""
     right = np.array(labels)
     kinds = np.array([each.kind for each in kept])
     project = np.array([each.is_project for each in kept])

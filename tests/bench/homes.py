@@ -1,5 +1,5 @@
 """A home and a project that exist for one measurement. Knows folders, environments and the processes that
-belong to a home; does not know what is measured.
+belong to a home; does not know the measurements.
 
     with Place() as place:
         client = place.client()
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from kept import Said
 
 COMMAND = shutil.which("scrubjay", path=os.path.dirname(sys.executable)) or ""
-STOP_SECONDS = 40.0  # an engine first ends what it has in hand
+STOP_SECONDS = 40.0  # an engine first finishes its current work
 
 
 class Place:
-    """A temporary home, and a project folder that has a scope of its own; leaving it ends every process of
-    that home.
+    """A temporary home, and a project folder with a scope of its own; on exit, every process of that home is
+    ended.
     """
 
     def __init__(self) -> None:
@@ -90,14 +90,14 @@ class Place:
         return [process for process in self._processes() if "serve" not in process.cmdline()]
 
     def start_engine(self) -> psutil.Process:
-        """The engine of this home with everything loaded; it is started if there is none."""
+        """The engine of this home with everything loaded; started if none is running."""
         with self.client() as client:
             client.initialize()
             client.call("search_memories", {"query": "anything at all"})
         return self.engines()[0]
 
     def stop_engine(self) -> None:
-        """End the engine in good order, so that the next client has to start one."""
+        """Shut the engine down cleanly, so that the next client has to start one."""
         engines = self.engines()
         for process in engines:
             process.terminate()
@@ -108,7 +108,7 @@ class Place:
             )
 
     def status(self) -> dict[str, Any]:
-        """What `scrubjay status` is made of."""
+        """The data behind `scrubjay status`."""
         hello = hello_from("cli", self.env, str(self.project), os.getpid())
         with open_client(open_home(str(self.home)), hello, self.env, start=False) as engine:
             return engine.call("status", {})
@@ -117,7 +117,7 @@ class Place:
         """Wait until `reached(status)`; the seconds it took.
 
         Raises:
-            TimeoutError: it did not come to pass; the last status is in the message.
+            TimeoutError: it never happened; the last status is in the message.
         """
         start = time.perf_counter()
         while not reached(status := self.status()):

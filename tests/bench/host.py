@@ -45,9 +45,7 @@ def run(place: Place, arguments: tuple[str, ...], payload: bytes) -> float:
 
 
 def payloads(place: Place, number: int) -> tuple[bytes, bytes]:
-    """What the host says when a prompt is submitted and when its answer is complete; the transcript has both
-    by then.
-    """
+    """The payloads for a submitted prompt and for its complete answer; the transcript has both by then."""
     said = turns.turn(number)
     transcript = place.folder / f"transcript-{number}.jsonl"
     common = {

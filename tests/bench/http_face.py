@@ -1,8 +1,8 @@
-"""Measures the HTTP face of one engine over 10,000 passages, and prints a table.
+"""Measures the HTTP interface of one engine over 10,000 passages, and prints a table.
 
     python tests/bench/http_face.py [--quick] [--json FILE]
 
-The file cannot be called `http.py`: beside the other benchmarks it would stand before the standard library's
+The file cannot be called `http.py`: next to the other benchmarks it would shadow the standard library's
 `http`.
 """
 
@@ -75,7 +75,7 @@ class Visitor:
 
 
 def main() -> int:
-    """Measure; the exit code is 1 when something falls short."""
+    """Run the measurements; the exit code is 1 when one misses its target."""
     parser = argparse.ArgumentParser(description="Measure the HTTP face of one engine.")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to see that it works")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
@@ -272,7 +272,7 @@ def _timed(work: Callable[[], object]) -> float:
 
 
 def _show(rows: list[Row]) -> None:
-    """Tell what is known already: who ends a long run early has that."""
+    """Print the results so far, for a long run that is ended early."""
     for row in rows:
         _say(f"    {row.what}: {row.measured}")
 

@@ -1,4 +1,4 @@
-"""Fills a home with facts for the measurement of the HTTP face, in seconds: records as the product makes
+"""Fills a home with facts for the HTTP benchmark, in seconds: records as the product makes
 them, added in blocks. Knows facts and how their vectors are drawn; does not know what is asked of them.
 
 The first `REAL` facts are embedded by the bundled model; the vectors of all others are drawn near those, see

@@ -1,7 +1,7 @@
 """Documents, measured: `python tests/bench/ingest.py [quality] [answers] [speed] [tree] [filters]`, all of
 them without a name.
 
-quality   recall at 10 of the right chunk among those of installed packages: both legs against each alone
+quality   recall at 10 of the right chunk among those of installed packages: both ways against each alone
 answers   what a model is shown of a call without a size: how often the right chunk is in it, its tokens, and
           what it says of questions that only another folder answers
 speed     embedding from file to searchable row against the encoder alone; searches, turns and memory
@@ -177,8 +177,8 @@ async def _shown(core: Core, questions: list[corpus.Question], scope: str, root:
 
 
 async def speed(folder: Path) -> None:
-    """Throughput with nobody else there, then searches and turns over what was read, idle and while as much
-    again is read.
+    """Throughput on an otherwise idle engine, then searches and turns over the result, first idle and then
+    during a second ingest of the same size.
     """
     files = corpus.code()[0][::SHARE]
     lay_down(files[::2], folder / "first")
@@ -216,9 +216,7 @@ async def _searchable(core: Core, folder: Path) -> None:
 
 
 async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> str:
-    """p50 and p95 in ms of document searches and recorded turns, one after the other while something else
-    goes on.
-    """
+    """p50 and p95 in ms of document searches and recorded turns, one after the other while other work runs."""
     took: dict[str, list[float]] = {"search": [], "turn": []}
     other = asyncio.ensure_future(meanwhile())
     number = 0
@@ -226,7 +224,7 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
         number += 1
         asked = SearchDocuments(query=f"how is a socket closed {number}")
         took["search"].append(await _ms(core.search.documents(asked, SCOPE)))
-        if number % EACH_TURN == 0:  # as people write; more would be an ingest of its own
+        if number % EACH_TURN == 0:  # at the pace of a person; more would be an ingest of its own
             request = RecordTurn(
                 session_id="bench",
                 user=f"Question {number} about sockets?",

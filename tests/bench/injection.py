@@ -1,12 +1,12 @@
-"""Measures what is put beside a prompt: how often it is right, how often there is silence where there is
-nothing to say, and what it costs the prompt. Content is judged in this process, time at the hook's own
-process with an engine behind it.
+"""Measures what is injected into a prompt: how often it is right, how often it is rightly silent, and what
+it costs the prompt. Content is judged in this process, time at the hook's own process with an engine
+behind it.
 
     python tests/bench/injection.py --data locomo10.json [--conversations 1,3] [--homes FOLDER] [--prompts 40]
     [--json FILE]
 
-A question of LoCoMo, or a developer's, counts as a prompt; it is spoken to rightly when a line of the block
-comes from a turn or fact that holds the answer. Only numbers are printed and written, never what was said.
+A question of LoCoMo, or a developer's, counts as a prompt; its injection is right when a line of the block
+comes from a turn or fact with the answer. Only numbers are printed and written, never what was said.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Prompted:
 
 
 def main() -> int:
-    """Measure what the options choose."""
+    """Run the measurements that the options select."""
     parser = _parser()
     options = parser.parse_args()
     if not options.data.is_file():
@@ -119,7 +119,7 @@ async def _prompt(
 
 
 def contents(prompted: Sequence[Prompted]) -> str:
-    """Silence, rightness and length at each floor; the shipped floor is marked."""
+    """Silence, precision and length at each floor; the shipped floor is marked."""
     lines = [
         ("prompts", "n", "", *(f"{floor:.1f}{' (shipped)' if floor == FLOOR else ''}" for floor in FLOORS))
     ]
@@ -218,7 +218,7 @@ def _payload(place: Place, prompt: str, id: str) -> bytes:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Measure what is put beside a prompt.")
+    parser = argparse.ArgumentParser(description="Measure what is injected into a prompt.")
     parser.add_argument(
         "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
     )

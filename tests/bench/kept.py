@@ -1,6 +1,5 @@
 """Homes that serve many measurements: a haystack is recorded and embedded once, in this process, and opened
-again by the next run. Knows cores, homes and the marks of those that are complete; does not know what is
-asked of them.
+again by the next run. Knows cores, homes and the markers of complete ones; does not know the questions.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ _KINDS = {"turn": RecordTurn, "memory": AddMemory, "document": DocumentText}
 
 
 class Said(NamedTuple):
-    """One write: the arguments of `record_turn`, `add_memory`, or a file's text; when it was, if not now, and
-    the name of its envelope, if it matters.
+    """One write: the arguments of `record_turn`, `add_memory`, or a file's text; its time, if not now, and
+    the name of its envelope, if that matters.
     """
 
     kind: Literal["turn", "memory", "document"]
@@ -80,8 +79,8 @@ def said_by(records: Iterable[Record], scope: str) -> tuple[list[Said], dict[str
 
 @asynccontextmanager
 async def opened(folder: Path, name: str, said: Sequence[Said]) -> AsyncIterator[Core]:
-    """A core over the home of these writes under `folder`: filled and embedded on the first call, as it was
-    left on later ones.
+    """A core over the home of these writes under `folder`: filled and embedded on the first call, reused on
+    later ones.
 
     Raises:
         RuntimeError: the model or the store does not let texts be embedded.

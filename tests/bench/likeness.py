@@ -1,10 +1,11 @@
-"""What a new fact is told about a known one, measured on pairs of sentences as developers keep them: how often
-it is the right word, per kind of pair. `pairs.tsv` holds the pairs: what the second is to the first, both,
-their kind and their half. The tables and thresholds of `scrubjay.text.likeness` and `scrubjay.text.statements`
-were made on the dev half; the test half was written before them, by the same author. 175 of its 181 were right
-when it was first looked at; two of the others were then mended. A pair may have two right words: a/b.
+"""Measures how a new fact is classified against a known one, on pairs of sentences as developers write them:
+how often the verdict is right, per kind of pair. `pairs.tsv` holds the pairs: the verdict, both sentences,
+their kind and their half. The tables and thresholds of `scrubjay.text.likeness` and
+`scrubjay.text.statements` were made on the dev half; the test half was written before them, by the same
+author. 175 of its 181 were right when it was first looked at; two of the others were then mended. A pair may
+have two right words: a/b.
 
-    python tests/bench/likeness.py           # the figures, and which pairs of the dev half are told wrongly
+    python tests/bench/likeness.py           # the figures, and which pairs of the dev half are misclassified
     python tests/bench/likeness.py --test    # which of the test half are; do not tune by them
 """
 
@@ -29,7 +30,7 @@ SWEPT = {
 
 
 class Pair(NamedTuple):
-    """Two facts, what the second is to the first, their kind and half, and the cosine of their vectors."""
+    """Two facts, the right verdict, their kind and half, and the cosine of their vectors."""
 
     label: str
     old: str
@@ -62,7 +63,7 @@ def ours(pair: Pair) -> str:
 
 
 def by_words(pair: Pair) -> str:
-    """As where no model has loaded yet."""
+    """Classify without a model."""
     return likeness.verdict(pair.new, pair.old, None) or "none"
 
 
@@ -109,7 +110,7 @@ def table(known: Sequence[Pair]) -> Iterator[str]:
 
 
 def precision(known: Sequence[Pair]) -> Iterator[str]:
-    """A line for each word: how often it is right where it is said, and said where it is right."""
+    """A line for each verdict: its precision and its recall."""
     yield "| word | " + " | ".join(f"{half}: {what}" for half in HALVES for what in ("right", "said")) + " |"
     yield "|--|" + "--:|" * 2 * len(HALVES)
     for word in ("known", "contradict", "update", "similar", "none"):

@@ -20,13 +20,13 @@ Key = tuple[str, int]  # session, number of the turn in it from 0
 
 CATEGORIES = {4: "single-hop", 2: "temporal", 1: "multi-hop", 3: "open-domain", 5: "adversarial"}
 _SESSION = re.compile(r"session_(\d+)")
-# Beside 'D8:6' the file has 'D8:6; D9:17', 'D:11:26' and 'D30:05'.
+# In addition to 'D8:6' the file has 'D8:6; D9:17', 'D:11:26' and 'D30:05'.
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One utterance, said by `role`; `ts` is when its session began, which is all that LoCoMo tells."""
+    """One utterance by `role`; `ts` is when its session began, the only time that LoCoMo gives."""
 
     session: str
     number: int
@@ -58,7 +58,9 @@ class Question:
 
 @dataclass(frozen=True)
 class Haystack:
-    """What one store holds and is asked. Turns stand in order of time, those of a session together."""
+    """The contents of one store and its questions. Turns are in order of time, those of a session
+    together.
+    """
 
     name: str
     turns: tuple[Turn, ...]

@@ -3,8 +3,8 @@ table.
 
     python tests/bench/main_job.py [--quick] [--only GROUP ...] [--json FILE]
 
-The limits are the ones this project set itself; `reach` says each. Every home is removed and every process
-ended at the end.
+The limits are this project's own; `reach` gives each. Every home is removed and every process ended at the
+end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from startup import at_once, starting
 
 
 class Effort(NamedTuple):
-    """How often each thing is measured."""
+    """How often to measure each thing."""
 
     spawns: int
     starts: int
@@ -69,7 +69,7 @@ def main() -> int:
     options = parser.parse_args()
     if not homes.COMMAND:
         parser.error(
-            f"there is no command `scrubjay` beside {sys.executable}; install the project into this "
+            f"there is no command `scrubjay` next to {sys.executable}; install the project into this "
             "environment"
         )
     effort = QUICK if options.quick else FULL

@@ -1,4 +1,4 @@
-"""How good an answer is: what came back, against the turns that hold the evidence. Knows keys and counts;
+"""Metrics of an answer: its results against the turns that hold the evidence. Knows keys and counts;
 knows no text and no system.
 """
 
@@ -30,9 +30,7 @@ bm25: k1 0.9, b 0.4, Porter's stems, stop words. dense: cosine. rrf: both by ran
 
 
 class Found(NamedTuple):
-    """What one search gave back: ranked hits, the neighbours that came along, and the tokens of all their
-    texts.
-    """
+    """What one search returned: ranked hits, their neighbours, and the tokens of all their texts."""
 
     hits: Sequence[Key]
     neighbours: Sequence[Key]
@@ -56,7 +54,7 @@ def filling(costs: Sequence[int], budget: int) -> list[int]:
 
 
 def outcome(evidence: frozenset[Key], found: Mapping[str, Found]) -> Outcome:
-    """Every metric of one question, from what each of the modes asked gave back. Shares are in [0, 1].
+    """Every metric of one question, from the results of each mode. Shares are in [0, 1].
 
     >>> where = frozenset({("a", 1), ("b", 7)})
     >>> outcome(where, {"w0": Found([("a", 0), ("a", 1)], [], 25)})

@@ -1,5 +1,5 @@
-"""Measures what a session begins with: its tokens, how much of what is asked it answers, and the milliseconds
-that it costs the start. Content is judged in this process, time at the hook's own process.
+"""Measures the opening of a session: its tokens, how many questions it answers, and the milliseconds
+that it adds to the start. Content is judged in this process, time at the hook's own process.
 
     python tests/bench/opening.py [--starts 20] [--show] [--json FILE]
 
@@ -9,9 +9,9 @@ before each session but the first, and at the project's `now`, its opening is ta
 tokens      ceil(characters / 4) of the block, tags included
 first       of the sessions whose first prompt needs something said before (`NEEDS`, marked by hand before the
             openings were seen): the opening holds it
-questions   of all questions with an answer, put at `now`: the opening holds a phrase that answers
+questions   of all questions with an answer, asked at `now`: the opening holds a phrase that answers
 last        the opening names the day of the last session
-facts       the same of the facts alone, lasting and newest ones, which sessions began with before
+facts       the same for lasting and newest facts alone, the former opening
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from scrubjay.models.requests import AddMemory, RecordTurn, parse
 from scrubjay.search.injection import block
 
 ROOM = 2048  # bytes, as the hooks ask for
-# By the beginning of a session's id, what its first prompt needs of what was said before; any phrase will do.
+# By the beginning of a session's id, the earlier facts that its first prompt needs; any one phrase is enough.
 NEEDS = {
     "c693c17c": ("48 hours",),
     "4f92ed83": ("8421",),
@@ -64,7 +64,7 @@ _KINDS = {"turn": RecordTurn, "memory": AddMemory}
 
 @dataclass(frozen=True)
 class Opened:
-    """What one session of a project begins with: now, and with the facts alone."""
+    """The opening of one session of a project: the current one, and facts alone."""
 
     project: str
     session: str  # its id; "" at the project's `now`
@@ -152,7 +152,7 @@ def _share(held: Iterator[bool]) -> str:
 
 
 def times(starts: int) -> Iterator[Row]:
-    """SessionStart as a whole process: with an engine and without, with an opening that lies ready, with one
+    """SessionStart as a whole process: with an engine and without, with a prepared opening, with one
     that the engine has to make (another source), and with nothing to show.
     """
     took: dict[str, list[float]] = {}
@@ -189,7 +189,7 @@ def times(starts: int) -> Iterator[Row]:
 
 
 def main() -> int:
-    """Measure what the options choose."""
+    """Run the measurements that the options select."""
     parser = argparse.ArgumentParser(description="Measure what a session begins with.")
     parser.add_argument(
         "--starts", type=int, default=20, metavar="N", help="starts that are timed; 0 for none"

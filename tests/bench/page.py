@@ -2,7 +2,7 @@
 
     python tests/bench/page.py [--turns 10000] [--facts 9500] [--rounds 20] [--kept FOLDER] [--json FILE]
 
-`--kept` keeps the filled home there, and takes it from there the next time; filling it takes minutes.
+`--kept` stores the filled home there, and reuses it the next time; filling it takes minutes.
 Chromium is the one on the path; the engine is the one that `scrubjay open --print` starts.
 """
 
@@ -72,7 +72,7 @@ QUESTIONS = 4  # that are typed, of some 50 keys each
 
 
 def main() -> int:
-    """Measure and print; the exit code is 1 when something falls short."""
+    """Measure and print; the exit code is 1 when something misses its target."""
     parser = argparse.ArgumentParser(description="Measure the page of `scrubjay open`.")
     parser.add_argument("--turns", type=int, default=10_000)
     parser.add_argument("--facts", type=int, default=9_500)
@@ -115,7 +115,7 @@ def _fill(place: Place, options: argparse.Namespace) -> None:
 
 
 def _lines(turns: int, facts: int) -> Iterator[bytes]:
-    """An export, the last turn of which was just said."""
+    """An export whose last turn was just said."""
     now = datetime.now(UTC)
     counts = RecordCounts(turns=turns, memories=facts)
     yield first_line(Header(scrubjay=VERSION, exported_at=now, counts=counts))
@@ -205,7 +205,7 @@ def _first_views(place: Place, browser: Browser, rounds: int) -> Iterator[Row]:
 
 
 def _received(context: BrowserContext, page: Page) -> list[int]:
-    """The sizes of all answers, headers included, as they come."""
+    """The sizes of all answers, headers included, as they arrive."""
     sizes: list[int] = []
     session = context.new_cdp_session(page)
     session.send("Network.enable")
@@ -310,7 +310,7 @@ def _memory(what: str, engine: psutil.Process, before: int, *, judged: bool = Tr
 
 
 def _resident(engine: psutil.Process) -> int:
-    """Bytes that are the engine's own, without those of mapped files."""
+    """The engine's own bytes, without those of mapped files."""
     with open(f"/proc/{engine.pid}/status", encoding="ascii") as file:
         (line,) = (line for line in file if line.startswith("RssAnon"))
     return int(line.split()[1]) * 1024

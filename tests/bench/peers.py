@@ -1,10 +1,10 @@
-"""Measures the products that users would pick instead beside Scrubjay: the same turns, questions and vectors, each
-product in an environment of its own and through the interface that its users use.
+"""Compares Scrubjay with products that users might choose instead: the same turns, questions and vectors,
+each product in an environment of its own and through its usual interface.
 
     python tests/bench/peers.py --data locomo10.json --environments FOLDER [--python PATH ...] [--only scrubjay,mem0]
     [--conversations 1,3] [--turns N] [--questions N] [--json FILE]
 
-The environments are made in FOLDER when they are not there (3 to 4 GB), which needs the package index. Everything
+Missing environments are created in FOLDER (3 to 4 GB), which needs the package index. Everything
 else runs without a network, in a network namespace of its own (Linux, `unshare`). To measure a new commit of this
 project, remove FOLDER/scrubjay.
 """
@@ -37,7 +37,7 @@ from peers_products import HITS, PRODUCTS, Answer, Pipe, Product, name_of, text_
 CLIENTS = 4
 STARTS = 3
 _MB = 1e6
-_IDLE_SECONDS, _IDLE_SHARE = 3.0, 0.03  # of one core; a watcher of files never rests altogether
+_IDLE_SECONDS, _IDLE_SHARE = 3.0, 0.03  # of one core; a file watcher never rests completely
 _LOOKED_AT = 10  # turns, when all are written
 _SETTLED_SECONDS = 3600.0
 _LOADS = "hasattr(sqlite3.Connection, 'enable_load_extension')"
@@ -58,7 +58,7 @@ Not measured: mem0 with `infer=True` and hebb-mind's consolidation (a language m
 
 @dataclass
 class Measured:
-    """What one product gave; times in ms but for `start`, sizes in bytes."""
+    """The figures of one product; times in ms except `start`, sizes in bytes."""
 
     installed: dict[str, Any]
     start: tuple[float, float] = (0.0, 0.0)  # seconds to `tools/list` and to a search
@@ -83,7 +83,7 @@ class Running:
 
 
 def main() -> int:
-    """Make what is missing, then measure without a network."""
+    """Install what is missing, then measure without a network."""
     options = _parser().parse_args()
     products = {name: PRODUCTS[name] for name in options.only.split(",")}
     if not options.offline:
@@ -111,8 +111,8 @@ def main() -> int:
 def measure(
     products: dict[str, type[Product]], haystack: Haystack, installed: Path, folder: Path
 ) -> dict[str, Measured]:
-    """Every product's figures: each filled alone, then every question asked of all in turn, then each started
-    alone.
+    """The figures of every product: each is filled alone, then all are asked every question in turn, then
+    each is started alone.
     """
     keys: dict[str, list[Key]] = defaultdict(list)
     for turn in haystack.turns:
@@ -262,7 +262,7 @@ def _end(home: Path) -> None:
 
 
 def _disk(folder: Path) -> tuple[int, int]:
-    """Bytes and number of files; links, which is what the model's are, do not count."""
+    """Bytes and number of files, without links, such as the model's files."""
     files = [Path(where) / name for where, _, names in os.walk(folder) for name in names]
     sizes = [file.lstat().st_size for file in files if file.is_file() and not file.is_symlink()]
     return sum(sizes), len(sizes)
@@ -305,7 +305,7 @@ def _install(product: type[Product], pythons: Sequence[str], folder: Path) -> No
 
 
 def _export(folder: Path) -> None:
-    """Write the model once, with what exports it beside mem0's packages for as long as that takes."""
+    """Write the model once; the exporter is installed next to mem0's packages for as long as that takes."""
     if not (folder / "model").exists():
         with tempfile.TemporaryDirectory() as tools:
             _run(str(folder / "mem0/bin/pip"), "install", "-q", "--target", tools, "onnx")
@@ -318,7 +318,7 @@ def _runs(python: str, condition: str) -> bool:
 
 
 def _run(*command: str, **env: str) -> str:
-    """What a command prints.
+    """The output of a command.
 
     Raises:
         SystemExit: it failed.
@@ -352,14 +352,14 @@ def _shares(outcomes: Sequence[Outcome]) -> str:
 
 
 def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What it gives, and the milliseconds it takes."""
+    """The result, and the milliseconds it took."""
     start = time.perf_counter()
     answer = work()
     return answer, (time.perf_counter() - start) * 1e3
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Measure other products beside Scrubjay on LoCoMo.")
+    parser = argparse.ArgumentParser(description="Compare Scrubjay with other products on LoCoMo.")
     add = parser.add_argument
     add("--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published")
     add("--environments", type=Path, required=True, metavar="FOLDER", help="where the products are installed")

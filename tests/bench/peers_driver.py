@@ -1,5 +1,5 @@
-"""Runs in the environment of mem0, which needs nothing of this project: mem0's Python client behind the lines of
-MCP, and the export of the model that all products embed with.
+"""Runs in mem0's environment, without this project: serves mem0's Python client over MCP, and exports the
+model that all products embed with.
 
     python peers_driver.py mem0
     python peers_driver.py model FOLDER     (onnx has to be importable)

@@ -1,5 +1,5 @@
-"""Scrubjay and the products that users would pick instead, each behind one small face: what pip installs, what
-is started, how a turn is written and a question asked through the interface its users use. Judges and times
+"""Scrubjay and the products that users might choose instead, each behind one small interface: what pip
+installs, what is started, how a turn is written and a question asked as its users do. Judges and times
 nothing.
 
 All embed with all-MiniLM-L6-v2 from local files: `prepare` puts them where the product looks for them.
@@ -25,13 +25,13 @@ _REPOSITORY = Path(__file__).resolve().parents[2]
 _DRIVER = Path(__file__).with_name("peers_driver.py")
 _MINILM = "all-MiniLM-L6-v2"
 _HEBB_PORT = 8321
-# A turn in an answer of ours: who said it, and the lines that quote it.
+# A turn in an answer of ours: its speaker, and the lines that quote it.
 _SHOWN_TURN = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d \S+ (.+):\n((?:>.*\n)+)", re.M)
 _START_SECONDS = 300.0  # of its service, on a busy machine
 
 
 class Answer(NamedTuple):
-    """What ten hits look like: the name or the text of each turn, best first, and all that the model sees."""
+    """Ten hits: the name or the text of each turn, best first, and everything that the model sees."""
 
     hits: list[str]
     visible: str
@@ -78,7 +78,7 @@ class Product:
         raise NotImplementedError
 
     def client(self) -> Pipe:
-        """Start what a client of this product starts."""
+        """Start the command that a client of this product starts."""
         return Pipe(self.command(), self.env, str(self.home))
 
     def write(self, pipe: Pipe, turn: Turn) -> None:
@@ -89,7 +89,7 @@ class Product:
         raise NotImplementedError
 
     def searchable(self, pipe: Pipe, turn: Turn) -> bool:
-        """Whether a turn can be found by meaning; most products embed before they acknowledge."""
+        """Return True if a turn can be found by meaning; most products embed before they acknowledge."""
         return True
 
 
@@ -99,7 +99,7 @@ class Scrubjay(Product):
 
     def __init__(self, installed: Path, home: Path) -> None:
         super().__init__(installed, home)
-        project = home / "conversations"  # a user's own folder is no project
+        project = home / "conversations"  # a user's own folder is not a project
         project.mkdir(exist_ok=True)
         self.env |= {"SCRUBJAY_HOME": str(home / ".scrubjay"), "CLAUDE_PROJECT_DIR": str(project)}
 
@@ -124,8 +124,8 @@ class Scrubjay(Product):
 
 
 class Mem0(Product):
-    """Its Python client, called in a process of its own by `peers_driver.py`; what is visible is its example's
-    list of memories. Its local store is locked by the process that has opened it.
+    """Its Python client, called in a process of its own by `peers_driver.py`; the visible text is the list of
+    memories of its example. Its local store is locked by the process that has opened it.
     """
 
     name = "mem0"
@@ -285,12 +285,12 @@ PRODUCTS: dict[str, type[Product]] = {
 
 
 def name_of(session: str, number: int) -> str:
-    """A name of a turn that can be a file's."""
+    """A name of a turn that is valid as a file name."""
     return f"{session.replace('/', ' ')} {number}"
 
 
 def text_of(turn: Turn) -> str:
-    """What is written of a turn, on one line, as some answers are read line by line."""
+    """The text of a turn on one line, because some answers are read line by line."""
     return " ".join(f"{turn.role}: {turn.text}".split())
 
 

@@ -1,4 +1,4 @@
-"""Made-up projects to ask about: what was said and noted in each, and questions with and without an answer.
+"""Made-up projects: the turns and facts of each, and questions with and without an answer.
 Knows the format of the files in the folder `projects`; does not know how anything is stored or asked.
 
     name, about, now, half?        the project, the time at which it is asked, and what it serves for
@@ -35,7 +35,7 @@ CHANGED = ("changed", "amended")  # of facts, and of turns
 class Record:
     """One turn, fact or document: the arguments of the tool that writes it, and when it came to be.
 
-    `updates` is the key of the fact that it replaces. A turn has a key only where a question names it.
+    `updates` is the key of the fact that it replaces. A turn has a key only if a question names it.
     """
 
     kind: Literal["turn", "memory", "document"]
@@ -46,7 +46,7 @@ class Record:
 
     @property
     def text(self) -> str:
-        """All that it says."""
+        """Its whole text."""
         said = ("user", "assistant", "content")
         return "\n".join(self.arguments[name] for name in said if name in self.arguments)
 
@@ -69,7 +69,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Project:
-    """What one home holds, in the order of time, and is asked at the time `now`."""
+    """The contents of one home, in order of time, and the questions asked at the time `now`."""
 
     name: str
     now: datetime
@@ -120,7 +120,7 @@ def _documents(values: Mapping[str, Any]) -> Iterator[Record]:
 
 
 def plain(text: str) -> str:
-    """Text to be compared: in lower case, with one space between words."""
+    """Normalise text for comparison: lower case, one space between words."""
     return " ".join(text.casefold().split())
 
 

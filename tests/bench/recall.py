@@ -1,5 +1,5 @@
 """Measures recall on LoCoMo through the installed command: every utterance recorded over MCP, every question
-asked with the shipped defaults, beside chance, words, meaning and rank fusion over the same turns.
+asked with the shipped defaults, next to chance, words, meaning and rank fusion over the same turns.
 
     python tests/bench/recall.py --data locomo10.json [--half dev] [--conversations 1,3] [--questions 20]
     [--json FILE]
@@ -32,12 +32,12 @@ from tables import APART, POOLED, SCRUBJAY, Asked
 
 
 def main() -> int:
-    """Measure what the options choose; the exit code is 1 when a complete run falls short of a goal."""
+    """Measure what the options select; the exit code is 1 when a complete run misses a goal."""
     parser = _parser()
     options = parser.parse_args()
     if not homes.COMMAND:
         parser.error(
-            f"there is no command `scrubjay` beside {sys.executable}; install the project into this "
+            f"there is no command `scrubjay` next to {sys.executable}; install the project into this "
             "environment"
         )
     if not options.data.is_file():

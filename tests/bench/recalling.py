@@ -1,5 +1,5 @@
-"""A home that grows: loading, searching, recording and memory at 1,000 and at 10,000 turns. Knows the
-measurements; not how they look.
+"""A growing home: loading, searching, recording and memory at 1,000 and at 10,000 turns. Measures; does not
+format.
 """
 
 from __future__ import annotations
@@ -25,14 +25,12 @@ TARGETS = {
 
 
 class Growth:
-    """One home whose turns only become more. `queries` counts those asked, so that no two searches
-    are alike.
-    """
+    """One home that only grows. `queries` counts the questions asked, so that no two searches are alike."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
         self.turns = 0
-        self.size = 0  # what was asked for; a turn more does not change what is expected
+        self.size = 0  # the requested size; one more turn does not change what is expected
         self.queries = 0
 
     def grow(self, to: int) -> Iterator[Row]:
@@ -66,7 +64,7 @@ class Growth:
                 engine_ms.append(answer["timing"])
                 found += answer["total"] > 0
         self.queries += times
-        if found < _FOUND * times:  # made-up questions, a few of which nothing seems to answer
+        if found < _FOUND * times:  # made-up questions; a few seem to have no answer
             raise RuntimeError(f"{times - found} of {times} searches found nothing.")
         reach = f"p95 < {limit} ms" if limit else ""
         return timed_row(
@@ -100,7 +98,7 @@ class Growth:
         )
 
     def memory(self) -> Row:
-        """The greatest resident memory that the engine has had in its life."""
+        """The peak resident memory of the engine."""
         limit = TARGETS.get(self.size, (None, None))[1]
         (engine,) = self._place.engines()
         peak, now = peak_memory(engine) / _MB, engine.memory_info().rss / _MB
@@ -127,8 +125,8 @@ class Growth:
         return timed_row("`record_turn` acknowledged, durable", "p95 < 15 ms", ms, limit=15)
 
     def fresh(self, times: int, when: str) -> Iterator[Row]:
-        """How soon a recorded turn is found: by words in the very next call, by meaning when its vectors are
-        there.
+        """How soon a recorded turn is found: by words in the very next call, by meaning once it has its
+        vectors.
         """
         words, meaning = [], []
         with self._place.client() as client:
@@ -152,7 +150,7 @@ class Growth:
         return self._place.until("embedded", _embedded, _LOADED_SECONDS)
 
     def first_search(self, times: int) -> Row:
-        """The first answer of all, when the client's spawn has to start the engine first."""
+        """The very first answer, when the client has to start the engine first."""
 
         def ask(client: Any) -> None:
             client.initialize()
@@ -170,7 +168,7 @@ class Growth:
 
 
 def growing(sizes: list[int], searches: int, records: int, fresh: int, starts: int) -> Iterator[Row]:
-    """Everything that depends on how much a home holds, at each of the sizes."""
+    """Everything that depends on the size of a home, at each of the sizes."""
     with Place() as place:
         growth = Growth(place)
         place.start_engine()

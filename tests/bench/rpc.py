@@ -65,7 +65,7 @@ class Client:
         return _content(self.request("tools/call", {"name": tool, "arguments": arguments}))
 
     def shown(self, tool: str, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-        """What a host gets for these very arguments: the text, and the structure if one is sent.
+        """The answer to exactly these arguments: the text, and the structure if one is sent.
 
         Raises:
             RuntimeError: the tool says it failed.
@@ -112,7 +112,7 @@ class Client:
         return _result(json.loads(self._line(ANSWER_SECONDS)), number)
 
     def close(self) -> None:
-        """Leave as a client does: close the input, wait for the pipe to end."""
+        """Disconnect as a client does: close the input, wait for the pipe to end."""
         for stream in (self.process.stdin, self.process.stdout):
             if stream and not stream.closed:
                 stream.close()

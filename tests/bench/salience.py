@@ -1,6 +1,7 @@
-"""What the capture policy `salient` keeps and drops, measured on messages as people and assistants write them.
-`salience.tsv` holds the messages with what should become of each. The rule was made with the dev half; the test
-half was written before it. Compared are the rule of a revision before it, and keeping what has 40 characters.
+"""Measures what the capture policy `salient` keeps and drops, on messages as people and assistants write
+them. `salience.tsv` holds the messages and their labels. The rule was made with the dev half; the test half
+was written before it. Baselines: the rule of an earlier revision, and keeping every message of at least 40
+characters.
 
     python tests/bench/salience.py [REVISION]
 """
@@ -41,7 +42,7 @@ def messages() -> list[Message]:
 
 
 def rule_of(revision: str) -> Rule:
-    """The rule as a revision has it."""
+    """The rule of a revision."""
     name = f"{revision}:server/scrubjay/home/capture.py"
     source = subprocess.run(
         ["git", "show", name], cwd=MESSAGES.parent, capture_output=True, check=True
@@ -52,7 +53,7 @@ def rule_of(revision: str) -> Rule:
 
 
 def share(told: Iterable[Message], rule: Rule) -> str:
-    """The share of the messages of which the rule says what their label says."""
+    """The share of the messages that the rule classifies as labelled."""
     right = [rule(message.text) == (message.label == "keep") for message in told]
     return f"{sum(right) / len(right):.0%}"
 

@@ -45,11 +45,11 @@ The few questions that nothing of these made-up words seems to answer count too:
 loaded: after filling, compaction and a fresh start. written: after {writes:,} turns recorded one by one, embedded and tidy by the
 engine's own upkeep. while embedding: the first searches after the last write, with the new passages' vectors still coming.
 processor: time of all threads. nearest: share of the exact 200 nearest that the vector leg finds. peak: VmHWM of the engine's process,
-which holds the model. index: the vector index built anew over all rows. times in ms, sizes in MB (10^6 bytes)."""
+which holds the model. index: rebuilding it over all rows. times in ms, sizes in MB (10^6 bytes)."""
 
 
 def main() -> int:
-    """Measure every size asked for; the exit code is 1 when one falls short."""
+    """Measure every requested size; the exit code is 1 when one misses its target."""
     parser = argparse.ArgumentParser(description="Measure one engine over up to a million passages.")
     parser.add_argument(
         "--passages", nargs="+", type=int, default=SIZES, metavar="N", help="sizes; 1000 10000 100000 1000000"
@@ -103,7 +103,7 @@ def main() -> int:
 
 
 def short(size: int, round: Searches) -> bool:
-    """Whether the p95 of all kinds of search together is above what was to be reached."""
+    """Return True if the p95 of all kinds of search together exceeds its target."""
     return size in REACH and percentile(_every(round), 0.95) > REACH[size]
 
 
@@ -179,7 +179,7 @@ def stores(found: Sequence[tuple[int, Loaded, Measured]]) -> str:
 
 
 def _in_a_process(work: Callable[..., Any], *arguments: Any) -> Any:
-    """What `work` returns, from a process of its own: memory of one does not count for the next."""
+    """Run `work` in a process of its own, so that its memory does not count for the next."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         return pool.submit(work, *arguments).result()
 

@@ -1,9 +1,9 @@
 """One engine over a filled home, in this process: how fast it searches and records, before and after many
-single writes, and what it holds in memory. Knows the verbs of the engine's core; does not know how the home
-was filled or how figures are shown.
+single writes, and its memory. Knows the calls of the engine's core; does not know how the home was filled
+or how figures are shown.
 
 A search is the engine's own: the look into the spool, then `recall.search_memories`. Its question was
-embedded before the clock started, and that time is told apart.
+embedded before the clock started; that time is reported separately.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _OTHERS = 10**6  # the number of the first question after the writes: no two sea
 
 
 class Ready(NamedTuple):
-    """A question that only has to be searched for."""
+    """A question with its vector, ready to be searched."""
 
     scope: str
     question: str
@@ -61,7 +61,7 @@ class Measured(NamedTuple):
     during: Searches  # while the new turns are being embedded
     after: Searches
     record: list[float]
-    nearest: float  # share of the exact 200 nearest that the vector leg found
+    nearest: float  # share of the exact 200 nearest that the vector search found
     index_seconds: float | None
     disk: float
     peak_before: float
@@ -141,7 +141,7 @@ async def _search(core: Core, request: requests.SearchMemories, scope: str, aske
         return asked
 
     embed_query = core.indexer.embed_query
-    core.indexer.embed_query = embed  # type: ignore[method-assign]  # through the core, whose background work rests while somebody searches
+    core.indexer.embed_query = embed  # type: ignore[method-assign]  # background work pauses meanwhile
     try:
         found = await core.search.memories(request, scope)
     finally:
@@ -151,7 +151,7 @@ async def _search(core: Core, request: requests.SearchMemories, scope: str, aske
 
 
 async def _nearest(core: Core, ready: list[Ready]) -> float:
-    """The share of the exact 200 nearest passages of a scope that the vector leg finds."""
+    """The share of the exact 200 nearest passages of a scope that the vector search finds."""
     shares = []
     for scope, _, asked in ready:
         where = conditions.both(conditions.equal("scope", scope), conditions.equal("hidden", False))
@@ -170,7 +170,7 @@ async def _nearest(core: Core, ready: list[Ready]) -> float:
 
 
 async def _index_built(core: Core) -> float | None:
-    """Seconds to build the vector index anew over all rows; None where there is none."""
+    """Seconds to rebuild the vector index over all rows; None if there is no index."""
     table = core.store.tables.passages
     if not any(index.name == f"{VECTOR}_idx" for index in await table.list_indices()):
         return None

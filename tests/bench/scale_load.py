@@ -1,12 +1,11 @@
 """Fills a home with a number of passages: turn by turn as an engine does, or in blocks of Arrow rows where
-that would take days. Knows both ways and the files a home is made of; does not measure what the home is then
-like.
+that would take days. Knows both ways and the files of a home; does not measure the result.
 
 Up to `BY_ENGINE` passages every turn goes through the write path and every vector is the bundled model's.
 Above, records and passages are made by the product's own functions and added in blocks; a vector is drawn
 near the vector of one of the first passages, `NEAR` of it that direction and the rest noise, so that the rows
-lie as unevenly as real ones do. The codes of a passage's tokens are random bits of the length that the model
-gives to texts of that many characters.
+are as unevenly distributed as real ones. The codes of a passage's tokens are random bits of the length that
+the model gives to texts of that many characters.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _TOKEN = BITS // 8  # bytes of one token's code
 
 
 class Loaded(NamedTuple):
-    """What filling took, in seconds; `tidied` is compaction with the first build of the indexes, after a load
+    """The seconds that filling took; `tidied` is compaction with the first build of the indexes, after a load
     in blocks.
     """
 
@@ -73,7 +72,7 @@ class Drawn(NamedTuple):
         return found / np.linalg.norm(found, axis=1, keepdims=True)
 
     def embedded(self, piece: Passage, random: np.random.Generator) -> Passage:
-        """The passage as the engine's indexer leaves it: summaries get no codes."""
+        """The passage as the engine's indexer stores it: summaries get no codes."""
         tokens = max(1, round(len(piece.text) * self.codes_per_character / _TOKEN))
         codes = None if piece.role == "summary" else random.bytes(tokens * _TOKEN)
         return piece.model_copy(update={"space_id": self.space_id, "token_vectors": codes})
@@ -102,10 +101,10 @@ def recording(number: int) -> tuple[str, dict[str, Any]]:
 
 
 async def record(core: Core, number: int) -> None:
-    """Write the turn of this number as a face does.
+    """Write the turn of this number as an interface does.
 
     Raises:
-        RuntimeError: it was there before.
+        RuntimeError: it was stored before.
     """
     scope, arguments = recording(number)
     request = requests.parse(requests.RecordTurn, arguments)
@@ -145,7 +144,7 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
     took = time.perf_counter() - start
     held = await core.store.count_passages()
     if count == BY_ENGINE:
-        # Summaries of sessions come a while after their turns, and wait for theirs.
+        # Summaries of sessions are made some time after their turns, and wait for their own vectors.
         rows = (
             await core.store.tables.passages.query().where("space_id IS NOT NULL").select([VECTOR]).to_arrow()
         )
@@ -173,7 +172,7 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
         _say(f"{min(turns, first + _BLOCK):,} of {turns:,} turns added")
     took, start = time.perf_counter() - start, time.perf_counter()
     upkeep = Upkeep(store)
-    # whatever the engine's own bounds: a store that was filled long ago is tidy
+    # whatever the engine's own limits: a store that was filled long ago is tidy
     await upkeep.tidy(Bounds(0, 0))
     if upkeep.failures:
         raise RuntimeError("The compaction failed; the log says why.")
@@ -192,7 +191,7 @@ async def _add(store: Store, numbers: range, drawn: Drawn) -> None:
 
 
 def _turn(number: int) -> Turn:
-    """What `record_turn` would make of it."""
+    """The turn that `record_turn` would make."""
     said = scale_text.turn(number)
     scope, session = scale_text.scope_name(said.scope), _session(said)
     turn = Turn(

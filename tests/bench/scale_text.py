@@ -1,5 +1,5 @@
 """Developers' conversations of any number, made up deterministically, over a vocabulary whose words are as
-unequal as real ones. Knows words, lengths and how often each comes; does not know where turns go.
+unequal as real ones. Knows words, lengths and frequencies; does not know where turns are stored.
 
 A word index is as large as its vocabulary and as slow as its commonest words. So 60,000 words are drawn with
 a probability of 1 / (rank + 2.7) (Mandelbrot's form of Zipf's law), a third of a session's words are its own
@@ -24,7 +24,7 @@ SCOPES = 8  # projects; the first has most sessions, in the shares 1, 1/2, 1/3, 
 FIRST = datetime(2025, 1, 6, 8, 0, tzinfo=UTC)
 _VOCABULARY = 60_000
 _OFFSET = 2.7
-_TOPICS, _TOPICAL = 10, 0.35  # words that are a session's own, and their share of what is said in it
+_TOPICS, _TOPICAL = 10, 0.35  # words of a session's own, and their share of its text
 _ASKED, _ANSWERED = (5, 12), (10, 24)  # content words of the two sides of a turn
 _GLUE = (
     "the a of to in for on with and that is was it we this from by at as not but when because after before "
@@ -143,9 +143,7 @@ def _drawn(random: np.random.Generator, count: int) -> list[str]:
 def _prose(
     random: np.random.Generator, topics: Sequence[str], length: tuple[int, int], names: Sequence[str]
 ) -> str:
-    """Content words with function words between them, in sentences of some ten; each of `names` stands in it
-    once.
-    """
+    """Content words with function words between them, in sentences of about ten; each of `names` occurs once."""
     content = _drawn(random, int(random.integers(*length)))
     topical = random.random(len(content)) < _TOPICAL
     chosen = random.integers(len(topics), size=len(content))

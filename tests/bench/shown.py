@@ -1,5 +1,5 @@
-"""What a model is shown of a tool's answer: how much, and how soon it has read certain words. Knows MCP's
-results and the fence around recalled text; does not know what was asked.
+"""What a model sees of a tool's answer: how much, and how soon certain words appear. Knows MCP's results and
+the fence around recalled text; does not know the question.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from projects import plain
 
 FENCE = "<recalled-data"
-DOUBTFUL_HITS, DOUBTFUL_TOKENS = 3, 250  # the most that an answer may bring that is headed as doubtful
+DOUBTFUL_HITS, DOUBTFUL_TOKENS = 3, 250  # limits of an answer that is marked as doubtful
 BEGINNING = 80  # characters of a turn by which it is recognised in a text
 
 
@@ -35,12 +35,12 @@ class Shown:
 
     @property
     def is_nothing(self) -> bool:
-        """Whether no recalled text is in it."""
+        """Return True if it contains no recalled text."""
         return FENCE not in self.text
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether what stands before the recalled text calls it doubtful."""
+        """Return True if the text before the recalled text calls it doubtful."""
         return not self.is_nothing and "doubtful" in self.text.partition(FENCE)[0].casefold()
 
     def position(self, wanted: Iterable[str]) -> int | None:
@@ -51,7 +51,7 @@ class Shown:
 
 
 def positions(text: str, each: Iterable[Iterable[str]]) -> list[int | None]:
-    """For each of several sets of words what `Shown.position` says, in one reading.
+    """`Shown.position` for each of several sets of words, in one pass.
 
     Case, white space and marks of quotation do not count.
 
@@ -82,7 +82,7 @@ def tokens_of(text: str) -> int:
 
 
 def compact(value: Any) -> str:
-    """JSON as it is put before a model."""
+    """Compact JSON, as a model sees it."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 

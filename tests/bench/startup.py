@@ -1,5 +1,5 @@
-"""What a client waits for when it starts, what its pipe weighs, and ten of them at once. Knows the
-measurements; not how they look.
+"""The start of a client: how long it waits, the memory of its pipe, and ten of them at once. Measures; does
+not format.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def bare_interpreter(place: Place) -> float:
 
 
 def at_once(clients: int) -> Iterator[Row]:
-    """Clients that start together on a fresh home: how many engines and pipes there are when all have been
+    """Clients that start together on a fresh home: the number of engines and pipes once all have been
     answered.
     """
     with Place() as place, ThreadPoolExecutor(clients) as threads:

@@ -27,12 +27,12 @@ class Store:
         self.loading = loading
 
     def ask(self, question: str, arguments: Mapping[str, int]) -> tuple[Found, float]:
-        """What `search_memories` returned as structure, with the shipped defaults beside these arguments, and
+        """What `search_memories` returned as structure, with these arguments and the shipped defaults, and
         the milliseconds it took. For `text_tokens`, those of up to 100 hits whose bare texts fill so many
         tokens; as structure, an answer of 10,000 tokens holds 98 of the shortest.
 
         Raises:
-            RuntimeError: the answer shows more than it says.
+            RuntimeError: the answer shows more than it reports.
         """
         budget = arguments.get("text_tokens")
         asked = arguments if budget is None else {"top_k": _MOST_HITS}
@@ -54,7 +54,7 @@ def stored(haystack: Haystack) -> Iterator[Store]:
 
     Raises:
         RuntimeError: the store does not hold every turn.
-        TimeoutError: the vectors did not come.
+        TimeoutError: the vectors were not ready in time.
     """
     with Place() as place, place.client() as client:
         client.initialize()

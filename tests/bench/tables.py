@@ -1,4 +1,4 @@
-"""What recall measured, as tables: systems, categories, times and goals. Knows outcomes and how they are
+"""Tables of recall measurements: systems, categories, times and goals. Knows outcomes and how they are
 shown; measures nothing.
 """
 
@@ -35,7 +35,7 @@ _SEARCHES = {
     "w2": "top_k 10, prev_turns 2, next_turns 2",
     "1000": "top_k 100",
 }
-# What this project set itself, and what it goes for, over all ten conversations.
+# The targets of this project, and its longer-term goals, over all ten conversations.
 _GOALS = (
     ("turn any@10, w0", APART, "any_w0", 0.88, 0.91),
     ("turn any@10, w2", APART, "any_w2", 0.952, 0.97),
@@ -132,7 +132,7 @@ def times(asked: Sequence[Asked]) -> str:
 
 
 def goals(found: Sequence[Group]) -> list[dict[str, Any]]:
-    """What was to be reached, where it was measured: {what, store, reach, go_for, measured}."""
+    """The goals that were measured: {what, store, reach, go_for, measured}."""
     whole = {
         group.store: group.values
         for group in found
@@ -146,7 +146,7 @@ def goals(found: Sequence[Group]) -> list[dict[str, Any]]:
 
 
 def short(goal: dict[str, Any]) -> bool:
-    """Whether a goal was missed."""
+    """Return True if a goal was missed."""
     return goal["measured"] < goal["reach"]
 
 

@@ -1,5 +1,5 @@
 """Coding conversations made up deterministically: the same number gives the same turn, on every machine.
-Knows vocabulary and lengths; does not know where turns go.
+Knows vocabulary and lengths; does not know where turns are stored.
 
 Vocabulary matters: an index over a hundred repeated words is smaller and faster than the one a user gets.
 Every turn therefore brings identifiers, a path, a hash and numbers of its own.
@@ -95,7 +95,7 @@ def query(number: int, among: int) -> str:
 
 
 def _words(number: int) -> dict[str, str]:
-    """What a turn is about: its session's part of the system, and names that are its own."""
+    """The subject of a turn: its session's part of the system, and names of its own."""
     about, own = Random(f"session {number // SESSION}"), Random(f"turn {number}")
     part, (tool, other) = about.choice(_PARTS), about.sample(_TOOLS, 2)
     identifier = _identifier(own)

@@ -1,15 +1,15 @@
-"""Measures what reaches the model: how much a default answer of `search_memories` shows, how soon it has shown
-what was asked for, and whether it is silent where nothing answers. Asks the installed command over MCP and
-reads the text as a model does.
+"""Measures what reaches the model: how much a default answer of `search_memories` shows, how soon it shows
+the answer, and whether it is silent without one. Asks the installed command over MCP and reads the text as a
+model does.
 
     python tests/bench/visible.py [--projects NAMES] [--half dev] [--kinds plain,why] [--failures]
     [--arguments JSON] [--data locomo10.json [--conversations 1,3] [--questions 20] [--only-data]] [--json FILE]
 
 The made-up projects in the folder `projects`: each gets a home of its own, in which every turn, fact and
-document is put through the spool, as hooks do, so that it has its own date; then each question is asked with
-`query` and `now` alone. The kind `document` asks what only a document says, which is what `search_documents`
-is for: it counts in `visible`, `median`, `none`, `weak`, `hits` and `named` alone, and is no question "with
-an answer" here.
+document is written through the spool, as hooks do, so that it has its own date; then each question is asked
+with `query` and `now` alone. A question of the kind `document` is answered only by a document, which is the
+job of `search_documents`: it counts in `visible`, `median`, `none`, `weak`, `hits` and `named` alone, and is
+not a question "with an answer" here.
 
 visible     tokens, ceil(characters / 4), of the text block or of `structuredContent` as compact JSON,
             whichever is more; `median` is of the same
@@ -25,7 +25,7 @@ hits        entries of `results`, without neighbours; asked for with `include: {
 right       a hit is right if it is one of the records that the question names, or holds such a phrase
 1st, in 5   with `top_k: 10` a right hit is the first, or among the first five
 current     of the kinds `changed` and `amended` where stale records are named: among those ten the first
-            right hit stands before every stale one
+            right hit comes before every stale one
 named       of the kind `document`: the text holds the path of a document that answers, or such a phrase
 /v4 .6      POST /v4/search as a client of supermemory asks it (searchMode hybrid, includeChats, 10 results):
             right: questions with an answer for which a right result has a similarity of .6, its default;
@@ -92,8 +92,8 @@ SCRUBJAY, WORDS, DENSE = "scrubjay", "words", "dense"
 SYSTEMS = (SCRUBJAY, WORDS, DENSE)
 DOCUMENT, PLAUSIBLE = "document", "plausible"
 ANSWERED = tuple(kind for kind in projects.ANSWERED if kind != DOCUMENT)
-FIRST = 150  # tokens in which what was asked for should have been read
-THRESHOLD = 0.6  # of /v4/search where a client names none
+FIRST = 150  # tokens within which the answer should appear
+THRESHOLD = 0.6  # of /v4/search by default
 BUDGETS = (1_000, 2_000)
 _HITS, _RANKED = 5, 10  # of a baseline: shown, and judged
 _EMBEDDED_SECONDS = 3600.0  # on a busy machine
@@ -103,7 +103,7 @@ _KINDS = {"turn": RecordTurn, "memory": AddMemory, "document": DocumentText}
 
 @dataclass(frozen=True)
 class Asked:
-    """One question to one project: what it showed.
+    """One question to one project, and its answer.
 
     `unseen` says whether its whole project is of the half `test`. `position` is that of the phrase that
     answers, in tokens. `right` and `stale` are of the hits where ten are asked for, `similar` of the results
@@ -138,7 +138,7 @@ class Asked:
 
     @property
     def refused(self) -> bool:
-        """Whether the answer says that nothing, or nothing sure, is known."""
+        """Return True if the answer says that nothing, or nothing certain, is known."""
         few = self.hits <= DOUBTFUL_HITS and self.visible <= DOUBTFUL_TOKENS
         return self.nothing or (self.doubtful and few)
 
@@ -148,22 +148,24 @@ class Asked:
 
     @property
     def sure(self) -> bool:
-        """Whether the answer is there and not called doubtful."""
+        """Return True if there is an answer that is not called doubtful."""
         return self.answered and not self.doubtful
 
     @property
     def early(self) -> bool:
-        """Whether the answer is among the first that is read."""
+        """Return True if the answer is in the first tokens."""
         return self.answered and (self.position or 0) <= FIRST
 
     @property
     def rank(self) -> int | None:
-        """Of the first right hit, from 1."""
+        """The rank of the first right hit, from 1."""
         return _first(self.right)
 
     @property
     def current(self) -> bool | None:
-        """Whether a right hit stands before every stale one; None where that is not asked."""
+        """Return True if a right hit comes before every stale one; None if the question names no stale
+        record.
+        """
         if self.stale is None or self.kind not in projects.CHANGED:
             return None
         stale = _first(self.stale)
@@ -171,7 +173,7 @@ class Asked:
 
     @property
     def over(self) -> list[bool]:
-        """Of what /v4/search lets through by default, which are right."""
+        """Which of the results that /v4/search returns by default are right."""
         return [right for value, right in self.similar if value >= THRESHOLD]
 
     @property
@@ -211,7 +213,7 @@ class Evidence:
 
 
 def main() -> int:
-    """Measure what the options choose; the exit code is 1 when a complete run falls short of a goal."""
+    """Measure what the options select; the exit code is 1 when a complete run misses a goal."""
     parser = _parser()
     options = parser.parse_args()
     if not COMMAND:
@@ -308,7 +310,7 @@ def _ask(home: Home, project: Project, unseen: bool, question: Question, more: M
 
 
 def _named(project: Project, question: Question, shown: Shown) -> bool:
-    """Whether a question to a document is answered, or told where the answer stands."""
+    """Return True if a question about a document is answered, or the text names the document."""
     paths = [
         record.arguments["path"]
         for record in project.records
@@ -342,7 +344,7 @@ def _by_baselines(project: Project, unseen: bool) -> Iterator[Asked]:
 
 
 def _baselines(texts: Sequence[str]) -> dict[str, Callable[[str], list[int]]]:
-    """For each baseline, the order that it brings texts into for a question, best first."""
+    """For each baseline, its order of the texts for a question, best first."""
     bm25, matrix = Bm25(texts), _encoder().embed_documents(texts)
 
     def words(query: str) -> list[int]:
@@ -402,12 +404,12 @@ class Home:
         return answer["results"]
 
     def is_right(self, question: Question, hit: Mapping[str, Any]) -> bool:
-        """Whether a hit, of whatever face, is a record that the question names or holds the answer."""
+        """Return True if a hit of any interface is a record that the question names, or holds the answer."""
         text = hit.get("memory") or hit.get("chunk") or ""
         return self.is_one_of(question.right, hit) or _holds(question, text)
 
     def is_one_of(self, keys: Iterable[str], hit: Mapping[str, Any]) -> bool:
-        """Whether a hit, of whatever face, is one of the records with these keys."""
+        """Return True if a hit of any interface is one of the records with these keys."""
         return any(self._ids[key].startswith(hit["id"]) for key in keys)
 
 
@@ -418,7 +420,7 @@ def served(records: Sequence[Record], *, http: bool = False) -> Iterator[Home]:
 
     Raises:
         RuntimeError: a record was refused, or the engine does not start.
-        TimeoutError: the vectors did not come.
+        TimeoutError: the vectors were not ready in time.
     """
     with Place() as place:
         home, start = open_home(str(place.home)), time.perf_counter()
@@ -453,7 +455,7 @@ def _http(place: Place) -> Iterator[Visitor]:
 
 
 def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]:
-    """Leave every record in the spool, as written when it came to be; the ids that they will have, by key."""
+    """Write every record to the spool with its own date; return the ids that they will have, by key."""
     said, ids = said_by(records, scope)
     for kind, arguments, at, name in said:
         request = parse(_KINDS[kind], dict(arguments))
@@ -661,7 +663,7 @@ def evidence_lines(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class Aim:
-    """What was to be reached, what it goes for, and what was measured; shares in percent."""
+    """A target, a longer-term goal, and the measured value; shares in percent."""
 
     what: str
     reach: float
@@ -675,13 +677,13 @@ class Aim:
 
 
 def _goals(asked: Sequence[Asked], evidence: Sequence[Evidence], tools: Mapping[str, int]) -> list[Aim]:
-    """What this project set itself, where it was measured."""
+    """The goals of this project that were measured."""
     ours = [each for each in asked if each.system == SCRUBJAY and each.unseen]
     good, bad = _parted(ours)
     of = {kind: [each for each in ours if each.kind == kind] for kind in (*ANSWERED, *projects.UNANSWERED)}
     changed, amended = ([each for each in of[kind] if each.current is not None] for kind in projects.CHANGED)
     least = [each for each in evidence if (each.system, each.budget) == (SCRUBJAY, BUDGETS[0])]
-    # (what, reach, go for, what was measured, whether less is better)
+    # (name, target, longer-term goal, measured values, whether less is better)
     wanted: list[tuple[str, float, float, list[float], bool]] = [
         ("right first", 88, 93, _percent(each.rank == 1 for each in good), False),
         (f"... among {_HITS}", 96, 98.5, _percent(_among(each, _HITS) for each in good), False),
@@ -716,7 +718,7 @@ def _percent(values: Iterable[bool | None]) -> list[float]:
 
 
 def goals_table(aims: Iterable[Aim]) -> str:
-    """The goals and what was measured."""
+    """The goals and the measured values."""
     lines = [("projects of the half test; LoCoMo", "reach", "go for", "measured", "")]
     for aim in aims:
         values = (f"{value:,.1f}" for value in (aim.reach, aim.further, aim.measured))

@@ -1,7 +1,8 @@
 """The installed command under a clock that is set while it runs: python clock_set.py FILE [arguments of
 scrubjay].
 
-FILE holds how many seconds the clock is ahead, behind if it is negative; the engines that it starts go by it.
+FILE holds how many seconds the clock is ahead, or behind if negative; the engines it starts use the same
+clock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Jobs of an engine, each in a process of its own that dies by SIGKILL at a step.
 
-A step is a line of the product at which the files of the home differ from what they were at the line before,
-so that every state in which Python code leaves the disk is one. `change N` is the N-th change of these files
-that a thread sees which does nothing but look: it falls between the lines, in the midst of LanceDB's own work.
-Nothing is replaced in what is tested: `sys.settrace` tells of each line.
+A step is a line of the product at which the files of the home differ from those at the previous line, so
+every state in which Python code leaves the disk is a step. `change N` is the N-th change of these files seen
+by a watching thread: it falls between the lines, in the middle of LanceDB's own work. The product is not
+patched: `sys.settrace` reports each line.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ SECRET = "quagga-7731-zorilla"
 OTHER = "repo_other_0123456789abcdef"  # a scope
 PATIENCE = 240.0  # seconds; the bound of a job
 _ROOT = os.path.dirname(scrubjay.__file__)
-# Whose lines may be steps: what writes, or has others write.
+# Modules whose lines may be steps: those that write, or make others write.
 _WATCHED = ("home", "store", "engine", os.path.join("records", "ingest"), os.path.join("cli", "archive.py"))
 
 Job = Callable[[Core, Path], Awaitable[object]]
 
 
 async def _no_report(*_: object) -> None:
-    """Nobody is told."""
+    """Report nothing."""
 
 
 async def fill(core: Core, folder: Path) -> None:
-    """What every home of the campaign holds, in several commits, the secret in a record of each kind."""
+    """Fill a home of the campaign in several commits, with the secret in a record of each kind."""
     for number in range(8):
         await fact(core, f"The heron of number {number} nests in `reeds/bed_{number * 7}.py`.")
         question, answer = f"Where does ibis {number} feed?", f"In lagoon {number * 3}."
@@ -92,7 +92,7 @@ async def _prepare(folder: Path) -> None:
 
 
 async def _age(root: str) -> None:
-    """Take from a home what the first Scrubjay did not have."""
+    """Remove from a home what the first Scrubjay did not have."""
     database = await connect(os.path.join(root, "data"))
     table = await database.open_table("passages_1")
     for index in await table.list_indices():
@@ -103,12 +103,12 @@ async def _age(root: str) -> None:
 
 
 def prepare(folder: str) -> None:
-    """Make `home` in a folder, and beside it what the jobs need."""
+    """Make `home` in a folder, and next to it what the jobs need."""
     asyncio.run(_prepare(Path(folder)))
 
 
 def age(root: str) -> None:
-    """Make a home one that the first Scrubjay wrote."""
+    """Turn a home into one that the first Scrubjay wrote."""
     asyncio.run(_age(root))
 
 
@@ -165,7 +165,7 @@ async def _backup(core: Core, folder: Path) -> None:
 
 
 async def _filled(core: Core, folder: Path) -> None:
-    """Opening is the job, and what it begins."""
+    """The job is to open a home, and the work that this starts."""
     while core.reindex.is_running or core.store.building is not None or not core.store.note.complete:
         await asyncio.sleep(0.01)
 
@@ -181,7 +181,7 @@ JOBS: dict[str, Job] = {
     "index": _index,
     "backup": _backup,
     "merge": lambda core, folder: core.scopes.merge(SCOPE, OTHER),
-    "start": _write,  # of a home that is not there yet
+    "start": _write,  # of a home that does not exist yet
     "upgrade": _filled,  # of a home that an older Scrubjay wrote
     "restore": _filled,  # before the engine opens the home
 }
@@ -212,7 +212,7 @@ async def _do(root: str, name: str, folder: Path) -> None:
 
 
 def do(root: str, name: str, step: str | None, found: str) -> None:
-    """Do a job, and die at a step; without one, write down to `found` which there are."""
+    """Do a job, and die at a step; without a step, write the list of steps to `found`."""
     folder = Path(root).parent
     os.makedirs(root, mode=0o700, exist_ok=True)
     watch = Steps(folder, step)
@@ -228,7 +228,7 @@ def do(root: str, name: str, step: str | None, found: str) -> None:
 
 
 class Steps:
-    """The steps of one run, and the death at one of them."""
+    """The steps of one run, and the kill at one of them."""
 
     def __init__(self, folder: Path, step: str | None) -> None:
         self._step = step
@@ -276,9 +276,9 @@ class Steps:
 
 
 class Folders:
-    """The folders below one, and when something was last made, renamed or removed in each.
+    """The subfolders of a folder, and when an entry was last created, renamed or removed in each.
 
-    Nothing that matters is ever written into in place.
+    Nothing that matters is ever overwritten in place.
     """
 
     def __init__(self, root: str) -> None:
@@ -287,7 +287,7 @@ class Folders:
         self.changed()
 
     def changed(self) -> bool:
-        """Tell whether there was a change since the last look."""
+        """Return True if there was a change since the last call."""
         try:
             if self._times and all(os.stat(path).st_mtime_ns == at for path, at in self._times.items()):
                 return False
@@ -341,7 +341,7 @@ async def _look_at(root: str, name: str) -> dict[str, Any]:
     await _purge(core, folder)
     await core.writer.settle()
     seen["gone"] = not any(SECRET in text_of(row) for row in await records(core))
-    # While the engine lives: what it says is deleted must be.
+    # While the engine runs: whatever it reports as deleted must be deleted.
     seen["leaked"] = holding(root)
     await core.close()
     seen["leaked"] += holding(root)
@@ -350,13 +350,13 @@ async def _look_at(root: str, name: str) -> dict[str, Any]:
 
 
 async def found(core: Core, text: str) -> bool:
-    """Whether a search for these words finds a text that has them."""
+    """Return True if a search for these words finds a text that has them."""
     request = parse(SearchMemories, {"query": text, "scope": "*"})
     return any(text in hit for hit in texts(await core.search.memories(request, SCOPE)))
 
 
 def holding(root: str) -> list[str]:
-    """The files of a home in which the secret stands."""
+    """The files of a home that contain the secret."""
     return [
         str(path)
         for path in Path(root).rglob("*")
@@ -365,13 +365,15 @@ def holding(root: str) -> list[str]:
 
 
 def look_at(root: str, name: str, answer: str) -> None:
-    """Open what a death left, do its job again, write down what is there; delete the secret and look for it."""
+    """Open what a kill left, repeat its job, write down the records; then delete the secret and look for
+    it.
+    """
     seen = asyncio.run(asyncio.wait_for(_look_at(root, name), PATIENCE))
     Path(answer).write_text(json.dumps(seen))
 
 
 class Processes:
-    """Runs functions of this module in processes of their own, which begin with everything imported."""
+    """Runs functions of this module in processes of their own, with everything already imported."""
 
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("forkserver")

@@ -1,6 +1,6 @@
-"""Small files that make a reader take all memory, run for hours or abort: `FILES`, a maker for each name.
+"""Small files that make a reader exhaust memory, run for hours or abort: `FILES`, a maker for each name.
 
-Each is made anew from its recipe; none is larger than what a client may send.
+Each is generated from its recipe; none is larger than a client may send.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _relations(inside: str) -> str:
 
 
 def _package(main: str) -> dict[str, str]:
-    """What every office file begins with; `main` is the part to begin with."""
+    """The common parts of every office file; `main` is the main part."""
     return {
         "[Content_Types].xml": '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>',
         "_rels/.rels": _relations(f'<Relationship Id="r1" Type="{_REL}/officeDocument" Target="{main}"/>'),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-CANARY = "kestrel-canary"  # in everything that is said: it belongs into the spool alone, and into no log
+CANARY = "kestrel-canary"  # in every text: it belongs in the spool alone, and in no log
 SAID = f"Which owls? {CANARY}"
 FIELDS = (
     *("session_id", "prompt_id", "cwd", "hook_event_name", "transcript_path", "prompt", "source", "reason"),
@@ -31,7 +31,7 @@ TAGS = (
 
 
 class Payload(NamedTuple):
-    """What a hook is given on stdin; `name` says what is wrong with it."""
+    """The stdin of a hook; `name` says what is wrong with it."""
 
     name: str
     event: str
@@ -100,7 +100,7 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _values(chance: random.Random, places: list[str]) -> list[tuple[str, Any]]:
-    """What no field should hold, with its name; long ones of up to 2 MB."""
+    """Invalid values of a field, with their names; long ones of up to 2 MB."""
     long = 10 ** chance.randint(4, 6)
     tag = chance.choice(TAGS)
     return [
@@ -178,7 +178,9 @@ def _no_json() -> list[tuple[str, bytes]]:
 
 
 def hostile_places(folder: Path) -> list[str]:
-    """Paths of what no transcript is: devices, pipes, circles, folders, others' files, and hostile lines."""
+    """Paths of things that are not transcripts: devices, pipes, cycles, folders, others' files, and hostile
+    lines.
+    """
     folder.mkdir()
     plain = folder / "plain.jsonl"
     plain.write_text(_line("user", SAID) + _line("assistant", [{"type": "text", "text": CANARY}]))
@@ -249,7 +251,7 @@ def _transcripts() -> Iterator[bytes]:
 
 
 class Ending(NamedTuple):
-    """How a hook ended: its exit code, what it printed, how long it took and how much of a processor."""
+    """The end of a hook: its exit code, its output, its duration and its processor time."""
 
     code: int
     out: bytes
@@ -284,7 +286,7 @@ for line in sys.stdin:
 
 
 class Forks:
-    """A warm interpreter that runs hook files in forks of itself, one after another."""
+    """A warm interpreter that runs hook files in its forks, one after another."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -1,7 +1,7 @@
-"""Damage to each kind of file in a home, in four ways: what an engine answers then, and what doctor says.
+"""Damage to each kind of file in a home, in four ways: what an engine answers then, and what doctor reports.
 
-Silent is a damage after which something that was acknowledged is not found, or is another text, and no answer
-says that anything is wrong.
+Damage is silent if an acknowledged record is missing or altered afterwards, and no answer says that anything
+is wrong.
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ def used(home: Home, table: str, part: str) -> list[Path]:
 
 
 def kinds(home: Home) -> dict[str, tuple[Path, tuple[Callable[[Path], None], ...]]]:
-    """One of each kind of file, with the ways to damage it; tables of records are alike, so one stands for all."""
+    """One of each kind of file, with the ways to damage it; tables of records are alike, so one represents
+    all.
+    """
     found: dict[str, tuple[Path, tuple[Callable[[Path], None], ...]]] = {}
     for table, ways in (("memories", EVERY), ("passages_1", EVERY), ("turns", FEW), ("documents", FEW)):
         for part in ("data", "_deletions", "_versions"):
@@ -86,7 +88,7 @@ def kinds(home: Home) -> dict[str, tuple[Path, tuple[Callable[[Path], None], ...
     found["hint"] = Path(home.data, "memories.lance", "_versions", "latest_version_hint.json"), EVERY
     found["index.json"] = Path(home.data, "index.json"), EVERY
     found["data"] = Path(home.data), (remove,)
-    # One that is removed, or has another letter, is as if it had never been there, or had said so.
+    # A removed or altered file cannot be told from one that never existed, or that always had that text.
     found["envelope"] = next(Path(home.spool_new).iterdir()), (truncate, empty)
     return found
 
@@ -114,7 +116,7 @@ async def tell(engine: Engine, kind: Any, request: Any) -> Any:
 
 
 async def make_home(root: Path) -> Home:
-    """A home with records of each kind, deletions, a vector index, settings, and a write that waits."""
+    """A home with records of each kind, deletions, a vector index, settings, and a waiting write."""
     home = open_home(str(root))
     Path(home.config).write_text("min_length = 10\n")
     engine = engine_of(home)
@@ -151,7 +153,7 @@ async def make_home(root: Path) -> Home:
 
 
 async def observe(engine: Engine, name: str) -> tuple[list[str], list[str]]:
-    """Start an engine, ask and write; return what is wrong with its answers, and what it says is wrong."""
+    """Start an engine, read and write; return the faults of its answers, and the problems that it reports."""
     said: list[str] = []
     wrong: list[str] = []
     await engine.load()
@@ -180,13 +182,13 @@ async def observe(engine: Engine, name: str) -> tuple[list[str], list[str]]:
     said += [each.says for each in findings_of(status | report) if each.verdict != "ok"]
     said += spool.reasons(spool.broken_paths(engine.home))
     least = {"memories": len(FACTS), "turns": len(FACTS), "documents": 1}
-    records = status.get("records", dict.fromkeys(least, 0))  # they cannot be counted, and that is said
+    records = status.get("records", dict.fromkeys(least, 0))  # they cannot be counted, which is reported
     wrong += [f"{records[kind]} {kind}" for kind, count in least.items() if records[kind] < count]
     return wrong, said
 
 
 @pytest.mark.long
-async def test_no_damage_to_any_kind_of_file_goes_unsaid_or_unanswered(tmp_path: Path) -> None:
+async def test_damage_to_any_kind_of_file_is_reported_and_every_call_is_answered(tmp_path: Path) -> None:
     home = await make_home(tmp_path / "home")
     tally = Tally()
     for kind, (path, ways) in kinds(home).items():
@@ -211,7 +213,7 @@ async def test_no_damage_to_any_kind_of_file_goes_unsaid_or_unanswered(tmp_path:
 
 @pytest.mark.long
 @pytest.mark.parametrize("make", [Path.touch, Path.mkdir, os.mkfifo])
-def test_nothing_in_place_of_the_files_around_an_engine_stops_a_client(
+def test_no_odd_file_in_place_of_an_engines_own_stops_a_client(
     make: Callable[[Path], None], newcomer: User
 ) -> None:
     newcomer.gets("add", "The first owl.")
@@ -228,7 +230,7 @@ def test_nothing_in_place_of_the_files_around_an_engine_stops_a_client(
 
 
 @pytest.mark.long
-def test_doctor_names_lost_records_until_it_is_told_to_go_on_without(newcomer: User) -> None:
+def test_doctor_names_lost_records_until_they_are_given_up(newcomer: User) -> None:
     newcomer.gets("add", "The first owl.")
     newcomer.gets("stop")
     shutil.rmtree(Path(newcomer.home.data, "memories.lance"))

@@ -1,4 +1,6 @@
-"""Files made to harm their reader: each costs itself alone, within its bounds, and says which of them it met."""
+"""Files made to harm their reader: each affects no other file, stays within its limits, and names the limit
+it hit.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ LONG = 1 << 20  # bytes of a text
 
 
 def said_of(name: str, data: bytes, seconds: float = SECONDS) -> str:
-    """What reading gives: the sentence, or nothing if there is text."""
+    """The error of reading a file, or "" if it has text."""
     began = time.monotonic()
     try:
         assert read(data, name, seconds=seconds).text.strip()
@@ -57,14 +59,14 @@ def said_of(name: str, data: bytes, seconds: float = SECONDS) -> str:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in FILES]
 )
-def test_a_hostile_file_is_text_or_one_sentence_in_time(name: str) -> None:
+def test_a_hostile_file_gives_text_or_an_error_in_time(name: str) -> None:
     said_of(name, FILES[name]())
     assert read(b"<p>owl", "good.html").text == "owl"
 
 
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak of another process is told by Linux alone")
-def test_an_engine_stays_small_and_indexes_what_is_good_beside_hostile_files(newcomer: User) -> None:
+def test_an_engine_stays_small_and_indexes_the_good_files_among_hostile_ones(newcomer: User) -> None:
     folder = newcomer.project / "docs"
     folder.mkdir()
     # Long texts make 100,000 passages, after which the first search waits for minutes.
@@ -97,7 +99,7 @@ def test_an_engine_stays_small_and_indexes_what_is_good_beside_hostile_files(new
         newcomer.types("stop")
 
 
-def test_a_file_that_aborts_its_reader_says_so_and_the_next_is_read() -> None:
+def test_a_file_that_aborts_its_reader_is_reported_and_the_next_is_read() -> None:
     assert "is damaged, or needs more than 512 MB of memory" in said_of("a.xlsx", FILES["corners.xlsx"]())
     assert said_of("level.ipynb", FILES["level.ipynb"]()) == (
         "'level.ipynb' needs more than 512 MB of memory to be read; split it."
@@ -105,12 +107,12 @@ def test_a_file_that_aborts_its_reader_says_so_and_the_next_is_read() -> None:
     assert read(b"<p>owl", "good.html").text == "owl"
 
 
-def test_a_file_that_takes_too_long_is_given_up_in_time() -> None:
+def test_a_file_that_takes_too_long_times_out() -> None:
     said = said_of("paragraphs.docx", FILES["paragraphs.docx"](), seconds=1.0)
     assert said == "'paragraphs.docx' takes longer than 1 s to read; split it."
 
 
-def test_a_file_that_finds_every_process_busy_is_not_waited_for_without_end(
+def test_a_file_does_not_wait_forever_for_a_free_process(
     request: pytest.FixtureRequest,
 ) -> None:
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Whatever a host or a stranger hands to a hook: it ends with 0 and an answer, soon, and its log says nothing of it."""
+"""Whatever a hook is given, it exits with 0 and an answer in time, and its log has none of the content."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["newcomer"]  # a fixture
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name == "nt", reason="forks, and files that block")]
 FORKED, REAL = 600, 120
-MOST_S = 1.5  # of a hook, on a machine that does nothing else
-SLACK_S = 4.5  # of a machine that does other things, before a hook counts as one that hangs
+MOST_S = 1.5  # of a hook, on an idle machine
+SLACK_S = 4.5  # of a busy machine, before a hook counts as hung
 KEYS = {"hookSpecificOutput", "additionalContext", "additional_context", "injectSteps", "continue"}
 
 
@@ -60,12 +60,12 @@ def alone(command: list[str], data: bytes, env: dict[str, str], cwd: str) -> End
 
 
 def wrong(ending: Ending, host: str) -> str:
-    """What is wrong with how a hook ended; nothing if all is well."""
+    """What is wrong with the end of a hook; empty if nothing is."""
     if ending.code or ending.err:
         return f"code {ending.code}, {ending.err[-300:]!r}"
     if ending.processor > MOST_S or ending.seconds > MOST_S + SLACK_S:
         return f"{ending.seconds:.1f} s, {ending.processor:.1f} s of a processor"
-    if host == "kiro":  # its model is shown whatever is printed
+    if host == "kiro":  # its model sees everything that is printed
         return repr(ending.out[:300]) if CANARY.encode() in ending.out else ""
     try:
         answer = json.loads(ending.out)
@@ -79,7 +79,7 @@ def tried(payload: Payload, ending: Ending, command: tuple[str, list[str]]) -> l
     return [f"{command[0]} {' '.join(command[1][-1:])}: {payload.name[:200]}: {reason}"] if reason else []
 
 
-def test_every_hook_ends_well_whatever_it_is_given(newcomer: User, forks: Forks, tmp_path: Path) -> None:
+def test_every_hook_exits_cleanly_on_any_input(newcomer: User, forks: Forks, tmp_path: Path) -> None:
     all_commands = commands()
     failures: list[str] = []
     longest = most = 0.0
@@ -104,7 +104,7 @@ def test_every_hook_ends_well_whatever_it_is_given(newcomer: User, forks: Forks,
     assert len(given) >= 500
 
 
-def test_homes_that_hold_traps_stop_no_hook(newcomer: User, forks: Forks) -> None:
+def test_a_home_full_of_traps_stops_no_hook(newcomer: User, forks: Forks) -> None:
     sound = json.dumps({"session_id": "s1", "prompt_id": "p1", "prompt": CANARY, "cwd": "/"}).encode()
     home = Path(newcomer.home.root)
     forks.run(commands()[0][1], sound, newcomer.env, str(newcomer.project))

@@ -1,7 +1,7 @@
-"""Engines that die by SIGKILL at a step of a job: nothing acknowledged is lost or doubled, the job can be done
-again, and what is deleted for good is in no file of the home.
+"""Engines killed by SIGKILL at a step of a job: nothing acknowledged is lost or duplicated, the job can be
+repeated, and permanently deleted text is in no file of the home.
 
-`SCRUBJAY_CAMPAIGN` is how many times as many deaths there are as in CI.
+`SCRUBJAY_CAMPAIGN` multiplies the number of kills in CI.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def homes(template: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Callable[[], Path]]:
-    """Makes folders like the template, with a home as the job begins with."""
+    """Makes copies of the template folder, with the home that the job starts from."""
     job, numbers = request.getfixturevalue("job"), iter(range(10**6))
     made = tmp_path / "template"
     shutil.copytree(template, made)
@@ -60,14 +60,14 @@ def homes(template: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Ite
 
 
 def seen_after(folder: Path, job: str) -> dict[str, Any]:
-    """What is there when the job was done again, and what the secret's deletion left."""
+    """The records after the job was repeated, and what the deletion of the secret left."""
     answer = f"{folder}.seen"
     assert PROCESSES.run(dying.look_at, str(folder / "home"), job, answer) == 0, folder
     return json.loads(Path(answer).read_text())
 
 
 @pytest.mark.parametrize("job", dying.JOBS)
-def test_a_death_at_any_step_loses_doubles_and_leaks_nothing(
+def test_a_kill_at_any_step_loses_duplicates_and_leaks_nothing(
     job: str, homes: Callable[[], Path], record_property: Callable[[str, object], None]
 ) -> None:
     whole = homes()

@@ -1,8 +1,9 @@
-"""Projects never cross: six of them in one engine, and each asked for what is the others' over every face.
+"""Projects are isolated: six of them in one engine, and each tries to reach the others' records by every
+interface.
 
-The faces: tools and resources of a project and of a token's tag, `/mcp`, every route of HTTP, what hooks recall
-beside a prompt, and what a session begins with. A project may name another's scope, which is its right; nothing
-else here does.
+The interfaces: tools and resources of a project and of a token's tag, `/mcp`, every HTTP route, what hooks
+inject into a prompt, and the opening of a session. A project may name another's scope explicitly, which is
+allowed; nothing else here does.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ from scrubjay.text.short_ids import short_id
 
 pytestmark = pytest.mark.long
 PROJECTS = [f"repo_{name}__0123456789abcdef" for name in ("wren", "teal", "rook", "dove", "swan", "kite")]
-ASKED: Counter[str] = Counter()  # calls, by face
+ASKED: Counter[str] = Counter()  # calls, by interface
 
 
 class Owned(NamedTuple):
-    """What a project keeps: `secret` stands in all of it and in nothing else, `ids` are its records' by kind."""
+    """The records of a project: `secret` is in all of them and nowhere else, `ids` are theirs by kind."""
 
     scope: str
     secret: str
@@ -56,7 +57,7 @@ class Owned(NamedTuple):
 
 
 class House(NamedTuple):
-    """The engine with all projects, and what was stored before anybody asked."""
+    """The engine with all projects, and the records stored before the first call."""
 
     engine: Engine
     core: Core
@@ -97,7 +98,9 @@ def _visitor(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
 
 
 async def _settle(core: Core, scope: str) -> Owned:
-    """Let a project keep something of every kind, with words that all projects share beside its own."""
+    """Store something of every kind in a project, with words that all projects share in addition to its
+    own.
+    """
     secret = f"vex{scope.split('_')[1]}um"
     session = f"session-{PROJECTS.index(scope)}"
     said = f"The zebra of {secret}"
@@ -123,7 +126,7 @@ async def _settle(core: Core, scope: str) -> Owned:
     return Owned(scope, secret, session, ids)
 
 
-# of a record; what an engine counts or links by itself changes in one's own project
+# of a record; counts and links change within a project by themselves
 _LASTING = {
     "scope",
     "content",
@@ -149,7 +152,7 @@ async def _stored(core: Core) -> dict[str, Any]:
 
 
 def _leaks(house: House, viewer: str, shown: str, asked: str) -> list[str]:
-    """What of the others stands in an answer that did not stand in the question."""
+    """Text of other projects in an answer that was not in the question."""
     others = [each for each in house.owned.values() if each.scope != viewer]
     words = [SECRET, *(each.secret for each in others), *(() if viewer in PROJECTS else (OWN,))]
     ids = [id for each in others for kind in each.ids.values() for id in kind]
@@ -157,7 +160,7 @@ def _leaks(house: House, viewer: str, shown: str, asked: str) -> list[str]:
 
 
 def _calls(other: Owned) -> list[tuple[str, dict[str, Any]]]:
-    """How one project would reach for what is another's with the tools; what writes does so in its own scope."""
+    """Tool calls with which one project tries to reach another's records; writes go to its own scope."""
     turns, facts, documents = (other.ids[kind] for kind in ("turn", "memory", "document"))
     said = f"The zebra of {other.secret}"
     wide = {"top_k": 100, "search_mode": "hybrid", "prev_turns": 5, "next_turns": 5}
@@ -190,7 +193,7 @@ def _calls(other: Owned) -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("confined", [False, True], ids=["a project", "a token of a tag"])
-async def test_no_tool_and_no_resource_gives_what_is_anothers(house: House, *, confined: bool) -> None:
+async def test_no_tool_or_resource_returns_another_projects_records(house: House, *, confined: bool) -> None:
     for viewer in PROJECTS:
         set_caller(Caller(scope=viewer, confined=confined))
         for other in (each for each in house.owned.values() if each.scope != viewer):
@@ -218,7 +221,7 @@ async def test_no_tool_and_no_resource_gives_what_is_anothers(house: House, *, c
     await _unchanged(house)
 
 
-async def test_nothing_of_another_is_recalled_by_hooks_or_opens_a_session(house: House) -> None:
+async def test_hooks_and_openings_show_nothing_of_another_project(house: House) -> None:
     Path(house.engine.home.config).write_text('inject = "prompt"\n')
     house.engine.reload()
     for viewer in PROJECTS:
@@ -242,7 +245,9 @@ async def test_nothing_of_another_is_recalled_by_hooks_or_opens_a_session(house:
     await _unchanged(house)
 
 
-async def test_no_token_of_a_tag_reaches_another_by_any_route(house: House, tmp_path_factory: Any) -> None:
+async def test_a_token_of_one_tag_reaches_no_other_tag_by_any_route(
+    house: House, tmp_path_factory: Any
+) -> None:
     held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
     tags = ["tenant-b", "tenant-c", "tenant-d"]
     keys = [tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=tag)[1] for tag in tags]
@@ -268,7 +273,7 @@ async def test_no_token_of_a_tag_reaches_another_by_any_route(house: House, tmp_
     await _unchanged(house)
 
 
-async def test_mcp_over_http_keeps_a_token_in_its_tag(house: House, tmp_path_factory: Any) -> None:
+async def test_mcp_over_http_confines_a_token_to_its_tag(house: House, tmp_path_factory: Any) -> None:
     held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("m") / "keys")))
     for viewer in PROJECTS[:2]:
         _, key = tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=viewer)
@@ -298,7 +303,7 @@ async def test_mcp_over_http_keeps_a_token_in_its_tag(house: House, tmp_path_fac
     await _unchanged(house)
 
 
-async def test_ids_that_are_nearly_anothers_open_nothing(house: House) -> None:
+async def test_ids_similar_to_those_of_another_project_open_nothing(house: House) -> None:
     rng = random.Random(14)
     for viewer in PROJECTS:
         caller = Caller(scope=viewer)
@@ -326,6 +331,6 @@ async def _unchanged(house: House) -> None:
     assert not changed, changed[:3]
 
 
-def test_that_was_enough() -> None:
+def test_enough_calls_were_made() -> None:
     print(f"{sum(ASKED.values())} calls, 0 leaks: {dict(ASKED)}")
     assert sum(ASKED.values()) >= 2_500

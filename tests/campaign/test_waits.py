@@ -1,8 +1,8 @@
-"""The real product under kills, floods, full disks and clocks that jump: what was acknowledged is there once,
-and every call is answered within ten seconds.
+"""The real product under kills, floods, full disks and clocks that jump: every acknowledged write is stored
+once, and every call is answered within ten seconds.
 
-`SCRUBJAY_CAMPAIGN` is how many times as much is tried as in CI; many times take `-o faulthandler_timeout=0`, because
-pytest ends a story after four minutes.
+`SCRUBJAY_CAMPAIGN` multiplies the effort of CI; large values need `-o faulthandler_timeout=0`, because pytest
+ends a story after four minutes.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ import pytest
 from answering import answering
 from assistant import Assistant, engines, until
 from small_disk import BALLAST, fill, small_disk
-from stories.conftest import opens, somebody, user
+from stories.conftest import new_user, opens, user
 from user import User, make_user
 
-__all__ = ["opens", "small_disk", "somebody", "user"]  # fixtures
+__all__ = ["new_user", "opens", "small_disk", "user"]  # fixtures
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name == "nt", reason="no SIGKILL and no SIGSTOP there")]
 
@@ -41,7 +41,7 @@ DAY = 86_400
 
 
 class Tally:
-    """What was acknowledged, and how long every answer took; threads share it."""
+    """The acknowledged writes, and how long every answer took; shared by threads."""
 
     def __init__(self) -> None:
         self.acknowledged: list[str] = []
@@ -63,7 +63,7 @@ class Tally:
         self.more.release()
 
     def compare(self, home: User, where: Path, say: Callable[[str, object], None], story: str) -> None:
-        """Export the home, and say the figures; none is lost, doubled or late."""
+        """Export the home, and report the figures; nothing is lost, duplicated or late."""
         held = Counter(exported(home, where))
         there = {text for _, text in held}
         lost = [each for each in self.acknowledged if each not in there]
@@ -88,13 +88,13 @@ def exported(of: User, where: Path) -> Iterator[tuple[str, str]]:
 
 
 def written(client: Assistant, tally: Tally, tool: str, text: str, **arguments: Any) -> None:
-    """Say something until it is acknowledged."""
+    """Repeat a write until it is acknowledged."""
     while True:
         with tally.timed():
             result = client.call(tool, **arguments)
         if not result.get("isError"):
             return tally.take(text)
-        tally.refused += 1  # it may or may not have been kept: saying it again is safe
+        tally.refused += 1  # it may or may not have been stored: repeating it is safe
 
 
 def by_pipe(client: Assistant, tally: Tally, name: str, numbers: range) -> None:
@@ -113,12 +113,12 @@ def by_pipe(client: Assistant, tally: Tally, name: str, numbers: range) -> None:
 
 
 def kill_engines(home: str, tally: Tally, total: int, chance: random.Random) -> None:
-    """Kill the engine after so and so many acknowledged writes, again and again until all are."""
+    """Kill the engine after every few acknowledged writes, until all are acknowledged."""
     left = total
     while left > 0:
         for _ in range(min(left, wait := chance.choice((1, 3, 10, 30, 60, 100)))):
             if not tally.more.acquire(timeout=60):
-                return  # a writer failed, and says so
+                return  # a writer failed, and reports it
         left -= wait
         for engine in engines(home) if left > 0 else ():
             engine.kill()
@@ -130,7 +130,7 @@ def all_of(pool: ThreadPoolExecutor, work: list[Callable[[], object]]) -> None:
         future.result()
 
 
-def test_what_four_clients_were_told_is_kept_once_however_often_the_engine_is_killed(
+def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_killed(
     user: User,
     opens: Callable[..., Assistant],
     tmp_path: Path,
@@ -190,7 +190,7 @@ def by_http(served: Served, tally: Tally, name: str, numbers: range) -> None:
                         body = {"memories": [{"content": text}], "containerTag": name}
                         answer = http.post("/v4/memories", json=body)
                 except httpx2.TransportError:
-                    continue  # nobody is there, or it was killed before it answered
+                    continue  # no engine is running, or it was killed before it answered
                 tally.longest = max(tally.longest, time.monotonic() - began)
                 if answer.is_success:
                     tally.take(text)
@@ -199,7 +199,7 @@ def by_http(served: Served, tally: Tally, name: str, numbers: range) -> None:
                 tally.refused += 1
 
 
-def test_what_eight_programs_were_told_over_http_is_kept_once_however_often_the_engine_is_killed(
+def test_writes_of_eight_http_programs_are_stored_once_however_often_the_engine_is_killed(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     each, tally, of = round(30 * SCALE), Tally(), make_user(tmp_path)
@@ -256,7 +256,7 @@ def test_a_disk_that_is_full_again_and_again_loses_nothing_and_every_call_is_ans
     small_disk: Path,
     tmp_path: Path,
     opens: Callable[..., Assistant],
-    somebody: object,
+    new_user: object,
     record_property: Callable[[str, object], None],
 ) -> None:
     of, tally, over = make_user(small_disk), Tally(), threading.Event()
@@ -296,7 +296,7 @@ def test_a_disk_that_is_full_again_and_again_loses_nothing_and_every_call_is_ans
     tally.compare(of, tmp_path / "all.jsonl", record_property, f"a full disk, {searched} searches")
 
 
-def test_600_unread_searches_and_a_client_that_never_reads_hold_up_nobody(
+def test_600_unread_searches_and_a_client_that_never_reads_block_no_other_client(
     user: User,
     opens: Callable[..., Assistant],
     record_property: Callable[[str, object], None],
@@ -333,7 +333,7 @@ def flood(client: Assistant) -> None:
             client.say("tools/call", name="search_memories", arguments={"query": "bird", "top_k": 50})
 
 
-def test_a_frozen_engine_and_a_vanished_temporary_folder_leave_no_call_without_an_answer(
+def test_every_call_is_answered_despite_a_frozen_engine_or_a_missing_temporary_folder(
     user: User,
     opens: Callable[..., Assistant],
     record_property: Callable[[str, object], None],

@@ -1,5 +1,5 @@
-"""The command line as a person uses it: real commands as processes, a home and a user of their own, one
-engine for all of them.
+"""The command line as a user runs it: real commands as processes, with a home of their own and one engine
+for all of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 @pytest.mark.parametrize(
     "command", [command for _, commands in GROUPS for command in commands], ids=lambda command: command.name
 )
-def test_every_command_has_help_and_a_sentence(command, capsys):
+def test_every_command_has_help_and_a_summary(command, capsys):
     with pytest.raises(SystemExit) as left:
         build_parser().parse_args([command.name, "--help"])
     page = " ".join(capsys.readouterr().out.split())
@@ -42,7 +42,7 @@ def test_every_command_has_help_and_a_sentence(command, capsys):
     assert command.says in page and command.says.endswith(".")
 
 
-def test_the_first_page_lists_every_command_and_says_what_this_is(newcomer):
+def test_the_help_lists_every_command_and_describes_scrubjay(newcomer):
     page = newcomer.gets("--help")
     assert "memory of a coding assistant" in page
     for _, commands in GROUPS:
@@ -50,7 +50,7 @@ def test_the_first_page_lists_every_command_and_says_what_this_is(newcomer):
             assert re.search(rf"^  {command.name} +{re.escape(command.says)}$", page, re.MULTILINE)
 
 
-def test_the_version_is_told(newcomer):
+def test_the_version_is_printed(newcomer):
     assert newcomer.gets("--version") == f"scrubjay {VERSION}\n"
 
 
@@ -80,7 +80,7 @@ def test_an_unknown_option_is_refused_with_the_commands_usage_and_the_nearest_na
     assert code == 2 and usage in said and near in said
 
 
-def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
+def test_ctrl_c_ends_a_command_silently(monkeypatch, capsys):
     class Interrupted:
         def read(self) -> str:
             raise KeyboardInterrupt
@@ -90,7 +90,7 @@ def test_ctrl_c_ends_a_command_without_a_word(monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_reader_that_leaves_early_is_no_error(newcomer):
+def test_a_closed_output_pipe_is_not_an_error(newcomer):
     command = [*console_command(), "config"]
     with subprocess.Popen(
         command, env=newcomer.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -107,7 +107,7 @@ def test_a_command_imports_only_what_it_needs(newcomer):
     assert not heavy & modules
 
 
-def test_no_command_opens_a_store_which_is_the_engines():
+def test_no_command_imports_the_store():
     code = (
         "import importlib, pkgutil, sys, scrubjay.cli as rooms\n"
         "for each in pkgutil.iter_modules(rooms.__path__): importlib.import_module(f'scrubjay.cli.{each.name}')\n"
@@ -117,7 +117,7 @@ def test_no_command_opens_a_store_which_is_the_engines():
     assert not {"lancedb", "pyarrow"} & set(done.stdout.split())
 
 
-def test_an_output_that_cannot_be_written_is_told_and_one_that_is_closed_is_not_missed(newcomer):
+def test_an_unwritable_output_is_reported_and_a_closed_one_is_ignored(newcomer):
     command = [*console_command(), "config"]
     if os.path.exists("/dev/full"):
         with open("/dev/full", "w") as full:
@@ -130,7 +130,7 @@ def test_an_output_that_cannot_be_written_is_told_and_one_that_is_closed_is_not_
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_terminal_that_knows_ascii_alone_gets_all_in_it(user):
+def test_an_ascii_terminal_gets_the_whole_output_in_ascii(user):
     said = "The heron of Zürich is called 鷺."
     user.gets("add", said, "--scope", "ascii")
     printed = []
@@ -143,7 +143,7 @@ def test_a_terminal_that_knows_ascii_alone_gets_all_in_it(user):
     assert "Z\\xfcrich" in printed[0] and json.loads(printed[1])[0]["memory"] == said
 
 
-def test_a_home_that_cannot_be_one_is_told_in_a_sentence(newcomer):
+def test_an_impossible_home_is_explained_in_a_sentence(newcomer):
     Path(newcomer.home.root).write_text("a file")
     assert "cannot be used" in newcomer.refused("list")
 
@@ -153,7 +153,9 @@ def test_a_home_that_cannot_be_one_is_told_in_a_sentence(newcomer):
 
 @pytest.mark.parametrize("words", ["status", "doctor", "stdio", "setup --yes", "add zebra", "search zebra"])
 @pytest.mark.parametrize("variable", ["HOME", "SCRUBJAY_HOME"])
-def test_without_a_home_folder_a_command_says_what_to_set_and_writes_nothing(tmp_path, words, variable):
+def test_without_a_home_folder_a_command_names_the_variable_to_set_and_writes_nothing(
+    tmp_path, words, variable
+):
     env = {"PATH": os.environ["PATH"], variable: "relative"}
     command = [*console_command(), *words.split()]
     done = subprocess.run(
@@ -164,13 +166,13 @@ def test_without_a_home_folder_a_command_says_what_to_set_and_writes_nothing(tmp
     assert not os.listdir(tmp_path)
 
 
-def test_every_setting_is_listed_with_its_value_and_its_sentence(newcomer):
+def test_every_setting_is_listed_with_its_value_and_description(newcomer):
     page = newcomer.gets("config")
     for key, default, says in describe():
         assert f"{key} = {default}\n    {says}\n" in page
 
 
-def test_a_changed_setting_is_shown_kept_and_told_to_hooks(newcomer):
+def test_a_changed_setting_is_shown_stored_and_passed_to_hooks(newcomer):
     newcomer.gets("config", "capture", "salient")
     assert newcomer.gets("config", "capture") == "salient\n"
     assert "capture = salient   (default: all)" in newcomer.gets("config")
@@ -191,11 +193,11 @@ def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
     assert ("`scrubjay pull nobody/nothing`" if extra else '`pip install "scrubjay[models]"`') in done.stderr
 
 
-def test_pull_refuses_what_is_no_model_before_it_opens_a_connection(newcomer):
+def test_pull_refuses_an_invalid_model_name_before_it_opens_a_connection(newcomer):
     assert "is not a model id" in newcomer.refused("pull", "not a model")
 
 
-def test_excluded_folders_come_and_go(newcomer):
+def test_folders_are_excluded_and_included_again(newcomer):
     odd = newcomer.folder / 'with, comma and "quote"'
     odd.mkdir()
     newcomer.gets("exclude", str(odd))
@@ -220,7 +222,7 @@ def test_nothing_is_captured_while_paused_or_in_an_excluded_folder(newcomer):
 # Hooks.
 
 
-def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
+def test_the_hooks_are_added_to_the_hosts_file_and_removed_again(newcomer):
     shown = json.loads(newcomer.gets("hooks", "show"))
     lines = [entry["hooks"][0]["command"] for entries in shown["hooks"].values() for entry in entries]
     command = lines[0].removeprefix(f"env SCRUBJAY_HOME={newcomer.home.root} ")
@@ -241,7 +243,7 @@ def test_the_hooks_go_into_the_file_of_the_host_and_out_again(newcomer):
 # Status.
 
 
-def test_status_starts_no_engine_and_says_what_the_files_tell(newcomer):
+def test_status_reads_the_files_and_starts_no_engine(newcomer):
     newcomer.says("Which colour has the jay?", "It is blue.", session="s", turn=0)
     page = newcomer.gets("status")
     assert "No engine is running" in page
@@ -253,7 +255,7 @@ def test_stop_without_an_engine_says_so(newcomer):
     assert newcomer.gets("stop") == "No engine is running.\n"
 
 
-def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
+def test_status_counts_captured_turns_rejected_ones_and_open_prompts(user):
     user.says(
         "Where do we keep the session tokens?",
         "In the table sessions, hashed with SHA-256.",
@@ -267,7 +269,7 @@ def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
     assert "1 prompt without an answer yet" in page
     broken = Path(user.home.spool_new) / f"{1:020d}-broken.json"
     broken.write_text("no JSON")
-    user.gets("list")  # reads everything acknowledged, so the broken file is met
+    user.gets("list")  # reads every acknowledged write, so it meets the broken file
     facts = json.loads(user.gets("status", "--json"))
     assert (facts["captured"], facts["received"], facts["inbox"]["set_aside"]) == (2, 3, 1)
     assert "captured 2 of 3 turns" in user.gets("status")
@@ -276,20 +278,20 @@ def test_status_counts_captured_turns_those_set_aside_and_open_prompts(user):
         file.unlink()
 
 
-def test_a_failure_of_the_store_is_a_sentence_at_the_terminal_and_the_engine_goes_on(tmp_path: Path):
+def test_a_store_failure_is_printed_as_a_sentence_and_the_engine_goes_on(tmp_path: Path):
     """It used to close the connection, and the command said that the engine had stopped."""
-    somebody = make_user(tmp_path)
+    person = make_user(tmp_path)
     try:
-        somebody.gets("add", "The zebra is striped.")
-        engine = json.loads(somebody.gets("status", "--json"))["engine"]["pid"]
-        os.rename(somebody.home.data, tmp_path / "gone")  # in one step: the engine may still write there
-        said = somebody.refused("list")
+        person.gets("add", "The zebra is striped.")
+        engine = json.loads(person.gets("status", "--json"))["engine"]["pid"]
+        os.rename(person.home.data, tmp_path / "gone")  # in one step: the engine may still write there
+        said = person.refused("list")
         assert said.startswith("scrubjay: list failed. The store in ") and "scrubjay doctor" in said
-        assert "Some stored data is damaged" in somebody.gets("search", "zebra")
-        assert "No engine is running" not in somebody.gets("status")
-        os.kill(engine, 0)  # which fails where there is none
+        assert "Some stored data is damaged" in person.gets("search", "zebra")
+        assert "No engine is running" not in person.gets("status")
+        os.kill(engine, 0)  # which fails if there is no engine
     finally:
-        somebody.types("stop")
+        person.types("stop")
 
 
 # Writing and looking.
@@ -310,7 +312,7 @@ def test_a_fact_is_added_found_listed_and_forgotten(user):
     assert "No memory, turn or document" in user.refused("forget", "mem_nothing")
 
 
-def test_a_search_shows_the_best_hit_first_then_the_turns_beside_it_in_time_order(user):
+def test_a_search_shows_the_best_hit_then_its_neighbours_in_time_order(user):
     for turn, (prompt, answer) in enumerate(
         (
             ("Where are feature flags kept?", "In flags.toml at the root."),
@@ -331,7 +333,7 @@ def test_a_search_shows_the_best_hit_first_then_the_turns_beside_it_in_time_orde
     assert [hit["turn"] for hit in hits["results"]] == [1]
 
 
-def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
+def test_a_search_without_a_hit_and_an_invalid_date_each_print_a_sentence(user):
     empty = user.folder / "empty"
     empty.mkdir()
     scope = json.loads(user._replace(project=empty).gets("status", "--start", "--json"))["engine"]["scope"]
@@ -345,7 +347,7 @@ def test_a_search_without_a_hit_and_a_wrong_date_are_told_in_a_sentence(user):
     assert "last = 0" in user.refused("list", "--last", "0")
 
 
-def test_a_search_says_what_is_doubtful_and_what_was_replaced(user):
+def test_a_search_marks_doubtful_and_replaced_records(user):
     old = user.gets("add", "The nightly backup runs at three o'clock.")
     old = re.findall(r"mem_\w+", old)[0]
     user.gets("add", "The nightly backup runs at five o'clock.", "--updates", old)
@@ -385,7 +387,7 @@ def test_a_setting_that_needs_another_engine_says_so(user):
 
 
 @pytest.mark.long
-def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
+def test_reindex_starts_an_engine_that_follows_the_settings(user):
     user.gets("add", "The nightly build uses Clang 19.")
     user.gets("config", "query_prompt", "query: ")  # another vector space, as with another model
     before = json.loads(user.gets("status", "--json"))["engine"]
@@ -400,7 +402,7 @@ def test_the_index_is_built_anew_by_an_engine_that_follows_the_settings(user):
     user.gets("config", "query_prompt", "none")
 
 
-def test_an_engine_started_by_hand_takes_over_and_ends_at_ctrl_c(user):
+def test_a_manually_started_engine_takes_over_and_ends_at_ctrl_c(user):
     user.gets("list")
     with subprocess.Popen(
         [*console_command(), "serve"], env=user.env, stderr=subprocess.PIPE, text=True
@@ -411,7 +413,7 @@ def test_an_engine_started_by_hand_takes_over_and_ends_at_ctrl_c(user):
         assert engine.wait(PATIENCE) == 0
 
 
-def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_scope(user):
+def test_in_the_home_folder_status_says_why_nothing_is_recorded_and_add_asks_for_a_scope(user):
     user = user._replace(project=user.folder)  # which is HOME
     assert "nothing is recorded in" in user.gets("status")
     done = user.types("add", "The zebra merger closes in May.")
@@ -421,7 +423,7 @@ def test_in_the_bare_home_status_says_why_nothing_is_recorded_and_add_wants_a_sc
 
 
 @pytest.mark.long
-def test_what_does_not_exist_is_refused_with_what_is_nearly_called_so(user):
+def test_an_unknown_name_is_refused_with_the_closest_known_one(user):
     (user.folder / "secret").mkdir()
     for words, says in {
         ("exclude", "../secrte"): "Did you mean secret?",

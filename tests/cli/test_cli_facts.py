@@ -1,5 +1,5 @@
-"""Facts on the command line: versions, what is like them, forgetting, its undoing, and the profile. One
-engine for all of them.
+"""Facts on the command line: versions, similar facts, forgetting, restoring, and the profile. One engine for
+all of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 
 
 def kept(page: str) -> str:
-    """The id of what `add` kept."""
+    """The id of the fact that `add` stored."""
     return re.match(r"Saved as (\w+)", page)[1]
 
 
@@ -35,7 +35,7 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     assert "has a newer version" in user.refused("add", "The sparrow proxy is off.", "--updates", old)
 
 
-def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
+def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):
     id = kept(user.gets("add", "The heron queue is RabbitMQ."))
     asked = user.types("forget", "--query", "heron queue")
     assert (asked.returncode, id in asked.stdout) == (1, True) and "This needs a terminal" in asked.stderr
@@ -55,7 +55,7 @@ def test_what_was_forgotten_is_shown_on_demand_and_comes_back(user):
     assert "No record is given." in user.refused("forget")
 
 
-def test_a_purge_says_what_goes_and_asks(user):
+def test_a_purge_lists_what_it_deletes_and_asks_first(user):
     id = kept(user.gets("add", "The ibis key is 4711-ibis-0815."))
     assert "This needs a terminal" in user.types("forget", id, "--purge").stderr
     page = user.gets("forget", id, "--purge", "--yes")

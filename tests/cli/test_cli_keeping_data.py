@@ -1,5 +1,5 @@
-"""Life with the data on the command line: show, export, import, backup, restore, and the warning of the size.
-One engine for all.
+"""Data management on the command line: show, export, import, backup, restore, and the size warning. One
+engine for all.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["newcomer", "user"]  # fixtures
 
 
 def kept(page: str) -> str:
-    """The id of what `add` kept."""
+    """The id of the fact that `add` stored."""
     return re.match(r"Saved as (\w+)", page)[1]
 
 
@@ -82,7 +82,7 @@ def test_standard_input_that_is_no_export_is_refused_though_its_line_never_ends(
 
 
 @pytest.mark.long
-def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
+def test_a_backup_replaces_a_home_that_no_engine_serves(user):
     folder = str(user.folder / "copy")
     assert "and checked" in user.gets("backup", folder)
     id = kept(user.gets("add", "Written after the backup."))
@@ -95,7 +95,7 @@ def test_a_backup_takes_the_place_of_a_home_that_no_engine_serves(user):
     assert "is not a complete Scrubjay backup" in user.refused("restore-backup", str(user.project))
 
 
-def test_a_home_above_its_limit_is_called_too_much():
+def test_a_home_above_its_size_limit_is_warned_about():
     engine = {
         "records": {"turns": 1, "memories": 0, "documents": 0, "passages": 1, "waiting_for_vector": 0},
         "disk": {"bytes": 2 * 10**9, "limit": 10**9},
@@ -111,7 +111,7 @@ def test_a_home_above_its_limit_is_called_too_much():
 
 
 @pytest.mark.long
-def test_a_killed_reindex_goes_on_at_the_next_start_and_the_old_index_answers(user):
+def test_a_killed_reindex_resumes_at_the_next_start_while_the_old_index_answers(user):
     user.gets("add", "The wren scheduler is cron.")
     user.waits_for_vectors()
 

@@ -1,4 +1,4 @@
-"""`scrubjay import --from` as a user types it: what it finds, takes in, leaves out and says."""
+"""`scrubjay import --from` as a user types it: what it finds, imports, leaves out and prints."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
 
 
 def at_work(user: User, home: Path) -> None:
-    """Let assistants have kept sessions of the user's project, each its own."""
+    """Create sessions of the user's project as several assistants would store them."""
     for number, make in enumerate((made.claude_code, made.vscode, made.opencode)):
         make(home)
         store = next(path for path in home.rglob("*") if path.is_file() and _names(path, made.SESSION))
@@ -69,7 +69,7 @@ def test_a_dry_run_counts_and_imports_nothing(past: User):
     assert not (Path(past.home.root) / "data").exists()
 
 
-def test_everything_is_taken_in_once_and_found(past: User):
+def test_everything_is_imported_once_and_found(past: User):
     before = listing(past.folder)
     page = past.gets("import", "--from", "all")
     assert "together     6 turns of 3 sessions: 6 imported" in page
@@ -86,7 +86,7 @@ def listing(folder: Path) -> dict[str, int]:
     return {str(path): path.stat().st_mtime_ns for path in files}
 
 
-def test_what_hooks_captured_is_not_taken_in_again(past: User, tmp_path: Path):
+def test_turns_captured_by_hooks_are_not_imported_again(past: User, tmp_path: Path):
     past.says("How is the heron deployed?", "By make heron, from the main branch.", session="live", turn=0)
     said = [
         {"type": "user", "uuid": "u1", "sessionId": "live", "cwd": str(past.project), "promptId": "live-0"},
@@ -99,7 +99,7 @@ def test_what_hooks_captured_is_not_taken_in_again(past: User, tmp_path: Path):
     assert page == "claude-code  ~/sparrow: 1 turn of 1 session: 0 imported, 1 already known\n"
 
 
-def test_since_secrets_excluded_folders_and_no_project(past: User, tmp_path: Path):
+def test_an_import_respects_since_secrets_excluded_folders_and_missing_projects(past: User, tmp_path: Path):
     def conversation(number: int, folder: str, at: str, text: str) -> None:
         session = f"kept-{number}"
         line = {"sessionId": session, "cwd": folder, "timestamp": at}
@@ -141,7 +141,7 @@ def turn_lines(session: str, number: int, folder: Path | str, text: str) -> list
     ]
 
 
-def test_each_turn_is_kept_by_its_own_folder_and_time(past: User, tmp_path: Path):
+def test_each_turn_is_judged_by_its_own_folder_and_time(past: User, tmp_path: Path):
     other, secret = past.folder / "other", past.folder / "clients"
     secret.mkdir()
     past.gets("exclude", str(secret))
@@ -159,7 +159,7 @@ def test_each_turn_is_kept_by_its_own_folder_and_time(past: User, tmp_path: Path
     assert sorted(herons) == ["0", "2", "3"] and herons["0"] == herons["3"] != herons["2"]
 
 
-def test_what_was_said_in_a_pause_is_not_imported(past: User, tmp_path: Path):
+def test_turns_said_during_a_pause_are_not_imported(past: User, tmp_path: Path):
     view = json.loads(Path(past.home.capture).read_text())
     view["pauses"] = [["2026-03-04T09:01:30Z", "2026-03-04T09:02:30Z"]]
     Path(past.home.capture).write_text(json.dumps(view))
@@ -169,7 +169,7 @@ def test_what_was_said_in_a_pause_is_not_imported(past: User, tmp_path: Path):
     assert set(re.findall(r"Egret (\d)", past.gets("export"))) == {"0", "1", "3"}
 
 
-def test_one_session_that_the_engine_refuses_does_not_keep_the_others_away(past: User, tmp_path: Path):
+def test_a_session_that_the_engine_refuses_does_not_block_the_others(past: User, tmp_path: Path):
     question = {"sender": "human", "uuid": "m", "text": "Which queue does the ibis use?"}
     answered = [question, {"sender": "assistant", "text": "The ibis uses RabbitMQ."}]
     odd = {"uuid": "odd", "chat_messages": [{**answered[0], "uuid": "\u0000"}, answered[1]]}
@@ -183,7 +183,7 @@ def test_one_session_that_the_engine_refuses_does_not_keep_the_others_away(past:
     assert "1 file could not be read:\n  claude-ai odd: " in page
 
 
-def test_a_project_that_is_gone_keeps_its_scope(past: User, tmp_path: Path):
+def test_a_deleted_project_keeps_its_scope(past: User, tmp_path: Path):
     gone = past.folder / "gone"
     (gone / ".git").mkdir(parents=True)
     (gone / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
@@ -210,9 +210,7 @@ def imported(past: User, path: Path) -> str:
     return project["scope"]
 
 
-def test_what_cannot_be_understood_is_answered_by_a_sentence(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     env = {"SCRUBJAY_HOME": str(tmp_path / "jay")}
 
     def refused(*words: str) -> str:

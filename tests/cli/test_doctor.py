@@ -1,4 +1,4 @@
-"""The doctor as a person meets it: a good home, broken ones, and clients that lack something."""
+"""The doctor as a user sees it: a healthy home, broken ones, and clients that lack something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scrubjay.http_api import tokens
 __all__ = ["newcomer", "user"]  # fixtures
 
 
-def test_the_doctor_finds_nothing_wrong_in_a_good_home_and_leaves_nothing_behind(user):
+def test_the_doctor_finds_nothing_wrong_in_a_healthy_home_and_leaves_nothing_behind(user):
     done = user.types("doctor")
     assert done.returncode == 0, done.stdout
     assert "PROBLEM" not in done.stdout
@@ -30,7 +30,7 @@ def test_the_doctor_finds_nothing_wrong_in_a_good_home_and_leaves_nothing_behind
     assert not [name for name in os.listdir(user.home.prompts) if name.startswith("doctor")]
 
 
-def test_the_doctor_knows_which_clients_lack_what(user, monkeypatch):
+def test_the_doctor_names_what_each_client_lacks(user, monkeypatch):
     servers = {"mcpServers": {"memory": {"command": console_command()[0], "args": ["stdio"]}}}
     (user.folder / ".claude.json").write_text(json.dumps(servers))
     (user.folder / ".cursor").mkdir(exist_ok=True)
@@ -57,7 +57,7 @@ def test_the_doctor_knows_which_clients_lack_what(user, monkeypatch):
     settings.unlink()
 
 
-def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
+def test_the_doctor_reports_what_really_arrived_and_who_is_not_connected(user):
     user.gets("setup", "--yes", "--only", "claude-code")
     user.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
     page = user.types("doctor").stdout
@@ -67,36 +67,36 @@ def test_the_doctor_says_what_really_arrived_and_who_is_not_connected(user):
     assert "claude-code: 2 prompts and 2 answers received" in user.gets("status")
 
 
-def test_the_last_line_of_the_doctor_is_what_is_left_to_do(tmp_path):
-    somebody = make_user(tmp_path)
+def test_the_last_line_of_the_doctor_names_the_next_step(tmp_path):
+    person = make_user(tmp_path)
 
     def last_line() -> str:
-        return somebody.gets("doctor").splitlines()[-1]
+        return person.gets("doctor").splitlines()[-1]
 
     try:
         assert last_line() == "Left to do: Connect an assistant that has hooks: `scrubjay setup`."
-        (somebody.folder / ".codex").mkdir()
-        somebody.gets("setup", "--yes", "--only", "codex")
+        (person.folder / ".codex").mkdir()
+        person.gets("setup", "--yes", "--only", "codex")
         assert last_line().startswith("Left to do: Start codex once and choose to trust the hooks")
-        status = somebody.gets("status")
+        status = person.gets("status")
         assert "codex: nothing received yet\n" in status
         assert "needs permission to run SessionStart, UserPromptSubmit, Stop, SessionEnd." in status
-        somebody.gets("setup", "--remove", "--yes")
-        (somebody.folder / ".claude").mkdir()
-        somebody.gets("setup", "--yes", "--only", "claude-code")
+        person.gets("setup", "--remove", "--yes")
+        (person.folder / ".claude").mkdir()
+        person.gets("setup", "--yes", "--only", "claude-code")
         assert last_line().startswith("Left to do: Start a new session in Claude Code")
-        somebody.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
+        person.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
         assert last_line() == "Everything works."
-        somebody.gets("pause")
+        person.gets("pause")
         assert last_line() == "Left to do: `scrubjay resume` ends the pause."
-        somebody.gets("resume")
-        somebody.gets("config", "capture", "off")
+        person.gets("resume")
+        person.gets("config", "capture", "off")
         assert last_line() == "Left to do: `scrubjay config capture all` turns capture on."
     finally:
-        somebody.types("stop")
+        person.types("stop")
 
 
-def test_the_doctor_says_that_an_engine_hung_and_names_each_stranger_in_the_spool(user):
+def test_the_doctor_reports_a_hung_engine_and_names_foreign_files_in_the_spool(user):
     Path(user.home.deaths).write_text("Timeout (0:01:00)!\n")
     strangers = [Path(user.home.spool_new, name) for name in ("a.json", "b.json")]
     for stranger in strangers:

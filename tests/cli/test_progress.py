@@ -1,4 +1,6 @@
-"""The bar of long commands: one line on a terminal, plain lines elsewhere, and how long the rest takes."""
+"""The progress bar of long commands: one line on a terminal, plain lines elsewhere, and the remaining
+time.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time of a clock that the test sets."""
+    """A clock that the test sets."""
     now = [100.0]
     monkeypatch.setattr(display.time, "monotonic", lambda: now[0])
     return now
 
 
-def test_on_a_terminal_one_line_is_drawn_again_and_says_what_remains(seconds: list[float]) -> None:
+def test_on_a_terminal_one_line_is_redrawn_with_the_remaining_time(seconds: list[float]) -> None:
     screen = Terminal()
     with Progress("reading", screen) as progress:
         progress.stage({"done": 10, "total": 10, "what": "reading"})
@@ -37,10 +39,10 @@ def test_on_a_terminal_one_line_is_drawn_again_and_says_what_remains(seconds: li
     first, middle, last = lines[1].removeprefix("\r").split("\r")
     assert first == "embedding [..............................] 0 of 1,000"
     assert middle == "embedding [#######.......................] 250 of 1,000, about 60 s left"
-    assert last.rstrip().endswith("1,000 of 1,000") and len(last) == len(middle)  # nothing of it stays
+    assert last.rstrip().endswith("1,000 of 1,000") and len(last) == len(middle)  # it is erased
 
 
-def test_elsewhere_a_plain_line_comes_now_and_then(seconds: list[float]) -> None:
+def test_elsewhere_a_plain_line_is_printed_now_and_then(seconds: list[float]) -> None:
     file = io.StringIO()
     with Progress("embedding", file) as progress:
         for done in range(0, 100, 10):

@@ -1,5 +1,5 @@
-"""What supermemory's Python clients, both generations, raise where a key is wrong, of another tag, or only
-for reading. See `telling`.
+"""What both generations of supermemory's Python client raise if a key is wrong, of another tag, or
+read-only. See `telling`.
 """
 
 from __future__ import annotations

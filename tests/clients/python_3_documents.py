@@ -47,7 +47,7 @@ def it_takes_nested_params(client: Supermemory) -> None:
             container_tag="user_123", new_content="John now prefers light mode", temporal_context={}
         ),
     )
-    assert "content" in sentence  # neither an id nor the old content says which
+    assert "content" in sentence  # neither an id nor the old content identifies it
 
 
 def it_shows_raw_and_streamed_responses(client: Supermemory) -> None:

@@ -1,6 +1,5 @@
-"""Stories of supermemory's Python client 5.0.1: what its README does, then each of its calls that is not of a
-hosted service. See
-`telling`; every story has a namespace of its own.
+"""Stories of supermemory's Python client 5.0.1: what its README does, then each of its calls except those of
+a hosted service. See `telling`; every story has a namespace of its own.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from telling import refused, tell, until, whole
 
 
 def done(client: Supermemory, namespace: str, id: str) -> Any:
-    """The document with its chunks and memories, once it is processed; it is there from the first moment."""
+    """The document with its chunks and memories, once it is processed; it exists from the start."""
 
     def look() -> Any:
         seen = client.documents.get(namespace, id, include=["chunks", "memories"])

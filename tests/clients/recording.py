@@ -1,6 +1,5 @@
-"""Records what an official client sends: a server of its own that answers everything with `{}`, and one of
-each call. Run by hand, with the client's own interpreter, when a new version is to be spoken with; the tests
-replay what it wrote.
+"""Records what an official client sends: makes each call once, to a server that answers everything with `{}`.
+Run manually with the client's own interpreter to support a new version; the tests replay the recording.
 
     python recording.py 3 > recorded/python-3.62.0.json
     python recording.py 5 > recorded/python-5.0.1.json
@@ -163,7 +162,7 @@ def v3(client: Any) -> Mapping[str, Callable[[], Any]]:
 
 
 def v5(client: Any) -> Mapping[str, Callable[[], Any]]:
-    """Each call of the Python client 5.0.1 that is not of a hosted service alone."""
+    """Each call of the Python client 5.0.1 except those of the hosted service alone."""
     add = {
         "supporting_context": "Birds.",
         "metadata": META,
@@ -253,7 +252,7 @@ def main(which: str) -> None:
 
         calls = {"3": v3, "5": v5}[which](supermemory.Supermemory(max_retries=0))
         for call in calls.values():
-            with contextlib.suppress(Exception):  # what a client makes of `{}` is of no interest
+            with contextlib.suppress(Exception):  # how a client reads `{}` does not matter
                 call()
         names = list(calls)
     assert len(names) == len(Recorder.requests)

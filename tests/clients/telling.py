@@ -1,5 +1,5 @@
 """Runs the stories of one official client with that client's own interpreter, and prints how each ended.
-Standard library only: what is told of is installed in an environment of its own.
+Standard library only: the client is installed in an environment of its own.
 
 A story is a function whose name starts with `it_` and is a sentence; it takes the client.
 """
@@ -18,8 +18,8 @@ PATIENCE = 30.0  # seconds; the bound of every wait
 
 
 def tell(module: Mapping[str, Any], client: Callable[[], Any]) -> None:
-    """Run the stories named in the arguments, all without one, each with a client of its own. Prints {story:
-    None or what went wrong}.
+    """Run the stories named in the arguments, or all, each with a client of its own. Prints {story: None or
+    what went wrong}.
     """
     stories = {name: value for name, value in module.items() if name.startswith("it_")}
     told: dict[str, str | None] = {}
@@ -28,13 +28,13 @@ def tell(module: Mapping[str, Any], client: Callable[[], Any]) -> None:
             with client() as connected:
                 stories[name](connected)
             told[name] = None
-        except Exception:  # the outermost edge: a story that fails is an answer
+        except Exception:  # the outermost level: a failing story is a result
             told[name] = traceback.format_exc()
     print(json.dumps(told))
 
 
 def until(look: Callable[[], Any], what: str) -> Any:
-    """Look again and again, until there is something; returns it."""
+    """Poll until there is a result; return it."""
     end = time.monotonic() + PATIENCE
     while not (seen := look()):
         assert time.monotonic() < end, f"never: {what}"
@@ -43,22 +43,22 @@ def until(look: Callable[[], Any], what: str) -> Any:
 
 
 def done(client: Any, id: str) -> Any:
-    """The document of the client of v3, once it is processed; it is there from the first moment."""
+    """The document of the v3 client, once it is processed; it exists from the start."""
     return until(
         lambda: (seen := client.documents.get(id)).status in ("done", "failed") and seen, f"{id} is done"
     )
 
 
 def whole(model: Any) -> Any:
-    """The same model of a client, once it is known that every field it documents came, with its type: alone
-    they become None in silence.
+    """Check that every documented field of a client's model arrived with its type, and return the model; the
+    client itself silently turns missing ones into None.
     """
     type(model).model_validate(model.to_dict())
     return model
 
 
 def refused(error: type[Exception], status: int, call: Callable[[], Any]) -> str:
-    """The sentence that the client shows when a call is refused with this exception of its own."""
+    """The message of the client's own exception for a refused call."""
     try:
         call()
     except error as refusal:

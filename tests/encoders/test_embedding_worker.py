@@ -1,5 +1,5 @@
-"""The embedding worker: one thread or two, questions first, failed loads told, cancelled callers
-forgotten.
+"""The embedding worker: one thread or two, questions first, failed loads reported, cancelled callers
+dropped.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ PATIENCE = 10  # seconds; far beyond anything that happens here
 
 
 class GatedEncoder(HashingEncoder):
-    """A hashing encoder that waits at a gate before each document text, and notes what it did in which
-    thread.
+    """A hashing encoder that waits at a gate before each document text, and records its calls and their
+    threads.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class GatedEncoder(HashingEncoder):
         return super().embed_query(text)
 
     async def reached(self) -> None:
-        """Until the thread stands at the gate."""
+        """Wait until the thread is at the gate."""
         assert await asyncio.to_thread(self.at_gate.acquire, timeout=PATIENCE)
 
 
@@ -68,7 +68,7 @@ async def make() -> AsyncIterator[Callable[[Callable[[], Encoder]], EmbeddingWor
         one.close()
 
 
-async def test_vectors_are_those_of_the_encoder_in_the_order_of_the_texts(make) -> None:
+async def test_vectors_are_the_encoders_in_the_order_of_the_texts(make) -> None:
     worker, encoder = make(HashingEncoder), HashingEncoder()
     texts = [f"text {number} " * (number * 37 % 90 + 1) for number in range(100)]
     assert np.array_equal(await worker.documents(texts), encoder.embed_documents(texts))
@@ -76,7 +76,7 @@ async def test_vectors_are_those_of_the_encoder_in_the_order_of_the_texts(make) 
     assert (await worker.documents([])).shape == (0, 64)
 
 
-async def test_the_model_loads_in_its_thread_while_the_loop_goes_on(make) -> None:
+async def test_the_model_loads_in_a_thread_while_the_event_loop_runs(make) -> None:
     gate, threads = threading.Event(), []
 
     def open_slowly() -> Encoder:
@@ -100,7 +100,7 @@ async def test_the_model_loads_in_its_thread_while_the_loop_goes_on(make) -> Non
     assert threads[0] is not threading.main_thread()
 
 
-async def test_a_failed_load_is_told_to_everybody_and_can_be_repeated(make) -> None:
+async def test_a_failed_load_is_reported_to_every_caller_and_can_be_retried(make) -> None:
     outcomes = iter([EncoderError("The model x is not on this disk."), MemoryError("out of it"), None])
 
     def open_at_last() -> Encoder:
@@ -127,7 +127,7 @@ async def test_a_failed_load_is_told_to_everybody_and_can_be_repeated(make) -> N
     assert (worker.state, worker.reason) == ("ready", None)
 
 
-async def test_a_question_waits_for_one_piece_of_the_documents_at_most(make) -> None:
+async def test_a_question_waits_for_at_most_one_batch_of_documents(make) -> None:
     encoder = GatedEncoder()
     worker = make(lambda: encoder)
     documents = asyncio.create_task(worker.documents([f"doc {number} " + "x" * 2000 for number in range(4)]))
@@ -142,7 +142,7 @@ async def test_a_question_waits_for_one_piece_of_the_documents_at_most(make) -> 
     assert len(encoder.threads) == 1
 
 
-async def test_a_question_waits_for_nothing_where_the_encoder_bears_two_threads(make) -> None:
+async def test_a_question_does_not_wait_where_the_encoder_supports_two_threads(make) -> None:
     encoder = GatedEncoder()
     encoder.parallel = True
     worker = make(lambda: encoder)
@@ -218,7 +218,7 @@ async def test_a_text_that_breaks_the_encoder_fails_alone(make) -> None:
     assert (await worker.query("sound")).shape == (64,)
 
 
-async def test_closing_ends_the_thread_and_tells_whoever_waits(make) -> None:
+async def test_closing_ends_the_thread_and_fails_waiting_calls(make) -> None:
     encoder = GatedEncoder()
     worker = make(lambda: encoder)
     waiting = asyncio.create_task(worker.documents(["text"]))
@@ -252,14 +252,14 @@ async def test_closing_while_the_model_loads_does_not_wait_for_it(make) -> None:
 
 
 def sharing(encoder: Encoder) -> Encoder:
-    """The same encoder, for as many threads as like to call it."""
+    """The same encoder, safe for any number of threads."""
     encoder.parallel = True
     return encoder
 
 
 @settings(max_examples=25)
 @given(lengths=st.lists(st.integers(1, 1_200), max_size=9), soon=st.booleans())
-async def test_every_text_gets_its_own_vector_whichever_thread_ends_first(lengths, soon) -> None:
+async def test_every_text_gets_its_own_vector_whichever_thread_finishes_first(lengths, soon) -> None:
     encoder = sharing(HashingEncoder())
     texts = [f"text{number} " + "x" * length for number, length in enumerate(lengths)]
     worker = EmbeddingWorker(lambda: encoder)
@@ -271,9 +271,7 @@ async def test_every_text_gets_its_own_vector_whichever_thread_ends_first(length
     assert embedded.codes == encoder.embed_passages(texts).codes
 
 
-async def test_documents_step_back_for_an_answer_where_the_system_has_no_priorities(
-    make, monkeypatch
-) -> None:
+async def test_documents_yield_to_an_answer_where_the_system_has_no_priorities(make, monkeypatch) -> None:
     monkeypatch.setattr("scrubjay.encoders.worker._lower_priority", lambda: False)
     encoder = sharing(GatedEncoder())
     encoder.gate.release(9)
@@ -287,7 +285,7 @@ async def test_documents_step_back_for_an_answer_where_the_system_has_no_priorit
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have a priority of their own on Linux")
-async def test_everything_else_goes_before_documents(make) -> None:
+async def test_everything_else_takes_precedence_over_documents(make) -> None:
     class Noting(HashingEncoder):
         parallel, nice = True, dict[str, int]()
 
@@ -305,7 +303,7 @@ async def test_everything_else_goes_before_documents(make) -> None:
     assert encoder.nice["documents"] > encoder.nice["question"]
 
 
-async def test_endless_searches_do_not_stop_documents(make, monkeypatch) -> None:
+async def test_endless_searches_do_not_starve_documents(make, monkeypatch) -> None:
     monkeypatch.setattr("scrubjay.encoders.worker._lower_priority", lambda: False)
     encoder = sharing(GatedEncoder())
     encoder.gate.release(9)
@@ -337,7 +335,7 @@ async def test_two_engines_share_the_cores_of_one_machine(make, tmp_path) -> Non
     assert sorted(text[:3] for text in encoder.seen[2:]) == ["one"] * 3 + ["two"] * 3
 
 
-async def test_a_text_that_breaks_the_encoder_takes_its_callers_other_texts_out_of_the_queue(make) -> None:
+async def test_a_text_that_breaks_the_encoder_cancels_its_callers_other_texts(make) -> None:
     class Breaking(GatedEncoder):
         def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
             rows = super().embed_documents(texts)
@@ -356,7 +354,7 @@ async def test_a_text_that_breaks_the_encoder_takes_its_callers_other_texts_out_
     assert encoder.seen.count("after ") <= 1, "at most the piece that had begun"
 
 
-async def test_a_text_that_was_a_question_is_not_embedded_again(make) -> None:
+async def test_a_text_that_was_embedded_as_a_question_is_not_embedded_again(make) -> None:
     class Counting(HashingEncoder):
         symmetric, embedded = True, list[str]()
 

@@ -1,4 +1,4 @@
-"""The bundled model, other models by sentence-transformers, and names of models that are not there."""
+"""The bundled model, other models by sentence-transformers, and names of missing models."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ open_encoder().embed_query("a question")
     assert list(tmp_path.rglob("*")) == []
 
 
-def test_the_default_vectors_have_length_one_and_put_like_meanings_together() -> None:
+def test_the_default_vectors_have_length_one_and_similar_meanings_are_close() -> None:
     encoder = open_encoder()
     facts = [
         "The database listens on port 5433.",
@@ -92,7 +92,7 @@ def test_the_default_vectors_have_length_one_and_put_like_meanings_together() ->
     assert [int(np.argmax(vectors @ encoder.embed_query(text))) for text in asked] == [0, 1, 2]
 
 
-def test_a_question_and_a_stored_text_of_the_same_words_are_one() -> None:
+def test_a_question_and_a_stored_text_of_the_same_words_have_one_vector() -> None:
     encoder = open_encoder()
     for text in ("We release every Tuesday.", "The port of staging is 8421."):
         stored, asked = encoder.embed_passages([text]), encoder.embed_question(text)
@@ -100,7 +100,7 @@ def test_a_question_and_a_stored_text_of_the_same_words_are_one() -> None:
         assert np.array_equal(stored.vectors[0], asked.vector) and stored.codes[0] == asked.tokens.tobytes()
 
 
-def test_many_threads_get_the_vectors_that_one_gets() -> None:
+def test_many_threads_get_the_same_vectors_as_one() -> None:
     encoder, texts = open_encoder(), _texts()[::4]
     assert encoder.parallel
     with ThreadPoolExecutor(4) as threads:
@@ -124,14 +124,14 @@ def test_another_model_gives_the_vectors_of_sentence_transformers(tmp_path: Path
     assert drift(query[None], encoder.embed_documents(["question: where is it?"])) < 1e-6
 
 
-def test_a_vector_does_not_depend_on_the_texts_beside_it() -> None:
+def test_a_vector_does_not_depend_on_the_other_texts_of_its_batch() -> None:
     encoder = open_encoder()
     texts = _texts()[:8]
     alone = np.vstack([encoder.embed_documents([text]) for text in texts])
     assert np.array_equal(alone, encoder.embed_documents(texts))
 
 
-def test_no_text_gives_no_vector() -> None:
+def test_no_texts_give_no_vectors() -> None:
     assert open_encoder().embed_documents([]).shape == (0, 384)
 
 
@@ -147,7 +147,7 @@ def test_the_width_of_a_model_is_that_of_its_last_module(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_a_hub_id_that_is_not_on_disk_names_the_command_at_once_and_opens_no_connection(
+def test_a_hub_id_that_is_not_on_disk_names_the_command_and_opens_no_connection(
     tmp_path: Path,
 ) -> None:
     # Every attempt to reach another machine ends the process; a closed network would only look like a slow
@@ -176,7 +176,7 @@ print(time.perf_counter() - begun < 2)
 @pytest.mark.parametrize(
     "name", ["", "minilm", "./models/x", "a/b/c", "a b/c", "https://example.org/a/b", "a/b@"]
 )
-def test_a_name_that_is_no_model_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_invalid_model_name_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(EncoderError, match="is not the name of a model"):
         open_encoder(name)
 
@@ -188,7 +188,7 @@ def test_a_name_that_the_hub_forbids_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_bundled_model_is_made_again_byte_for_byte(tmp_path: Path) -> None:
+def test_the_bundled_model_can_be_rebuilt_byte_for_byte(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     script = Path(__file__).parents[2] / "server" / "model" / "make_minilm.py"
     environment = {**os.environ, "ORT_DISABLE_TELEMETRY": "1"}

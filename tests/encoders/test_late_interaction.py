@@ -1,6 +1,4 @@
-"""Late interaction in an engine: which passages get token codes, when, and what the close look makes
-of them.
-"""
+"""Late interaction in an engine: which passages get token codes, when, and how ranking uses them."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ async def asked(core: Core, text: str) -> EncodedQuery:
     return found
 
 
-async def test_turns_and_facts_get_codes_with_their_vectors_and_chunks_and_summaries_none(core: Core):
+async def test_turns_and_facts_get_token_codes_and_chunks_and_summaries_do_not(core: Core):
     await turn(core, "a", user="the zebra decision", assistant="Zebras may cross here.")
     await fact(core, "Alex likes zebras.")
     await document(core, "Zebra crossings are painted white.")
@@ -64,7 +62,7 @@ async def test_turns_and_facts_get_codes_with_their_vectors_and_chunks_and_summa
     assert (await asked(core, "which zebra?")).tokens is not None
 
 
-async def test_of_a_very_long_text_the_first_pieces_have_codes_and_its_end_is_found_all_the_same(core: Core):
+async def test_only_the_first_pieces_of_a_very_long_text_have_codes_yet_its_end_is_found(core: Core):
     lines = [
         f"step {number} of the build printed nothing of note " + f"detail{number} " * 20
         for number in range(80)
@@ -76,7 +74,7 @@ async def test_of_a_very_long_text_the_first_pieces_have_codes_and_its_end_is_fo
     assert (await search(core, "which zebra broke the build")).results[0].session_id == "a"
 
 
-async def test_a_completed_turn_keeps_the_codes_of_the_passages_it_keeps(core: Core):
+async def test_a_completed_turn_keeps_the_codes_of_its_unchanged_passages(core: Core):
     await turn(core, "a", prompt_id="p", user="the zebra decision")
     assert await coded(core) == await core.store.count_passages(TELLING)
     await turn(core, "a", prompt_id="p", assistant="Zebras may cross here.")
@@ -96,7 +94,7 @@ async def test_the_setting_turns_codes_off_and_on_again_while_the_engine_runs(co
     assert (await asked(core, "which zebra?")).tokens is not None
 
 
-async def test_a_home_embedded_without_codes_gets_them_and_keeps_its_vectors(home: Home, clock):
+async def test_a_home_embedded_without_codes_gets_codes_and_keeps_its_vectors(home: Home, clock):
     core = await opened(home, clock, settings=LATE_OFF)
     for number in range(5):
         await turn(core, f"s{number}", user=f"zebra number {number}")
@@ -107,7 +105,7 @@ async def test_a_home_embedded_without_codes_gets_them_and_keeps_its_vectors(hom
     core = await opened(home, clock)
     assert (
         len((await search(core, "zebra number 3", top_k=10)).results) == 5
-    )  # whether some have codes by now or none
+    )  # whether or not some have codes by now
     assert await coded(core) == await core.store.count_passages(TELLING)
     assert (await core.store.tables.passages.query().select(["id", "vector"]).to_arrow()).sort_by(
         "id"
@@ -142,7 +140,7 @@ async def test_codes_of_another_model_are_never_compared(home: Home, clock):
     await core.close()
 
 
-async def test_the_turn_whose_tokens_match_comes_first_and_late_off_ranks_the_same_records(home: Home, clock):
+async def test_the_turn_whose_tokens_match_ranks_first_and_late_off_finds_the_same_records(home: Home, clock):
     core = await opened(home, clock)
     for number, word in enumerate(("walnut", "hazel", "acorn", "chestnut", "almond")):
         await turn(core, f"s{number}", user=f"The jay hid one {word} under stone {number}.")
@@ -156,7 +154,7 @@ async def test_the_turn_whose_tokens_match_comes_first_and_late_off_ranks_the_sa
     await core.close()
 
 
-async def test_words_that_say_nothing_and_forgotten_turns_do_no_harm(core: Core):
+async def test_empty_words_and_forgotten_turns_do_no_harm(core: Core):
     await turn(core, "a", user="what was it about?")
     gone = await turn(core, "a", user="the zebra decision")
     await turn(core, "a", user="the zebra crossing")
@@ -166,7 +164,7 @@ async def test_words_that_say_nothing_and_forgotten_turns_do_no_harm(core: Core)
     await search(core, "what was it about?", top_k=10)
 
 
-async def test_the_same_question_is_answered_in_the_same_order(core: Core):
+async def test_a_repeated_question_is_answered_in_the_same_order(core: Core):
     for number in range(30):
         await turn(core, f"s{number % 3}", user=f"zebra {number % 5} and lion {number % 7}")
     await embedded(core)

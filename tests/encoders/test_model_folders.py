@@ -1,4 +1,4 @@
-"""Models that are missing, altered, damaged or cannot run: each is named, with what to do."""
+"""Models that are missing, altered, damaged or cannot run: each is reported, with what to do."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ sys.exit(main({command.format(folder=folder).split()!r}))
     ("file", "content"),
     [("modules.json", "{"), ("model.safetensors", "cut"), ("config.json", '{"model_type": "no-such"}')],
 )
-def test_a_damaged_model_is_named_with_the_reason(tmp_path: Path, file: str, content: str) -> None:
+def test_a_damaged_model_is_reported_with_the_reason(tmp_path: Path, file: str, content: str) -> None:
     folder = save_bert(tmp_path / "damaged", layers=1)
     (folder / file).write_text(content)
     with pytest.raises(EncoderError, match=r"(?s)The model damaged in .* cannot be loaded: .*scrubjay pull"):

@@ -26,7 +26,7 @@ FILES = {
 
 
 class _Hub(BaseHTTPRequestHandler):
-    """As much of the hub's interface as a download of a snapshot asks for."""
+    """The part of the hub's interface that a snapshot download uses."""
 
     def do_GET(self) -> None:
         self._serve(body=True)
@@ -82,7 +82,7 @@ def hub() -> Iterator[str]:
 
 
 def _pull(arguments: str, home: Path, endpoint: str, **environment: str) -> str:
-    """What `pull(...)` gave in a process of its own: its folder and commit, or its error's sentence."""
+    """The result of `pull(...)` in a process of its own: its folder and commit, or its error message."""
     code = f"""
 from scrubjay.encoders.hub import pull
 from scrubjay.errors import EncoderError
@@ -137,12 +137,12 @@ for name in ("org/small", "org/small@main", "org/small@" + "0123456789abcdef0123
         ("'not an id'", "The model not an id could not be downloaded: "),
     ],
 )
-def test_what_the_hub_does_not_have_is_said(tmp_path: Path, hub: str, arguments: str, sentence: str) -> None:
+def test_a_missing_hub_model_is_reported(tmp_path: Path, hub: str, arguments: str, sentence: str) -> None:
     assert _pull(arguments, tmp_path, hub).startswith(sentence)
 
 
 @pytest.mark.long
-def test_a_hub_out_of_reach_and_an_offline_process_are_said(tmp_path: Path) -> None:
+def test_an_unreachable_hub_and_an_offline_process_are_reported(tmp_path: Path) -> None:
     nowhere = "http://127.0.0.1:9"
     assert "Check the network" in _pull("'org/small'", tmp_path, nowhere)
     assert "HF_HUB_OFFLINE forbids connections" in _pull("'org/small'", tmp_path, nowhere, HF_HUB_OFFLINE="1")

@@ -1,4 +1,4 @@
-"""Vector spaces: what makes two of them different, what does not, and what the canaries notice."""
+"""Vector spaces: what makes two of them different, what does not, and what the canaries detect."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPACE = Space(
 
 
 def test_a_space_keeps_its_identity_between_versions_of_scrubjay() -> None:
-    # Stores hold this number: if it changes, every user's vectors are made anew.
+    # Stores hold this number: if it changes, every user's vectors are recomputed.
     assert SPACE.space_id == "7ee71dbe7e5cd273"
 
 
@@ -81,11 +81,11 @@ def test_canaries_notice_a_changed_length_limit(tmp_path: Path) -> None:
     assert drift(usual, canary_vectors(open_encoder(str(folder)))) > DRIFT_LIMIT
 
 
-def test_canaries_of_another_width_are_as_far_as_can_be() -> None:
+def test_canaries_of_another_width_have_the_greatest_distance() -> None:
     assert drift(np.ones((4, 3), np.float32), np.ones((4, 5), np.float32)) == 2
 
 
-def test_noise_of_a_runtime_is_tolerated_and_that_of_eight_bit_arithmetic_is_not() -> None:
+def test_runtime_noise_is_tolerated_and_eight_bit_noise_is_not() -> None:
     chance = np.random.default_rng(3)
     canaries = chance.standard_normal((4, 384)).astype(np.float32)
     canaries /= np.linalg.norm(canaries, axis=1, keepdims=True)
@@ -129,11 +129,11 @@ def test_a_models_own_prompts_are_chosen_as_sentence_transformers_does(
         ("bundled", "", ""),
     ],
 )
-def test_families_that_only_describe_their_prefix_get_it(reference: str, query: str, document: str) -> None:
+def test_families_that_only_document_their_prefix_get_it(reference: str, query: str, document: str) -> None:
     assert effective_prompts(reference, Prompts(), None, None) == Prompts(query, document)
 
 
-def test_the_users_prompt_goes_before_the_models_and_the_models_before_the_familys() -> None:
+def test_the_users_prompt_precedes_the_models_and_the_models_precedes_the_familys() -> None:
     own = Prompts("mine: ")
     assert effective_prompts("intfloat/e5-base", own, None, None) == own
     assert effective_prompts("intfloat/e5-base", own, "", "doc: ") == Prompts("", "doc: ")

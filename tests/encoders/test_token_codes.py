@@ -1,4 +1,4 @@
-"""Token codes: what is kept of a passage's tokens, and how a question's tokens are matched against it."""
+"""Token codes: what is stored of a passage's tokens, and how a question's tokens are matched against it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def states(seed: int, tokens: int, dim: int = 384) -> np.ndarray:
     st.lists(st.integers(0, 9), min_size=1, max_size=6),
     st.randoms(use_true_random=False),
 )
-def test_a_passage_is_matched_the_same_whatever_stands_beside_it(seed, asked, lengths, random):
+def test_a_passage_is_matched_the_same_whatever_else_is_in_the_batch(seed, asked, lengths, random):
     question = signs(states(seed, asked))
     codes = [signs(states(seed + at + 1, length)).tobytes() for at, length in enumerate(lengths)]
     found = matches(question, codes)
@@ -36,13 +36,13 @@ def test_a_passage_is_matched_the_same_whatever_stands_beside_it(seed, asked, le
 
 
 @given(st.integers(0, 99), st.integers(1, 9), st.integers(1, 9))
-def test_a_token_more_never_lowers_a_match(seed, few, more):
+def test_an_additional_token_never_lowers_a_match(seed, few, more):
     question, tokens = signs(states(seed, 4)), signs(states(seed + 1, few + more))
     assert np.all(matches(question, [tokens.tobytes()]) >= matches(question, [tokens[:few].tobytes()]))
 
 
 @pytest.mark.parametrize("dim", [384, 64, 100, 1024])
-def test_a_match_is_the_greatest_cosine_as_far_as_signs_tell_it(dim: int):
+def test_a_match_estimates_the_greatest_cosine_from_signs(dim: int):
     mine, theirs = states(1, 12, dim), states(2, 30, dim)
     theirs[:, :6] = mine[:, :6] + 0.5 * theirs[:, :6]
     exact = ((mine / np.linalg.norm(mine, axis=0)).T @ (theirs / np.linalg.norm(theirs, axis=0))).max(axis=1)
@@ -52,13 +52,13 @@ def test_a_match_is_the_greatest_cosine_as_far_as_signs_tell_it(dim: int):
     assert np.allclose(matches(signs(mine), [signs(mine * 7).tobytes()]), 1.0)
 
 
-def test_a_passage_without_tokens_matches_like_what_is_unrelated():
+def test_a_passage_without_tokens_matches_like_an_unrelated_one():
     question = signs(states(1, 3))
     assert np.array_equal(matches(question, [b"", b""]), np.zeros((2, 3)))
     assert matches(question, []).shape == (0, 3)
 
 
-def test_codes_are_those_that_homes_hold():
+def test_codes_are_the_same_as_in_existing_homes():
     """Codes are stored: another seed, layout or rotation would make every home's codes noise without an
     error.
     """
@@ -68,7 +68,7 @@ def test_codes_are_those_that_homes_hold():
     assert len(held) == 2 * BITS // 8
 
 
-def test_stop_words_signs_and_unknown_letters_say_nothing():
+def test_stop_words_punctuation_and_unknown_letters_have_no_codes():
     tokens = ("zebra", "##s", "7", "\u6771", "The", "\u2581the", "?", "##-", "[UNK]")
     assert [token for token in tokens if is_content_token(token)] == ["zebra", "##s", "7", "\u6771"]
 
@@ -86,7 +86,7 @@ def test_the_bundled_model_gives_tokens_with_the_same_vectors():
     assert encoder.embed_question("where is it?").tokens is None
 
 
-def test_the_words_of_a_prompt_are_no_tokens_of_the_text():
+def test_the_words_of_a_prompt_are_not_tokens_of_the_text():
     prompted = open_encoder(query_prompt="look for zebras: ", document_prompt="zebras again: ")
     assert isinstance(prompted, TokenEncoder)
     assert len(prompted.embed_passages(["lions"]).codes[0]) == BITS // 8

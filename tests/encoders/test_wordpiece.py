@@ -1,4 +1,4 @@
-"""The tokenizer of the bundled model gives the tokens of the package `tokenizers`."""
+"""The tokenizer of the bundled model gives the same tokens as the package `tokenizers`."""
 
 import sys
 import unicodedata
@@ -14,7 +14,7 @@ from scrubjay.encoders.wordpiece import WordPiece
 
 tokenizers = pytest.importorskip("tokenizers")
 
-MOVED = {0x166D, 0x1734, 0x1885, 0x1886}  # characters that Unicode has put into another category since
+MOVED = {0x166D, 0x1734, 0x1885, 0x1886}  # characters whose Unicode category has changed since
 NASTY = [
     "",
     " \t\r\n\x0b\x0c\x1c\x85\xa0\u1680\u2028\u2029\u3000",
@@ -46,7 +46,7 @@ def ours() -> WordPiece:
 
 
 def is_old(character: str) -> bool:
-    """Whether Unicode 3.2 knew it: both sides have its category."""
+    """Return True if Unicode 3.2 had the character: both sides know its category."""
     return unicodedata.ucd_3_2_0.category(character) != "Cn" and ord(character) not in MOVED
 
 
@@ -57,25 +57,25 @@ def check(text: str) -> None:
     unknown = "".join(text[start:end] for token, (start, end) in spans if token == "[UNK]")
     assert sum(map(str.isalpha, ours().unknown(text))) == sum(map(str.isalpha, unknown))
     places = ours().places(text)
-    assert len(places) == len(encoding.ids) or "[" in text  # a special token has no place
+    assert len(places) == len(encoding.ids) or "[" in text  # a special token has no offsets
     assert all(0 <= start < end <= len(text) for start, end in places)
 
 
 @pytest.mark.parametrize(
     "text", ["Don't rename user_profile_id, naïve Zoë!", "東京 tower\n\tport=8421 (unhappily)", " é" * 60]
 )
-def test_tokens_stand_where_the_package_says(text: str):
+def test_tokens_have_the_offsets_that_the_package_gives(text: str):
     offsets = theirs().encode(text, add_special_tokens=False).offsets
     assert ours().places(text) == offsets
 
 
 @pytest.mark.parametrize("text", NASTY)
-def test_it_cuts_texts_with_the_marks_of_any_script_as_the_package_does(text: str) -> None:
+def test_texts_with_marks_of_any_script_are_cut_as_the_package_cuts_them(text: str) -> None:
     check(text)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]).filter(is_old)))
-def test_it_cuts_any_text_as_the_package_does(text: str) -> None:
+def test_any_text_is_cut_as_the_package_cuts_it(text: str) -> None:
     check(text)
 
 
@@ -84,12 +84,12 @@ def test_it_cuts_any_text_as_the_package_does(text: str) -> None:
         "".join
     )
 )
-def test_it_cuts_any_words_as_the_package_does(text: str) -> None:
+def test_any_words_are_cut_as_the_package_cuts_them(text: str) -> None:
     check(text)
 
 
 @pytest.mark.long
-def test_it_reads_every_character_as_the_package_does() -> None:
+def test_every_character_is_read_as_the_package_reads_it() -> None:
     characters = map(chr, range(sys.maxunicode + 1))
     every = [one for one in characters if unicodedata.category(one) not in ("Cs", "Co", "Cn")]
     encodings = theirs().encode_batch([f"a{character}b" for character in every], add_special_tokens=False)

@@ -1,4 +1,4 @@
-"""Access: what a recall gave back is counted in the background, and nothing else is."""
+"""Access counts: the hits of a recall are counted in the background, and nothing else is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scrubjay.models.requests import Forget, parse
 
 
 class Clock:
-    """A clock that stands until it is set forward."""
+    """A clock that stops until it is set forward."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
@@ -36,14 +36,14 @@ async def counts(core: Core, *ids: str) -> list[int]:
     return [(await core.lists.find(id)).access_count for id in ids]
 
 
-async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock: Clock):
+async def test_hits_are_counted_and_their_neighbours_are_not(core: Core, clock: Clock):
     found = await turn(core, "s", user="Why is the zebra cache slow?")
-    beside = await turn(core, "s", user="And now for something else.")
+    neighbour = await turn(core, "s", user="And now for something else.")
     known = await fact(core, "The zebra cache is Redis.")
     clock.now += timedelta(minutes=5)
     hits = await search(core, "zebra cache", next_turns=1)
     assert {hit.id for hit in hits.results} == {found.id, known.id} and [hit.id for hit in hits.related] == [
-        beside.id
+        neighbour.id
     ]
     await search(core, "zebra cache", next_turns=1)
     await core.lists.latest(10, SCOPE)
@@ -53,7 +53,7 @@ async def test_hits_are_counted_and_nothing_that_is_only_shown(core: Core, clock
     await core.search.injection({"prompt": "zebra cache"}, SCOPE)
     assert await counts(core, found.id, known.id) == [0, 0]
     assert await core.access.flush() == 2
-    assert await counts(core, found.id, beside.id, known.id) == [2, 0, 2]
+    assert await counts(core, found.id, neighbour.id, known.id) == [2, 0, 2]
     record = await core.lists.find(known.id)
     assert record.last_accessed_at == clock.now and record.updated_at < clock.now
     await core.writer.settle()
@@ -72,7 +72,7 @@ async def test_a_record_is_written_at_most_once_an_hour(core: Core, clock: Clock
     assert await counts(core, known.id) == [3]
 
 
-async def test_what_waits_is_written_when_the_engine_ends(home: Home, clock: Clock):
+async def test_waiting_counts_are_written_when_the_engine_ends(home: Home, clock: Clock):
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     known = await fact(core, "The zebra cache is Redis.")
     await search(core, "zebra cache")
@@ -82,7 +82,7 @@ async def test_what_waits_is_written_when_the_engine_ends(home: Home, clock: Clo
     await core.close()
 
 
-async def test_many_records_are_written_without_being_waited_for(core: Core, monkeypatch):
+async def test_many_records_are_written_in_the_background(core: Core, monkeypatch):
     monkeypatch.setattr(access, "MANY", 3)
     ids = [(await fact(core, f"Zebra number {n}.")).id for n in range(3)]
     await search(core, "zebra number", top_k=3)
@@ -91,12 +91,12 @@ async def test_many_records_are_written_without_being_waited_for(core: Core, mon
             await asyncio.sleep(0)
 
 
-async def test_a_count_brings_nothing_back_that_was_forgotten_or_replaced_meanwhile(core: Core):
+async def test_a_count_restores_no_record_that_was_forgotten_or_replaced_meanwhile(core: Core):
     gone, old = await fact(core, "The zebra cache is Redis."), await fact(core, "The zebra queue is Kafka.")
     await search(core, "zebra")
     await forget(core, gone.id)
     new = await fact(core, "The zebra queue is NATS.", updates=[old.id])
-    await core.access.flush()  # of these two newer rows wait to be committed, which then win
+    await core.access.flush()  # newer rows of these two wait for a commit, and take precedence
     assert [hit.id for hit in (await search(core, "zebra")).results] == [new.id]
     await core.writer.settle()
     await core.access.flush(everything=True)

@@ -97,7 +97,7 @@ async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core
     assert (turn.tools, turn.files) == (("Edit",), ("src/clock.py",))
 
 
-async def test_an_answer_that_no_hook_had_is_fetched_once_the_transcript_has_it(
+async def test_an_answer_that_no_hook_saw_is_fetched_once_the_transcript_has_it(
     core: Core, now, tmp_path: Path
 ):
     def event(kind: str, at: str, **data) -> str:
@@ -156,9 +156,7 @@ async def test_an_answer_that_came_too_late_is_fetched_when_the_session_goes_on(
         assert (turn.user, turn.assistant, turn.prompt_id, turn.host) == (asked, ANSWER, "t1", "codex")
 
 
-async def test_what_was_run_and_what_the_user_added_meanwhile_complete_a_turn(
-    core: Core, now, tmp_path: Path
-):
+async def test_commands_and_later_prompts_complete_a_turn(core: Core, now, tmp_path: Path):
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     run = {
         "type": "tool_use",
@@ -235,8 +233,8 @@ def spoken(number: int, prompt_id: str | None, answer: str = "Done as you said, 
     ]
 
 
-async def test_a_turn_that_no_hook_could_write_down_comes_with_the_next_one(core: Core, now, tmp_path: Path):
-    """As on a disk that was full. What is said after the recorded turn still has its hooks to come."""
+async def test_a_turn_that_no_hook_could_write_is_recorded_with_the_next_one(core: Core, now, tmp_path: Path):
+    """As on a full disk. The hooks of anything said after the recorded turn are still to come."""
     lines = [each for number in (1, 3, 5, 6) for each in spoken(number, f"p{number}")]
     path = transcript(tmp_path / "t.jsonl", *lines)
     told = {"user": "Do the thing with number 5", "assistant": "Done as you said, and tested."}
@@ -248,7 +246,7 @@ async def test_a_turn_that_no_hook_could_write_down_comes_with_the_next_one(core
     assert {turn.assistant for turn in turns} == {told["assistant"]}
 
 
-async def test_a_turn_that_is_known_by_other_words_or_in_another_scope_is_not_fetched(
+async def test_a_turn_known_by_other_words_or_in_another_scope_is_not_fetched(
     core: Core, now, tmp_path: Path
 ):
     lines = [each for number in (1, 3, 5) for each in spoken(number, None)]
@@ -264,7 +262,7 @@ async def test_a_turn_that_is_known_by_other_words_or_in_another_scope_is_not_fe
 
 
 @pytest.mark.parametrize("prompt_id", ["p1", "p-1"])
-async def test_a_turn_that_was_deleted_for_good_does_not_come_back_from_its_transcript(
+async def test_a_purged_turn_is_not_restored_from_its_transcript(
     core: Core, now, tmp_path: Path, prompt_id: str
 ):
     lines = [
@@ -285,9 +283,7 @@ async def test_a_turn_that_was_deleted_for_good_does_not_come_back_from_its_tran
     assert (gone.user, kept.user) == (None, "Do the thing with number 5")
 
 
-async def test_what_was_queued_for_a_turn_that_was_deleted_does_not_come_back(
-    core: Core, now, tmp_path: Path
-):
+async def test_prompts_queued_for_a_deleted_turn_are_not_restored(core: Core, now, tmp_path: Path):
     lines = [each for number in (1, 2, 3, 5) for each in spoken(number, f"p{number}")]
     path = transcript(tmp_path / "t.jsonl", *lines)
     queued = "\n\n".join(f"Do the thing with number {number}" for number in (1, 2, 3))
@@ -317,7 +313,7 @@ async def test_a_session_that_copies_another_is_not_recorded_twice(
     assert [turn.session_id for turn in await settled(core)] == ["s1"]
 
 
-async def test_a_turn_whose_prompt_waits_is_left_to_its_stop_and_a_hidden_one_to_nobody(
+async def test_a_turn_with_a_waiting_prompt_is_left_to_its_stop_hook_and_a_hidden_one_is_dropped(
     core: Core, now, tmp_path: Path
 ):
     lines = [each for number in (1, 3, 5) for each in spoken(number, None)]
@@ -330,7 +326,7 @@ async def test_a_turn_whose_prompt_waits_is_left_to_its_stop_and_a_hidden_one_to
     assert [turn.user for turn in await settled(core)] == ["Do the thing with number 5"]
 
 
-async def test_what_hooks_left_is_paired_completed_and_compared_with_the_transcript(
+async def test_waiting_events_are_paired_completed_and_compared_with_the_transcript(
     core: Core, now, tmp_path: Path
 ):
     lines = [each for number in (1, 3) for each in spoken(number, f"p{number}")]
@@ -350,7 +346,7 @@ async def test_what_hooks_left_is_paired_completed_and_compared_with_the_transcr
 
 
 @pytest.mark.parametrize("settings", [{"paused": True}, {"capture": "off"}])
-async def test_nothing_is_taken_from_a_transcript_in_a_pause(core: Core, now, tmp_path: Path, settings: dict):
+async def test_no_transcript_is_read_during_a_pause(core: Core, now, tmp_path: Path, settings: dict):
     path = transcript(tmp_path / "t.jsonl", *spoken(1, "p1"))
     core.settings = Settings(**settings)
     told = {"prompt_id": "p1", "user": "Do the thing with number 1", "ts": "2026-03-05T11:01:00Z"}
@@ -362,7 +358,7 @@ async def test_nothing_is_taken_from_a_transcript_in_a_pause(core: Core, now, tm
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
-async def test_a_transcript_that_is_no_file_neither_hangs_nor_hurts(
+async def test_a_transcript_that_is_not_a_file_neither_hangs_nor_fails(
     core: Core, now, tmp_path: Path, kind: str
 ):
     path = tmp_path / "t.jsonl"
@@ -377,7 +373,7 @@ async def test_a_transcript_that_is_no_file_neither_hangs_nor_hurts(
     assert [turn.assistant for turn in await settled(core)] == [ANSWER]
 
 
-async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afterwards(
+async def test_turns_said_before_capture_was_allowed_are_not_fetched_afterwards(
     core: Core, now, tmp_path: Path
 ):
     path = transcript(
@@ -400,7 +396,7 @@ async def test_what_was_said_before_the_user_allowed_capture_is_not_fetched_afte
     assert [turn.prompt_id for turn in await settled(core)] == ["p1"]
 
 
-async def test_what_was_said_in_a_pause_does_not_come_with_the_turn_that_spans_it(
+async def test_words_said_during_a_pause_are_left_out_of_the_turn_that_spans_it(
     core: Core, now, tmp_path: Path
 ):
     path = transcript(
@@ -423,7 +419,7 @@ async def test_what_was_said_in_a_pause_does_not_come_with_the_turn_that_spans_i
     assert [(turn.prompt_id, turn.assistant) for turn in await settled(core)] == [("p1", ANSWER)]
 
 
-async def test_what_was_said_in_an_excluded_folder_is_not_fetched_afterwards(core: Core, tmp_path: Path):
+async def test_turns_said_in_an_excluded_folder_are_not_fetched_afterwards(core: Core, tmp_path: Path):
     inside = str(tmp_path / "clients" / "acme")
     path = transcript(
         tmp_path / "t.jsonl",
@@ -456,7 +452,7 @@ async def test_a_turn_of_an_unknown_folder_is_not_fetched_once_anything_is_exclu
     assert [turn.prompt_id for turn in await settled(core)] == ["p0"]
 
 
-async def test_a_turn_that_was_said_in_another_project_is_fetched_into_that(core: Core, tmp_path: Path):
+async def test_a_turn_said_in_another_project_is_fetched_into_that_project(core: Core, tmp_path: Path):
     here, other = str(tmp_path / "here"), str(tmp_path / "other")
     path = transcript(
         tmp_path / "t.jsonl",
@@ -485,7 +481,7 @@ async def test_hosts_that_count_their_prompts_give_the_same_ids_in_each_session(
     assert {turn.user for turn in turns} == {"Count the herons", "Count the egrets"}
 
 
-async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one_disturbs_nothing(
+async def test_a_request_left_while_no_engine_ran_is_handled_and_a_broken_one_is_ignored(
     core: Core, tmp_path: Path
 ):
     spool.write_request(core.home, {"session_id": 5}, "broken")
@@ -501,7 +497,7 @@ async def test_a_request_left_while_no_engine_ran_is_worked_off_and_a_broken_one
     assert spool.requests(core.home) == []
 
 
-async def test_after_a_pause_turns_of_a_host_without_times_are_still_completed(
+async def test_after_a_pause_turns_of_a_host_without_timestamps_are_still_completed(
     core: Core, now, tmp_path: Path
 ):
     entries = [
@@ -522,8 +518,8 @@ async def test_after_a_pause_turns_of_a_host_without_times_are_still_completed(
     assert (turn.user, turn.assistant) == ("Rename it", f"I look.\n\n{ANSWER}")
 
 
-async def test_the_same_words_missed_twice_by_hooks_are_two_turns(core: Core, now, tmp_path: Path):
-    """Of a host that gives no ids; between the two lie more turns than a Stop looks at."""
+async def test_two_missed_turns_with_the_same_words_are_two_turns(core: Core, now, tmp_path: Path):
+    """For a host without ids; between the two are more turns than a Stop looks at."""
 
     def said(number: int, text: str) -> list[dict]:
         at = f"2026-03-05T{number // 60:02}:{number % 60:02}:00Z"

@@ -1,4 +1,4 @@
-"""The engine's process: what it does for itself before anything heavy is imported."""
+"""The engine's process: its own setup before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ print(*before, pyarrow.default_memory_pool().backend_name, os.environ["OMP_NUM_T
 
 @pytest.mark.skipif(sys.platform != "linux" or platform.libc_ver()[0] != "glibc", reason="asks glibc")
 def test_an_engine_keeps_its_memory_small_however_it_was_started():
-    """Only one that a client had started did: in a script with the settings of either, 20,000 chunks peaked
+    """Only an engine started by a client did: with the settings of either in a script, 20,000 chunks peaked
     at 836 MB instead of 369.
     """
     env = {

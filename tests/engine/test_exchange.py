@@ -1,5 +1,5 @@
-"""Export and import: every record survives its line, whatever is no record is refused with its line, and a second
-home gets everything once, whatever interrupts it.
+"""Export and import: every record survives a round trip, any other line is refused with its number, and a
+second home gets everything once, despite interruptions.
 """
 
 from __future__ import annotations
@@ -135,11 +135,11 @@ def a_turn(**values: object) -> Turn:
 
 
 @given(st.lists(turns | memories | documents, max_size=4))
-def test_every_record_survives_its_line(records):
+def test_every_record_survives_a_round_trip(records):
     assert read(exported(*records)) == records
 
 
-def test_odd_texts_and_byte_order_marks_survive():
+def test_odd_texts_and_byte_order_marks_survive_a_round_trip():
     record = a_turn(user=ODD)
     assert read(b"\xef\xbb\xbf" + exported(record)) == [record]
     assert read(exported(record).rstrip(b"\n")) == [record]
@@ -158,7 +158,7 @@ def test_a_field_without_a_value_is_left_out_and_the_kind_comes_first():
 @pytest.mark.parametrize(
     "head", [b"", b"{}\n", b"hello\n", b"\x00\xff\n", b"[1]\n", b'{"format": "other"}\n', b"[" * 100_000]
 )
-def test_what_is_no_export_is_refused(head):
+def test_a_file_that_is_not_an_export_is_refused(head):
     with pytest.raises(InputError, match="no export of Scrubjay"):
         read(head)
 
@@ -174,13 +174,13 @@ def test_a_damaged_header_names_its_field():
 
 
 @pytest.mark.parametrize("cut", range(1, len(line_of(a_turn())) - 1, 7))
-def test_a_line_that_was_cut_off_anywhere_is_named(cut):
+def test_a_line_truncated_anywhere_is_named(cut):
     whole = exported(a_turn(id="turn_0"), a_turn())
     with pytest.raises(InputError, match="Line 3 is cut off or damaged"):
         read(whole[: len(whole) - len(line_of(a_turn())) + cut])
 
 
-def test_a_file_that_was_cut_off_between_two_lines_is_noticed():
+def test_a_file_truncated_between_two_lines_is_detected():
     with pytest.raises(
         InputError, match="was cut off: its first line promises 3 records, and line 2 ends it after 1"
     ):
@@ -207,20 +207,20 @@ def test_a_file_that_was_cut_off_between_two_lines_is_noticed():
         ({"created_at": "soon"}, "created_at = 'soon'"),
     ],
 )
-def test_what_no_record_may_hold_is_refused_with_its_line_and_field(change, says):
+def test_an_invalid_field_is_refused_with_its_line_and_name(change, says):
     line = json.dumps(json.loads(line_of(a_turn())) | change).encode()
     with pytest.raises(InputError, match=f"(?s)Line 2 holds no record that can be kept: .*{says}"):
         read(exported(promised=1) + line + b"\n")
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_raise_anything_but_a_sentence(data):
+def test_any_bytes_are_read_or_raise_an_input_error(data):
     with pytest.raises(InputError):
         read(exported(promised=1) + b"x" + data)
 
 
 def quietly(done: int, total: int, what: str) -> None:
-    """Nobody is told."""
+    """Report nothing."""
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ async def everything(core: Core) -> dict[str, AnyRecord]:
 
 
 async def filled(core: Core) -> None:
-    """Turns, versions, links, what was forgotten, and a document; one of them was recalled."""
+    """Turns, versions, links, forgotten records, and a document; one of them was recalled."""
     said = await turn(
         core,
         "one",
@@ -266,7 +266,7 @@ async def filled(core: Core) -> None:
     await search(core, "proxy port")
 
 
-async def test_another_home_gets_every_record_as_it_is_and_finds_it(core: Core, other: Core, tmp_path: Path):
+async def test_another_home_gets_every_record_unchanged_and_finds_it(core: Core, other: Core, tmp_path: Path):
     await filled(core)
     path = str(tmp_path / "all.jsonl")
     made = await core.exchange.export(path, None, quietly)
@@ -308,9 +308,7 @@ async def test_a_scope_is_exported_alone(core: Core, tmp_path: Path):
     assert [line["role"] for line in lines] == ["Ann Example"]
 
 
-async def test_importing_again_adds_nothing_and_a_recall_in_between_makes_no_difference(
-    core: Core, tmp_path: Path
-):
+async def test_importing_again_adds_nothing_even_after_a_recall(core: Core, tmp_path: Path):
     await filled(core)
     path = str(tmp_path / "all")
     await core.exchange.export(path, None, quietly)
@@ -320,7 +318,7 @@ async def test_importing_again_adds_nothing_and_a_recall_in_between_makes_no_dif
     assert (done.added, done.same, done.different) == (0, 7, 0)
 
 
-async def test_a_version_that_was_replaced_there_since_is_replaced_here_too(
+async def test_a_version_replaced_in_the_other_home_is_replaced_here_too(
     core: Core, other: Core, tmp_path: Path
 ):
     old = await fact(core, "The proxy listens on port 8080.")
@@ -335,7 +333,7 @@ async def test_a_version_that_was_replaced_there_since_is_replaced_here_too(
     assert texts(await search(other, "proxy listens port")) == ["The proxy listens on port 8081."]
 
 
-async def test_what_is_here_with_other_contents_is_named_and_stays(core: Core, tmp_path: Path):
+async def test_a_record_with_different_contents_is_named_and_left_unchanged(core: Core, tmp_path: Path):
     kept = await fact(core, "The finch build uses Clang 19.")
     path = str(tmp_path / "all")
     await core.exchange.export(path, None, quietly)
@@ -347,7 +345,7 @@ async def test_what_is_here_with_other_contents_is_named_and_stays(core: Core, t
     assert await everything(core) == before
 
 
-async def test_the_snapshot_stays_while_others_write_and_compact(core: Core, tmp_path: Path):
+async def test_an_export_keeps_its_snapshot_during_writes_and_compaction(core: Core, tmp_path: Path):
     for number in range(PAGE_RECORDS + 10):
         await turn(core, "long", user=f"Line {number}.")
     before = await everything(core)
@@ -368,7 +366,7 @@ async def test_the_snapshot_stays_while_others_write_and_compact(core: Core, tmp
     assert core.upkeep.failures == 0 and core.store.readers == 0
 
 
-async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Core, tmp_path: Path):
+async def test_a_damaged_line_changes_nothing(core: Core, other: Core, tmp_path: Path):
     await filled(core)
     path = tmp_path / "all"
     await core.exchange.export(str(path), None, quietly)
@@ -385,9 +383,7 @@ async def test_a_damaged_line_leaves_everything_as_it_was(core: Core, other: Cor
     assert not other.exchange.is_running
 
 
-async def test_a_record_of_a_year_that_no_clock_here_can_tell_is_refused(
-    core: Core, other: Core, tmp_path: Path
-):
+async def test_a_record_of_an_impossible_year_is_refused(core: Core, other: Core, tmp_path: Path):
     await fact(core, "The finch build uses Clang 19.")
     path = tmp_path / "all"
     await core.exchange.export(str(path), None, quietly)
@@ -400,7 +396,7 @@ async def test_a_record_of_a_year_that_no_clock_here_can_tell_is_refused(
     assert await everything(other) == {}
 
 
-async def test_a_fact_under_the_hash_of_other_words_does_not_make_them_known(
+async def test_a_fact_under_the_hash_of_other_words_does_not_count_as_those_words(
     core: Core, other: Core, tmp_path: Path
 ):
     await fact(core, "The finch build uses Clang 19.")
@@ -414,9 +410,7 @@ async def test_a_fact_under_the_hash_of_other_words_does_not_make_them_known(
 
 
 @pytest.mark.long
-async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
-    core: Core, other: Core, tmp_path: Path
-):
+async def test_an_interrupted_import_is_completed_by_repeating_it(core: Core, other: Core, tmp_path: Path):
     for number in range(2 * PAGE_RECORDS + 5):
         await turn(core, "long", user=f"Line {number}.")
     path = str(tmp_path / "all")
@@ -437,9 +431,7 @@ async def test_an_import_that_was_cut_off_is_completed_by_a_repetition(
     assert await everything(other) == await everything(core)
 
 
-async def test_a_secret_that_somebody_wrote_into_an_export_is_replaced(
-    core: Core, other: Core, tmp_path: Path
-):
+async def test_a_secret_written_into_an_export_is_replaced(core: Core, other: Core, tmp_path: Path):
     await fact(core, "The key is SECRET.")
     path = tmp_path / "all"
     await core.exchange.export(str(path), None, quietly)
@@ -450,7 +442,7 @@ async def test_a_secret_that_somebody_wrote_into_an_export_is_replaced(
     assert (await other.exchange.load(str(path), "cli", quietly)).same == 1
 
 
-async def test_an_export_replaces_an_older_one_and_nothing_else(core: Core, tmp_path: Path):
+async def test_an_export_overwrites_an_older_export_and_no_other_file(core: Core, tmp_path: Path):
     path = tmp_path / "all"
     for _ in range(2):
         await core.exchange.export(str(path), None, quietly)
@@ -462,7 +454,7 @@ async def test_an_export_replaces_an_older_one_and_nothing_else(core: Core, tmp_
     assert path.read_text() == "my diary" and not list(tmp_path.glob("*.part"))
 
 
-async def test_half_a_character_in_an_export_of_others_is_left_out_and_stops_nothing(
+async def test_a_lone_surrogate_in_an_export_is_left_out_and_stops_nothing(
     core: Core, other: Core, tmp_path: Path
 ):
     await fact(core, "The heron fishes.")

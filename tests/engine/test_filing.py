@@ -1,6 +1,4 @@
-"""Filing documents by name: which one is meant, several at once, and what a replay of the write-ahead log
-leaves.
-"""
+"""Filing documents by name: which one a name refers to, several at once, and a replay of the write-ahead log."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ async def content(core: Core, id: str) -> str:
     return (await core.store.get(Document, [id]))[id].content
 
 
-async def test_parts_that_are_sent_at_the_same_time_are_all_there(core: Core) -> None:
+async def test_parts_that_are_sent_at_the_same_time_are_all_stored(core: Core) -> None:
     parts = [f"user: question number {n}" for n in range(8)]
     filed = await asyncio.gather(
         *(core.documents.add(text(part, custom_id="conv"), scope=SCOPE, source="api") for part in parts)
@@ -40,7 +38,7 @@ async def test_parts_that_are_sent_at_the_same_time_are_all_there(core: Core) ->
     assert sorted((await content(core, filed[0].id)).split("\n\n")) == parts
 
 
-async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callable[[], datetime]) -> None:
+async def test_replaying_the_log_changes_nothing(home: Home, clock: Callable[[], datetime]) -> None:
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     kept: dict[str, dict] = {}
     for part in ("user: one", "user: two", "user: three"):
@@ -51,9 +49,7 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
         [fact.id for fact in await facts_of_documents(core.store, [filed.id]) if fact.forgotten_at is None],
     )
     await core.close()
-    for (
-        envelope
-    ) in kept.values():  # as if the machine had lost its power between the commit and the end of the log
+    for envelope in kept.values():  # as after a power cut between the commit and the end of the log
         spool.write(home, envelope)
     again = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     await again.writer.drain()
@@ -64,7 +60,7 @@ async def test_the_log_replayed_leaves_what_was_there(home: Home, clock: Callabl
     await again.close()
 
 
-async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
+async def test_a_batch_knows_its_own_earlier_texts(core: Core) -> None:
     texts = [
         text("The pump is red.", custom_id="a"),
         text("The pump is red.", custom_id="b"),
@@ -83,7 +79,7 @@ async def test_a_batch_knows_what_its_own_texts_said_before(core: Core) -> None:
     assert fact.content == "The pump is red."
 
 
-async def test_a_custom_id_that_came_later_names_its_document(core: Core) -> None:
+async def test_a_custom_id_given_later_names_its_document(core: Core) -> None:
     filed = await core.documents.add(text("The pump is red."), scope=SCOPE, source="api")
     row = (await core.store.get(Document, [filed.id]))[filed.id]
     await core.documents.change(row, {"custom_id": "pump"}, source="api")

@@ -1,7 +1,7 @@
-"""Whatever stands in a file of a home, in a line of a client or in a request's body: it is read, or refused.
+"""Any bytes in a file of a home, in a client's line or in a request's body are read or refused.
 
-Each parser gets sound bytes that were cut, flipped, doubled and stuffed, and JSON of any shape. What it may raise
-is what it says it raises. `--hypothesis-profile=explore` looks for examples that were not seen yet.
+Each parser gets valid bytes that were cut, flipped, repeated and stuffed, and JSON of any shape. It may raise
+only its documented exceptions. `--hypothesis-profile=explore` looks for new examples.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def home(tmp_path: Path) -> Home:
 
 
 def only(*expected: type[BaseException]) -> Callable[[Callable[[], object]], None]:
-    """Call something that may raise nothing but this, with a sentence."""
+    """Call a function that may raise only this exception, with a message."""
 
     def call(parse: Callable[[], object]) -> None:
         try:
@@ -99,18 +99,18 @@ CALL = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"forget"
 
 
 @given(damaged(hello.encode(HELLO)) | like(json.loads(hello.encode(HELLO))))
-def test_any_line_is_a_hello_or_a_sentence(line: bytes) -> None:
+def test_any_line_is_a_hello_or_an_error(line: bytes) -> None:
     only(EngineError)(lambda: hello.decode(line))
 
 
 @given(damaged(CALL) | st.binary(max_size=60))
-def test_any_line_of_a_client_has_a_glance(line: bytes) -> None:
+def test_any_line_of_a_client_can_be_glanced_at(line: bytes) -> None:
     seen = lines.glance(lines.well_formed(line))
     assert seen.key is None or seen.key[1] is not None
 
 
 @given(like(SOUND["capture"]))
-def test_any_capture_policy_is_one_or_is_refused(home: Home, data: bytes) -> None:
+def test_any_capture_policy_is_read_or_refused(home: Home, data: bytes) -> None:
     Path(home.capture).write_bytes(data)
     settings.captured_since(home)
     try:
@@ -128,7 +128,7 @@ def test_any_config_is_read_or_refused(home: Home, data: bytes) -> None:
 
 
 @given(like(SOUND["opening"]))
-def test_any_opening_is_a_text_or_none(home: Home, data: bytes) -> None:
+def test_any_opening_file_gives_a_text_or_nothing(home: Home, data: bytes) -> None:
     os.makedirs(home.openings, exist_ok=True)
     openings.write(home, SCOPE, "Owls.", None)
     Path(openings._path(home, SCOPE)).write_bytes(data)
@@ -136,26 +136,26 @@ def test_any_opening_is_a_text_or_none(home: Home, data: bytes) -> None:
 
 
 @given(like(SOUND["book"]))
-def test_whatever_stands_in_the_book_of_scopes_a_folder_has_one(home: Home, data: bytes) -> None:
+def test_a_folder_has_a_scope_whatever_the_scope_book_contains(home: Home, data: bytes) -> None:
     Path(home.scopes).write_bytes(data)
     assert scopes.is_scope(scopes.scope_of(home, home.root) or "")
     scopes.list_scopes(home)
 
 
 @given(like(SOUND["engine"]))
-def test_whatever_stands_in_engine_json_there_is_an_address(home: Home, data: bytes) -> None:
+def test_engine_json_gives_an_address_whatever_it_contains(home: Home, data: bytes) -> None:
     Path(home.engine_json).write_bytes(data)
     assert address.engine_facts(home).keys() & {"socket", "address"}
 
 
 @given(like(SOUND["tokens"]))
-def test_any_file_of_tokens_opens_to_those_it_names_or_to_nobody(home: Home, data: bytes) -> None:
+def test_any_token_file_admits_only_the_tokens_it_names(home: Home, data: bytes) -> None:
     Path(home.tokens).write_bytes(data)
     only(HomeError)(lambda: tokens.match("sm_guess", tokens.load(home)))
 
 
 @given(like(SOUND["partitions"]), like(SOUND["settings"]))
-def test_files_of_scopes_that_are_damaged_stop_nothing(home: Home, partitions: bytes, texts: bytes) -> None:
+def test_damaged_scope_files_stop_nothing(home: Home, partitions: bytes, texts: bytes) -> None:
     Path(home.partitions).write_bytes(partitions)
     Path(home.scope_settings).write_bytes(texts)
     PartitionBook(home).of([SCOPE])
@@ -192,7 +192,7 @@ def test_any_transcript_gives_turns(said: list[dict[str, Any]], data: st.DataObj
         max_size=4,
     )
 )
-async def test_any_envelope_is_taken_or_set_aside_and_holds_up_no_other(
+async def test_any_envelope_is_taken_or_moved_away_and_blocks_no_other(
     engine: Engine, files: list[bytes]
 ) -> None:
     core = await engine.core()

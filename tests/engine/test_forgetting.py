@@ -1,5 +1,5 @@
-"""Forgetting: by id, by exact words, by a query after a dry run; brought back; and deleted so that no file of
-the home has it any more.
+"""Forgetting by id, by exact words, and by a query after a dry run; restoring; and purging, after which no
+file of the home has the text any more.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ async def ask(core: Core, **arguments) -> Forgotten:
 
 
 def holding(root: str, *texts: str) -> list[str]:
-    """The files below a folder in which one of the texts stands."""
+    """The files below a folder that contain one of the texts."""
     found = []
     for folder, _, names in os.walk(root):
         for name in names:
@@ -50,7 +50,7 @@ def holding(root: str, *texts: str) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", ["fact", "turn", "document"])
-async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
+async def test_a_forgotten_record_is_restored_unchanged(core: Core, kind: str):
     text = "Run make deploy on the bastion."
     added = (
         await {"fact": fact, "document": document}[kind](core, text)
@@ -70,7 +70,7 @@ async def test_what_was_forgotten_comes_back_as_it_was(core: Core, kind: str):
         await core.removal.restore("mem_0", "test")
 
 
-async def test_what_was_replaced_or_has_expired_comes_back_with_why_searches_leave_it_out(core: Core):
+async def test_a_restored_record_says_why_searches_still_leave_it_out(core: Core):
     said = "The heron queue is RabbitMQ."
     old = await fact(core, said)
     await fact(core, "The heron queue is NATS.", updates=old.id)
@@ -90,7 +90,7 @@ async def test_a_fact_is_forgotten_by_its_exact_words(core: Core):
     assert [hit.scope for hit in (await search(core, "tabs")).results] == ["user"]
 
 
-async def test_a_purge_by_exact_words_takes_the_copy_that_was_forgotten_before(core: Core):
+async def test_a_purge_by_exact_words_includes_a_copy_forgotten_earlier(core: Core):
     old = await fact(core, "The okra token is qxword.")
     await ask(core, id=old.id)
     new = await fact(core, "The okra token is qxword.")
@@ -103,7 +103,7 @@ async def test_a_purge_by_exact_words_takes_the_copy_that_was_forgotten_before(c
     assert (await ask(core, content="The okra token is qxword.", purge=True)).purged == 1
 
 
-async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: Client):
+async def test_a_query_forgets_exactly_what_its_dry_run_showed(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.")
     await call(client, "record_turn", session_id="s", user="Is the zebra cache Redis?")
     assert (await refusal(client, "forget", query="zebra cache")).startswith("query needs a dry run first.")
@@ -122,7 +122,7 @@ async def test_a_query_forgets_what_its_dry_run_showed_and_nothing_else(client: 
     assert (await refusal(client, "forget", query="zebra cache")).startswith("query needs a dry run first.")
 
 
-async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_is_meant(client: Client):
+async def test_a_dry_run_reaches_no_other_scope_and_says_when_nothing_matches(client: Client):
     await call(client, "add_memory", content="The zebra cache is Redis.", scope="elsewhere")
     shown, text = await call(client, "forget", query="zebra cache", dry_run=True)
     assert "note" not in shown and text.startswith("Nothing would be forgotten")
@@ -143,14 +143,14 @@ async def test_a_dry_run_by_id_forgets_nothing(core: Core):
         ({"id": "mem_1", "query": "zebra"}, "Give one of id, content and query; id and query is given."),
     ],
 )
-async def test_one_thing_is_named(client: Client, arguments: dict, says: str):
+async def test_forget_takes_exactly_one_target(client: Client, arguments: dict, says: str):
     assert await refusal(client, "forget", **arguments) == says
 
 
-async def test_what_expired_is_in_no_list_and_no_profile_and_cannot_be_read(client: Client, engine):
+async def test_expired_facts_are_in_no_list_or_profile_and_cannot_be_read(client: Client, engine):
     await call(client, "add_memory", content="The demo is down.", expires_at="2026-03-05T12:00:05Z")
     core = await engine.core()
-    while engine.clock().second < 6:  # the clock of tests goes on by itself
+    while engine.clock().second < 6:  # the clock of the tests advances by itself
         pass
     assert await core.lists.latest(10, SCOPE) == []
     assert (await core.search.profile(SCOPE)).recent == []
@@ -161,7 +161,7 @@ async def test_what_expired_is_in_no_list_and_no_profile_and_cannot_be_read(clie
 
 
 async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
-    for n in range(30):  # company in every table, so that no fragment goes by itself
+    for n in range(30):  # other rows in every table, so that no fragment is dropped as a whole
         await fact(core, f"Zebra fact number {n}.")
         await turn(core, "s", user=f"zebra turn {n}", assistant="yes")
     other = await document(core, "The gnu guide.")
@@ -208,7 +208,7 @@ async def test_purged_bytes_are_in_no_file_of_the_home(core: Core):
     assert len(texts(await search(core, "zebra fact number", top_k=100, include_turns=False))) == 30
 
 
-async def test_no_transcript_and_no_repetition_brings_a_purged_turn_back(core: Core):
+async def test_neither_a_transcript_nor_a_repetition_restores_a_purged_turn(core: Core):
     said = await turn(core, "s", prompt_id="p", user=f"My key is {SECRET}.", assistant="Noted.")
     await turn(core, "s", prompt_id="q", user="And now?", assistant="Nothing.")
     await ask(core, id=said.id, purge=True)
@@ -223,7 +223,7 @@ async def test_no_transcript_and_no_repetition_brings_a_purged_turn_back(core: C
     ]
 
 
-async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home: Home, clock, now):
+async def test_an_interrupted_purge_is_finished_by_the_next_engine(home: Home, clock, now):
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
     kept, gone = await fact(core, "Zebras are striped."), await fact(core, f"The key is {SECRET}.")
     await embedded(core)
@@ -237,7 +237,7 @@ async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home:
         args={"ids": [gone.id], "purge": True},
     )
     store = await open_store(home.data, dim=64)
-    # it died after the rows were deleted, before the files were written anew
+    # it died after the rows were deleted, before the files were rewritten
     await store.tables.memories.delete(f"id = '{gone.id}'")
     spool.write(home, made.model_dump(mode="json"))
     assert holding(home.data, SECRET)
@@ -249,7 +249,7 @@ async def test_a_purge_that_was_interrupted_is_finished_by_the_next_engine(home:
     assert [row.id for row in await store.select(Memory, "true")] == [kept.id]
 
 
-async def test_a_purge_reaches_the_passages_that_a_reindex_replaced_and_drafts_of_the_dead(core: Core):
+async def test_a_purge_reaches_replaced_passages_and_drafts_of_dead_processes(core: Core):
     added = await fact(core, f"The key is {SECRET}.")
     await fact(core, "Zebras are striped.")
     await embedded(core)
@@ -263,7 +263,7 @@ async def test_a_purge_reaches_the_passages_that_a_reindex_replaced_and_drafts_o
     assert texts(await search(core, "zebras")) == ["Zebras are striped."]
 
 
-async def test_a_version_that_only_extends_outlives_the_purge_of_what_it_extends(core: Core):
+async def test_an_extending_version_outlives_the_purge_of_what_it_extends(core: Core):
     base = await fact(core, f"The key is {SECRET}.")
     more = await fact(core, "The key is changed every month.", extends=[base.id])
     assert (await ask(core, id=more.id, purge=True)).ids == [more.id]
@@ -273,7 +273,7 @@ async def test_a_version_that_only_extends_outlives_the_purge_of_what_it_extends
     assert hit.id == again.id and hit.context.parents == []
 
 
-async def test_what_an_older_scrubjay_left_in_the_log_is_still_forgotten(core: Core, now):
+async def test_a_forget_logged_by_an_older_scrubjay_still_applies(core: Core, now):
     added = await document(core, "The gnu guide.")
     made = Envelope(
         id="forget_0001",

@@ -37,14 +37,14 @@ def missing():
     raise EncoderError("The model folder /nowhere does not exist.")
 
 
-async def test_an_empty_store_takes_the_space_of_its_model(core: Core):
+async def test_an_empty_store_adopts_the_vector_space_of_its_model(core: Core):
     await embedded(core)
     await core.indexer.check_space()
     assert core.store.note.space_id == HashingEncoder().space.space_id and len(core.store.note.canaries) == 4
     assert core.indexer.trouble is None
 
 
-async def test_a_missing_model_leaves_words_and_says_so(home: Home, clock):
+async def test_without_a_model_search_uses_words_and_says_so(home: Home, clock):
     core = await opened(home, clock, missing)
     await turn(core, "a", user="the zebra decision")
     hits = await search(core, "zebra")
@@ -53,7 +53,7 @@ async def test_a_missing_model_leaves_words_and_says_so(home: Home, clock):
     await core.close()
 
 
-async def test_passages_of_a_removed_document_wait_for_no_vector(home: Home, clock):
+async def test_passages_of_a_removed_document_are_not_queued_for_vectors(home: Home, clock):
     core = await opened(home, clock, missing)
     removed = await document(core, "# Zebras\n\nThey graze.", custom_id="zebras")
     await document(core, "# Owls\n\nThey hunt.", custom_id="owls")
@@ -65,7 +65,7 @@ async def test_passages_of_a_removed_document_wait_for_no_vector(home: Home, clo
     await core.close()
 
 
-async def test_a_question_asked_before_the_model_was_compared_waits_for_that(home: Home, clock):
+async def test_a_question_waits_until_the_model_is_verified(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     await turn(core, "a", user="the zebra decision")
     await embedded(core)
@@ -77,7 +77,7 @@ async def test_a_question_asked_before_the_model_was_compared_waits_for_that(hom
     await core.close()
 
 
-async def test_words_answer_while_a_model_takes_its_time_to_load(home: Home, clock, monkeypatch):
+async def test_word_search_answers_while_a_model_loads(home: Home, clock, monkeypatch):
     monkeypatch.setattr(indexing, "LOAD_SECONDS", 0.05)
     core = await opened(home, clock, HashingEncoder)
     await turn(core, "a", user="the zebra decision")
@@ -103,7 +103,7 @@ async def test_words_answer_while_a_model_takes_its_time_to_load(home: Home, clo
     await core.close()
 
 
-async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(home: Home, clock):
+async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     await turn(core, "a", user="the zebra decision")
     await fact(core, "Alex likes zebras.")
@@ -127,7 +127,7 @@ async def test_a_changed_model_is_noticed_words_answer_and_a_reindex_repairs(hom
     await core.close()
 
 
-async def test_a_model_that_drifts_under_its_own_name_is_noticed(home: Home, clock):
+async def test_a_model_that_changed_under_the_same_name_is_detected(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     await embedded(core)
     await core.close()
@@ -143,23 +143,23 @@ async def test_a_model_that_drifts_under_its_own_name_is_noticed(home: Home, clo
     await core.close()
 
 
-async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_and_the_old_index_answers(
+async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_while_the_old_index_answers(
     home: Home, clock
 ):
     core = await opened(home, clock, HashingEncoder)
     for n in range(5):
         await turn(core, f"s{n}", user=f"zebra {n} of the backlog")
     await embedded(core)
-    # As a reindex does, killed before it filled anything.
+    # As after a reindex that was killed before it filled anything.
     await core.indexer.begin_generation(await core.indexer.load())
     await core.close()
 
-    encoder = GatedBeside()
+    encoder = GatedAnswering()
     core = await opened(home, clock, lambda: encoder)
     assert await asyncio.to_thread(encoder.reached.wait, 30)
     hits = await search(core, "zebra", top_k=10, include={"explain": True})
     assert len(hits.results) == 5 and all(hit.explain.dense for hit in hits.results) and not hits.degraded
-    resumed = asyncio.create_task(core.reindex.run())  # which waits for the one that goes on
+    resumed = asyncio.create_task(core.reindex.run())  # which waits for the running one
     encoder.gate.set()
     await resumed
     assert (core.store.building, core.store.note.generation) == (None, 2)
@@ -167,8 +167,8 @@ async def test_an_interrupted_reindex_is_resumed_by_the_next_engine_and_the_old_
     await core.close()
 
 
-async def test_the_old_vectors_answer_until_the_new_ones_are_there(home: Home, clock):
-    encoder = GatedBeside()
+async def test_the_old_vectors_answer_until_the_new_ones_are_ready(home: Home, clock):
+    encoder = GatedAnswering()
     encoder.gate.set()
     core = await opened(home, clock, lambda: encoder)
     old = await turn(core, "old", user="the zebra of the backlog")
@@ -195,15 +195,13 @@ async def test_the_old_vectors_answer_until_the_new_ones_are_there(home: Home, c
     await core.close()
 
 
-async def test_words_answer_until_another_model_has_embedded_everything_and_it_is_said_how_far_it_is(
-    home: Home, clock
-):
+async def test_word_search_answers_while_another_model_embeds_and_progress_is_reported(home: Home, clock):
     core = await opened(home, clock, HashingEncoder)
     for number in range(2 * MANY):
         await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
     await embedded(core)
     await core.close()
-    encoder = GatedBeside("other")
+    encoder = GatedAnswering("other")
     core = await opened(home, clock, lambda: encoder)
     assert "Run `scrubjay reindex`" in ((await search(core, "zebra")).degraded or "")
     said = []
@@ -225,7 +223,7 @@ async def test_words_answer_until_another_model_has_embedded_everything_and_it_i
     await core.close()
 
 
-async def test_status_counts_and_names_no_content(core: Core):
+async def test_status_gives_counts_and_no_content(core: Core):
     await turn(core, "a", user="the zebra decision")
     await fact(core, "Alex likes zebras.")
     await embedded(core)
@@ -235,7 +233,7 @@ async def test_status_counts_and_names_no_content(core: Core):
     assert "zebra" not in str(status)
 
 
-async def test_settings_are_told_to_a_running_core(core: Core):
+async def test_a_running_core_receives_new_settings(core: Core):
     core.settings = dataclasses.replace(core.settings, inject="prompt")
     await turn(
         core,
@@ -260,7 +258,7 @@ async def test_settings_are_told_to_a_running_core(core: Core):
 
 
 @pytest.mark.parametrize("most", [0, 10, 200])
-async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
+async def test_an_injection_never_exceeds_its_size_limit(core: Core, most: int):
     from scrubjay.models.results import Hit, MemoryHits, Tokens
     from scrubjay.search.injection import injection
 
@@ -278,7 +276,7 @@ async def test_an_injection_never_exceeds_its_room(core: Core, most: int):
     assert len(injection(hits, session_id=None, max_bytes=most).encode()) <= most
 
 
-async def test_a_question_that_breaks_the_model_does_not_turn_meaning_off_for_the_next(home: Home, clock):
+async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the_next(home: Home, clock):
     class Fragile(HashingEncoder):
         def embed_query(self, text: str):
             if "poison" in text:
@@ -296,9 +294,7 @@ async def test_a_question_that_breaks_the_model_does_not_turn_meaning_off_for_th
 
 
 class Gated(HashingEncoder):
-    """Writes down what it embeds, and is held up at the first text of a backlog until somebody opens the
-    gate.
-    """
+    """Records what it embeds, and blocks at the first text of a backlog until the test opens the gate."""
 
     def __init__(self, salt: str = "") -> None:
         super().__init__(salt)
@@ -312,7 +308,7 @@ class Gated(HashingEncoder):
         return super().embed_passages(texts)
 
 
-async def test_a_turn_that_was_just_recorded_does_not_wait_for_a_backlog_to_be_embedded(home: Home, clock):
+async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, clock):
     encoder = Gated()
     core = await opened(home, clock, lambda: encoder)
     sections = (
@@ -340,7 +336,7 @@ async def test_a_turn_that_was_just_recorded_does_not_wait_for_a_backlog_to_be_e
 
 
 async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock, monkeypatch):
-    """The demo found it: half a session with vectors and half without is searched for a wrong answer."""
+    """Found by the demo: a session with vectors for only half of it gives wrong answers."""
     encoder = Gated()
     core = await opened(home, clock, lambda: encoder)
     given: list[int] = []
@@ -381,7 +377,7 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     await core.close()
 
 
-async def test_passages_that_are_put_off_during_a_look_get_another_look(home: Home, clock, monkeypatch):
+async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, clock, monkeypatch):
     core = await opened(home, clock, missing)  # so that only the indexer below embeds
     said = " ".join(f"Line {number} of the long answer is about pelicans." for number in range(NEW * 25))
     written = await turn(core, "a", user="Tell me all of it.", assistant=said)
@@ -414,15 +410,15 @@ async def test_passages_that_are_put_off_during_a_look_get_another_look(home: Ho
     await core.close()
 
 
-class GatedBeside(Gated):
-    """Answers questions while it is held up."""
+class GatedAnswering(Gated):
+    """Answers questions while it is blocked."""
 
     parallel = True
 
 
-async def test_words_in_a_passage_that_waits_for_its_vector_find_its_record(home: Home, clock):
-    """The record has a vector already, that of a passage which says nothing of them."""
-    encoder = GatedBeside()
+async def test_a_passage_without_a_vector_is_still_found_by_its_words(home: Home, clock):
+    """The record already has a vector, of a passage without these words."""
+    encoder = GatedAnswering()
     core = await opened(home, clock, lambda: encoder)
     reeds = " ".join(f"The heron number {number} nests in the reeds." for number in range(30))
     await turn(core, "a", turn=0, user="Where do herons nest?", assistant=reeds)
@@ -436,12 +432,12 @@ async def test_words_in_a_passage_that_waits_for_its_vector_find_its_record(home
     await core.close()
 
 
-async def test_a_search_says_how_much_of_it_waits_for_vectors_once_that_matters(home: Home, clock):
-    encoder = GatedBeside()
+async def test_a_search_reports_missing_vectors_once_they_matter(home: Home, clock):
+    encoder = GatedAnswering()
     core = await opened(home, clock, lambda: encoder)
     await turn(core, "fresh", user="the zebra of the backlog")
     hits = await search(core, "zebra")
-    assert len(hits.results) == 1 and hits.degraded is None  # a fresh turn is no reason to doubt
+    assert len(hits.results) == 1 and hits.degraded is None  # a fresh turn is not a reason to doubt
     for number in range(MANY):
         await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
     await core.writer.settle()
@@ -451,7 +447,7 @@ async def test_a_search_says_how_much_of_it_waits_for_vectors_once_that_matters(
     assert hits.results and says in (hits.degraded or "")
     everywhere = SearchDocuments(query="zebra", scope="*")
     assert (await core.search.documents(everywhere, "user")).degraded is None  # there are no documents
-    assert (await search(core, "zebra", scope="user")).degraded is None  # nor turns of that scope
+    assert (await search(core, "zebra", scope="user")).degraded is None  # and no turns of that scope
     core.indexer._speed = waiting / 30  # as measured by a batch
     assert ", about 30 s more." in ((await search(core, "zebra")).degraded or "")
     encoder.gate.set()
@@ -465,7 +461,7 @@ async def test_every_passage_of_a_burst_gets_its_vector(home: Home, clock):
     for number in range(3 * NEW_OF_ONE):
         await turn(core, "a", user=f"We settled on zebra {number} for the icon. " * 30)
         if number % NEW_OF_ONE == 0:
-            await core.store.flush()  # so that some are committed before they were embedded
+            await core.store.flush()  # so that some are committed before they are embedded
     await core.writer.settle()
     core.indexer.wake()
     async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""Folders into documents: what is read, what is passed over, and that only what changed is done again."""
+"""Folders into documents: what is read, what is skipped, and that only changes are processed again."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ async def stored(core: Core) -> dict[str, Document]:
     return {row.path or "": row for row in await core.store.select(Document, "forgotten_at IS NULL")}
 
 
-async def nobody(done: int, total: int, what: str) -> None:
+async def silent(done: int, total: int, what: str) -> None:
     pass
 
 
 async def ingest(core: Core, *paths: Path, again: bool = False) -> Ingested:
     return await core.ingest.run(
-        [str(path) for path in paths], scope=said.SCOPE, source="test", report=nobody, again=again
+        [str(path) for path in paths], scope=said.SCOPE, source="test", report=silent, again=again
     )
 
 
@@ -48,7 +48,7 @@ def names(folder: Path) -> list[str]:
     return [os.path.relpath(seen.path, folder) for seen in files_at(str(folder)).files]
 
 
-async def test_documents_of_a_folder_that_the_disk_does_not_show_now_stay(
+async def test_documents_of_an_unreadable_folder_are_retained(
     core: Core, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await ingest(core, tree)
@@ -68,7 +68,7 @@ async def test_documents_of_a_folder_that_the_disk_does_not_show_now_stay(
     assert len(await stored(core)) == 2 and await found(core, "API port") == ["ports.md"]
 
 
-async def test_a_file_that_cannot_be_read_now_keeps_the_text_that_is_known(
+async def test_a_file_that_cannot_be_read_now_keeps_its_stored_text(
     core: Core, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await ingest(core, tree)
@@ -95,14 +95,14 @@ def tree(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_gives_its_files_without_hidden_ones_tools_and_what_is_no_text(tree: Path) -> None:
+def test_a_folder_gives_its_files_except_hidden_tool_and_binary_files(tree: Path) -> None:
     for name in (".env", "logo.png", "node_modules/a.js", ".git/config", "own/pyvenv.cfg", "own/lib.py"):
         (tree / name).parent.mkdir(exist_ok=True)
         (tree / name).write_text("x")
     assert names(tree) == ["docs/ports.md", "server.py"]
 
 
-def test_hidden_folders_are_named_and_taken_if_they_are_wanted(tree: Path) -> None:
+def test_hidden_folders_are_reported_and_included_on_request(tree: Path) -> None:
     for name in (".github/flow.md", ".env", ".git/config", ".venv/lib.py", "docs/.notes/old.md"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("x")
@@ -119,7 +119,7 @@ def test_hidden_folders_are_named_and_taken_if_they_are_wanted(tree: Path) -> No
     assert wanted.passed_over == []
 
 
-async def test_a_hidden_folder_that_was_named_stays_when_the_one_around_it_is_indexed(
+async def test_a_hidden_folder_indexed_by_name_stays_when_its_parent_is_indexed(
     core: Core, tree: Path
 ) -> None:
     (tree / ".github").mkdir()
@@ -132,7 +132,7 @@ async def test_a_hidden_folder_that_was_named_stays_when_the_one_around_it_is_in
     assert (await ingest(core, tree)).removed == 1
 
 
-def test_gitignore_is_followed_with_its_exceptions_in_every_folder_and_from_above(tree: Path) -> None:
+def test_gitignore_files_and_their_exceptions_apply_in_every_folder_and_its_parents(tree: Path) -> None:
     (tree / ".git").mkdir()
     (tree / ".gitignore").write_text("*.log\nbuild/\n/docs/secret.md\n[\n")
     (tree / "docs" / ".gitignore").write_text("!kept.log\n")
@@ -143,14 +143,14 @@ def test_gitignore_is_followed_with_its_exceptions_in_every_folder_and_from_abov
     assert names(tree / "docs") == ["kept.log", "ports.md"]
 
 
-def test_a_folder_is_taken_by_its_name_whatever_a_gitignore_above_says(tree: Path) -> None:
+def test_a_folder_given_by_name_is_read_despite_a_gitignore_above_it(tree: Path) -> None:
     (tree / ".git").mkdir()
     (tree / ".gitignore").write_text("docs/\n*.log\n")
     (tree / "docs" / "a.log").write_text("x")
     assert names(tree) == ["server.py"] and names(tree / "docs") == ["ports.md"]
 
 
-def test_what_a_repository_excludes_by_itself_is_kept_out_unless_its_gitignore_lets_it_in(tree: Path) -> None:
+def test_files_in_git_info_exclude_are_skipped_unless_a_gitignore_includes_them(tree: Path) -> None:
     (tree / ".git" / "info").mkdir(parents=True)
     (tree / ".git" / "info" / "exclude").write_text("*.py\r\n*.txt\n")
     (tree / "docs" / "a.txt").write_text("x")
@@ -160,7 +160,7 @@ def test_what_a_repository_excludes_by_itself_is_kept_out_unless_its_gitignore_l
 
 @pytest.fixture
 def deep_tree(tree: Path) -> Iterator[Path]:
-    """The tree with 1,500 folders in each other, whose path is longer than a path may be."""
+    """The tree with 1,500 nested folders, whose path exceeds the path limit."""
     at = os.open(tree, os.O_RDONLY)
     for _ in range(1_500):
         os.mkdir("a", dir_fd=at)
@@ -172,9 +172,7 @@ def deep_tree(tree: Path) -> Iterator[Path]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
-async def test_hostile_rules_and_nested_folders_keep_no_good_file_from_being_read(
-    core: Core, deep_tree: Path
-) -> None:
+async def test_hostile_rules_and_nested_folders_hide_no_good_file(core: Core, deep_tree: Path) -> None:
     tree = deep_tree
     (tree / ".gitignore").write_text("*a*a*a*a*a*a*a*a*a*a*a*a*b\n" + "**/a/" * 6 + "**/b\n")
     (tree / f"{'a' * 200}.md").write_text("The lighthouse is in Kiel.")
@@ -185,7 +183,7 @@ async def test_hostile_rules_and_nested_folders_keep_no_good_file_from_being_rea
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows makes no such folders")
-def test_a_pattern_over_nested_folders_gives_files_or_a_sentence(deep_tree: Path) -> None:
+def test_a_pattern_over_nested_folders_gives_files_or_an_error(deep_tree: Path) -> None:
     place = Place({}, str(deep_tree), str(deep_tree), 0)
     try:
         assert os.path.realpath(deep_tree / "docs" / "ports.md") in absolute(place, ["**/*.md"])
@@ -193,19 +191,19 @@ def test_a_pattern_over_nested_folders_gives_files_or_a_sentence(deep_tree: Path
         assert "too deep for a pattern" in str(error)
 
 
-def test_a_gitignore_that_is_too_long_says_how_much_of_it_does_not_count(tree: Path) -> None:
+def test_a_gitignore_that_is_too_long_reports_how_much_is_ignored(tree: Path) -> None:
     (tree / ".gitignore").write_text("*.log\n" + f"{'x' * 999}\n" * 200)
     (tree / "a.log").write_text("x")
     seen = files_at(str(tree))
     assert len(seen.files) == 2 and "101 rules of" in seen.not_read[0].reason
 
 
-def test_a_file_is_taken_by_its_name_whatever_a_gitignore_says(tree: Path) -> None:
+def test_a_file_given_by_name_is_read_despite_a_gitignore(tree: Path) -> None:
     (tree / ".env").write_text("PORT=8421")
     assert [seen.named for seen in files_at(str(tree / ".env")).files] == [True]
 
 
-async def test_a_folder_becomes_searchable_and_doing_it_again_does_nothing(core: Core, tree: Path) -> None:
+async def test_a_folder_becomes_searchable_and_a_second_run_changes_nothing(core: Core, tree: Path) -> None:
     assert await ingest(core, tree) == Ingested(added=2, changed=0, renamed=0, removed=0, unchanged=0)
     assert (await found(core, "which port does the API listen on"))[0] == "ports.md"
     assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=2)
@@ -223,7 +221,7 @@ async def test_an_edit_replaces_a_document_and_a_new_time_alone_does_not(core: C
     assert "9000" in after[str(tree / "docs" / "ports.md")].content
 
 
-async def test_what_somebody_forgot_stays_out_until_its_file_is_named(core: Core, tree: Path) -> None:
+async def test_a_forgotten_document_stays_out_until_its_file_is_named(core: Core, tree: Path) -> None:
     await ingest(core, tree)
     path = tree / "docs" / "ports.md"
     await said.forget(core, (await stored(core))[str(path)].id)
@@ -246,7 +244,7 @@ async def test_a_purge_says_which_files_the_next_ingest_would_read_again(core: C
     assert (await ingest(core, tree)).added == 1
 
 
-async def test_a_home_in_a_folder_is_no_part_of_it_and_is_not_indexed_itself(tree: Path) -> None:
+async def test_a_scrubjay_home_inside_a_folder_is_not_indexed(tree: Path) -> None:
     before = names(tree)
     home = open_home(str(tree / "jay"))
     Path(home.config).write_text("min_length = 3\n")
@@ -256,7 +254,7 @@ async def test_a_home_in_a_folder_is_no_part_of_it_and_is_not_indexed_itself(tre
             files_at(path)
 
 
-async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(
+async def test_a_deleted_file_disappears_from_searches_and_returns_when_recreated(
     core: Core, tree: Path
 ) -> None:
     await ingest(core, tree)
@@ -269,9 +267,7 @@ async def test_a_deleted_file_leaves_every_search_and_comes_back_with_its_file(
     assert (await found(core, "open_socket"))[0] == "server.py"
 
 
-async def test_a_file_that_a_gitignore_names_later_leaves_too_unless_it_was_named_itself(
-    core: Core, tree: Path
-) -> None:
+async def test_a_file_ignored_later_is_removed_unless_it_was_added_by_name(core: Core, tree: Path) -> None:
     (tree / ".git").mkdir()
     await ingest(core, tree / "server.py")
     await ingest(core, tree)
@@ -292,9 +288,7 @@ async def test_a_renamed_file_keeps_its_id_and_its_old_path_is_free_again(core: 
     assert await ingest(core, tree) == Ingested(added=0, changed=0, renamed=0, removed=0, unchanged=3)
 
 
-async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_nobody(
-    core: Core, tree: Path
-) -> None:
+async def test_an_unreadable_file_is_listed_with_its_reason_and_stops_nothing(core: Core, tree: Path) -> None:
     (tree / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
     done = await ingest(core, tree)
     assert done.added == 2 and [os.path.basename(each.path) for each in done.failed] == ["broken.pdf"]
@@ -303,9 +297,7 @@ async def test_a_file_that_cannot_be_read_is_listed_with_its_reason_and_stops_no
     assert (await ingest(core, tree)).unchanged == 3
 
 
-async def test_nothing_at_a_path_is_a_mistake_but_a_folder_that_was_deleted_is_not(
-    core: Core, tree: Path
-) -> None:
+async def test_a_missing_path_is_an_error_but_a_deleted_folder_is_not(core: Core, tree: Path) -> None:
     with pytest.raises(InputError, match="There is nothing at"):
         await ingest(core, tree / "missing")
     await ingest(core, tree)
@@ -314,7 +306,7 @@ async def test_nothing_at_a_path_is_a_mistake_but_a_folder_that_was_deleted_is_n
     assert (await ingest(core, tree / "docs")).removed == 1
 
 
-async def test_an_interrupted_ingest_is_finished_by_the_next(core: Core, tree: Path) -> None:
+async def test_an_interrupted_ingest_is_finished_by_the_next_one(core: Core, tree: Path) -> None:
     for number in range(5):
         (tree / f"note{number}.md").write_text(f"Note {number} about harbours.\n")
     reached = asyncio.Event()
@@ -334,14 +326,14 @@ async def test_an_interrupted_ingest_is_finished_by_the_next(core: Core, tree: P
     assert (done.added, done.unchanged) == (4, 3)
 
 
-async def test_a_document_waits_for_its_vectors_and_is_done_then(core: Core, tree: Path) -> None:
+async def test_a_document_is_done_once_it_has_its_vectors(core: Core, tree: Path) -> None:
     await ingest(core, tree)
     await said.embedded(core)
     assert {each.status for each in await core.ingest.list_documents(said.SCOPE, 10)} == {"done"}
 
 
 @pytest.mark.long
-async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core: Core, tree: Path) -> None:
+async def test_editing_one_line_of_a_large_file_embeds_at_most_three_chunks(core: Core, tree: Path) -> None:
     lines = [
         f"Paragraph {number} tells of harbour {number * 7919 % 1000} and of ship {number}.\n\n"
         for number in range(2_000)
@@ -359,7 +351,7 @@ async def test_one_edited_line_of_a_large_file_embeds_three_chunks_at_most(core:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names of files are text there")
-async def test_a_name_that_is_no_text_is_escaped_and_its_file_stays_known(core: Core, tree: Path) -> None:
+async def test_an_undecodable_name_is_escaped_and_its_file_stays_known(core: Core, tree: Path) -> None:
     folder = os.fsencode(tree / "docs")
     (tree / "docs" / "ports.md").unlink()
     os.mkdir(os.path.join(folder, b"caf\xe9"))

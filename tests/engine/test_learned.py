@@ -1,4 +1,4 @@
-"""What is learned of a document: a fact for each paragraph, which follows the document through changes,
+"""Facts learned from a document: one for each paragraph, which follows the document through changes,
 forgetting and restoring.
 """
 
@@ -49,7 +49,7 @@ async def test_a_short_text_is_one_fact_that_is_recalled_and_names_its_document(
     assert [row.document_ids for row in await facts(core, id)] == [(id,)]
 
 
-async def test_a_longer_text_is_a_fact_for_each_paragraph_under_its_headings_without_code(core: Core) -> None:
+async def test_a_longer_text_becomes_a_fact_per_paragraph_with_headings_and_without_code(core: Core) -> None:
     said = [row.content for row in await facts(core, await add(core, LONG))]
     assert sorted(text.partition("\n")[0] for text in said) == [
         "Runbook",
@@ -59,12 +59,12 @@ async def test_a_longer_text_is_a_fact_for_each_paragraph_under_its_headings_wit
     assert not any("VERSION=3" in text for text in said)
 
 
-async def test_superrag_and_a_document_without_a_task_learn_nothing(core: Core) -> None:
+async def test_a_document_with_superrag_or_without_a_task_gives_no_facts(core: Core) -> None:
     assert not await facts(core, await add(core, DEPLOYS, task_type="superrag"))
     assert not await facts(core, await add(core, ROLLBACK, task_type=None))
 
 
-async def test_an_unchanged_paragraph_keeps_its_fact_and_a_gone_one_is_forgotten_with_the_reason(
+async def test_an_unchanged_paragraph_keeps_its_fact_and_the_fact_of_a_removed_one_is_forgotten(
     core: Core,
 ) -> None:
     id = await add(core, LONG, custom_id="runbook")
@@ -76,7 +76,7 @@ async def test_an_unchanged_paragraph_keeps_its_fact_and_a_gone_one_is_forgotten
     assert gone.forgotten_at is not None and gone.forget_reason == NO_LONGER
 
 
-async def test_a_paragraph_that_comes_back_brings_its_fact_back(core: Core) -> None:
+async def test_a_restored_paragraph_restores_its_fact(core: Core) -> None:
     id = await add(core, LONG, custom_id="runbook")
     before = {row.id for row in await facts(core, id)}
     await add(core, LONG.replace("Tuesdays", "Thursdays"), custom_id="runbook")
@@ -84,7 +84,7 @@ async def test_a_paragraph_that_comes_back_brings_its_fact_back(core: Core) -> N
     assert {row.id for row in await facts(core, id)} == before
 
 
-async def test_forgetting_a_document_forgets_its_facts_and_restoring_brings_them_back(core: Core) -> None:
+async def test_forgetting_a_document_forgets_its_facts_and_restoring_it_restores_them(core: Core) -> None:
     id = await add(core, LONG)
     before = {row.id for row in await facts(core, id)}
     await core.removal.forget(Forget(id=id), SCOPE, "test")
@@ -98,7 +98,7 @@ async def test_forgetting_a_document_forgets_its_facts_and_restoring_brings_them
     assert (await core.search.memories(SearchMemories(query="rollback make undo"), (SCOPE,))).results
 
 
-async def test_what_the_user_forgot_stays_forgotten_when_its_document_is_added_again(core: Core) -> None:
+async def test_a_fact_the_user_forgot_stays_forgotten_when_its_document_is_added_again(core: Core) -> None:
     id = await add(core, DEPLOYS)
     (fact,) = await facts(core, id)
     await core.removal.forget(Forget(id=fact.id, reason="wrong"), SCOPE, "test")
@@ -106,7 +106,7 @@ async def test_what_the_user_forgot_stays_forgotten_when_its_document_is_added_a
     assert not await facts(core, id)
 
 
-async def test_a_fact_that_is_known_already_is_linked_and_outlives_the_document(core: Core) -> None:
+async def test_an_existing_fact_is_linked_and_outlives_the_document(core: Core) -> None:
     known = await core.write(
         envelope(
             "memory",
@@ -134,14 +134,14 @@ async def test_a_fact_of_two_documents_goes_with_the_last_of_them(core: Core) ->
     assert (await core.store.get(Memory, [fact.id]))[fact.id].forgotten_at is not None
 
 
-async def test_a_purged_document_takes_its_facts_off_the_disk(core: Core) -> None:
+async def test_purging_a_document_deletes_its_facts_from_disk(core: Core) -> None:
     id = await add(core, DEPLOYS)
     (fact,) = await facts(core, id)
     await core.removal.forget(Forget(id=id, purge=True), SCOPE, "test")
     assert await core.lists.find(fact.id) is None and await core.lists.find(id) is None
 
 
-async def test_a_fact_and_the_chunk_of_the_same_words_are_one_hybrid_hit(core: Core) -> None:
+async def test_a_fact_and_a_chunk_with_the_same_words_are_one_hybrid_hit(core: Core) -> None:
     await add(core, DEPLOYS)
     hits = (
         await core.search.memories(

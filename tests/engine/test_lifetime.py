@@ -1,5 +1,5 @@
-"""How long an engine lives: idleness, work in hand, signals, failures, and what it leaves behind. Real files
-and real sockets.
+"""The lifetime of an engine: idleness, current work, signals, failures, and what it leaves behind. Real
+files and real sockets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scrubjay.wire.hello import encode, fields_of
 __all__ = ["home"]  # a fixture
 
 
-async def test_an_engine_answers_says_where_it_is_and_leaves_nothing(home):
+async def test_an_engine_answers_publishes_its_address_and_leaves_nothing_behind(home):
     async with served(home, http="127.0.0.1:80") as engine:
         client = await engine.client()
         await client.ask("1")
@@ -56,7 +56,7 @@ async def test_a_port_with_a_token_serves_like_a_socket(home):
         assert await client.answer() == {"id": 1, "result": ""}
 
 
-async def test_requests_in_flight_end_before_the_engine_does(home):
+async def test_requests_in_flight_finish_before_the_engine_ends(home):
     async with served(home) as engine:
         engine.gate.clear()
         client = await engine.client()
@@ -68,13 +68,13 @@ async def test_requests_in_flight_end_before_the_engine_does(home):
         async with asyncio.timeout(PATIENCE):
             while os.path.exists(home.socket):
                 await asyncio.sleep(0)
-        await client.ask(2)  # too late: it is not read, and the goodbye says so
+        await client.ask(2)  # too late: it is not read, which the goodbye reports
         engine.gate.set()
         assert await client.answer() == {"id": 1, "result": ""}
         assert (await client.answer())["lines"] == 1
 
 
-async def test_an_engine_nobody_uses_ends_and_one_that_works_does_not(home):
+async def test_an_idle_engine_ends_and_a_busy_one_does_not(home):
     work = [True]
     looked = asyncio.Event()
 
@@ -106,7 +106,7 @@ async def test_a_client_keeps_the_engine_alive(home):
         assert await asyncio.wait_for(engine.ended, PATIENCE) == "idle"
 
 
-async def test_an_engine_started_by_hand_does_not_end_when_idle(home):
+async def test_a_manually_started_engine_does_not_end_when_idle(home):
     async with served(home, auto=False, idle_seconds=0.0) as engine:
         client = await engine.client()
         client.writer.close()
@@ -121,7 +121,7 @@ async def test_an_engine_whose_home_was_removed_ends(home):
         assert await asyncio.wait_for(engine.ended, PATIENCE) == "its home was removed"
 
 
-async def test_a_signal_ends_the_engine_in_order(home):
+async def test_a_signal_shuts_the_engine_down_cleanly(home):
     async with served(home) as engine:
         client = await engine.client()
         os.kill(os.getpid(), signal.SIGTERM)
@@ -138,7 +138,7 @@ async def test_a_failure_in_the_background_ends_the_engine_and_is_raised(home):
             await asyncio.wait_for(engine.ended, PATIENCE)
 
 
-async def test_work_in_the_background_is_cancelled_at_the_end(home):
+async def test_background_work_is_cancelled_at_the_end(home):
     cancelled = asyncio.Event()
 
     async def background() -> None:
@@ -166,7 +166,7 @@ asyncio.run(live())
 """
 
 
-def test_an_engine_whose_interpreter_is_held_ends_and_says_where(tmp_path):
+def test_an_engine_whose_interpreter_is_blocked_ends_and_logs_where(tmp_path):
     deaths = tmp_path / "deaths.log"
     command = [sys.executable, "-c", _HANGING, str(deaths)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)

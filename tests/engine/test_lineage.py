@@ -1,6 +1,4 @@
-"""Lineage: the parents and children of a fact with their distance, the documents that it cites, and what they
-cost.
-"""
+"""Lineage: the parents and children of a fact with their distance, the documents it cites, and their cost."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ async def context(core: Core, query: str, **args) -> Context:
     return hit.context
 
 
-async def test_a_fact_may_be_concluded_from_turns_and_documents(core: Core):
+async def test_a_fact_can_be_derived_from_turns_and_documents(core: Core):
     said = await turn(core, "s", user="Did the deploy fail?", assistant="Yes, the disk was full.")
     guide = await document(core, "# Disks\n\nKeep a tenth of the disk free.", title="Disk guide")
     done = await fact(core, "A full disk makes deploys fail.", derives=[said.id, guide.id])
@@ -84,7 +82,7 @@ async def test_context_stays_within_the_budget(core: Core):
     assert 0 < len(hits.results[0].context.parents) < 7 and hits.tokens.spent <= 400
 
 
-def test_a_hit_without_context_says_nothing_of_it(now: datetime):
+def test_a_hit_without_context_has_no_context_field(now: datetime):
     assert (
         "context"
         not in Hit(

@@ -17,7 +17,7 @@ async def find_documents(core: Core, query: str, **args):
     )
 
 
-async def test_the_same_words_are_known_and_answered_with_their_id(core: Core):
+async def test_adding_the_same_words_returns_the_existing_id(core: Core):
     first = await fact(core, "Alex prefers tabs.")
     again = await fact(core, "alex  prefers\ntabs.")
     assert (first.action, again.action, again.id) == ("stored", "known", first.id)
@@ -34,7 +34,7 @@ async def test_similar_facts_are_shown_and_nothing_is_merged(core: Core):
     assert await core.store.count(Memory) == 2
 
 
-async def test_a_known_fact_says_which_details_it_keeps_and_how_to_change_them(core: Core):
+async def test_a_known_fact_reports_which_details_it_keeps_and_how_to_change_them(core: Core):
     said = "The demo server is down."
     known = await fact(core, said, tags=["demo"])
     assert (await fact(core, said, tags=["demo"])).note is None
@@ -51,7 +51,7 @@ async def test_a_fact_expires_at_read_time(core: Core):
 
 
 @pytest.mark.parametrize("kind", ["fact", "turn", "document"])
-async def test_what_is_forgotten_is_found_by_nothing_and_keeps_its_reason(core: Core, kind: str):
+async def test_a_forgotten_fact_is_not_found_and_keeps_its_reason(core: Core, kind: str):
     if kind == "document":
         added = await document(core, "# Deploy\n\nRun make deploy on the bastion.")
     else:
@@ -74,7 +74,7 @@ async def test_forgetting_an_unknown_id_says_so(core: Core):
         await forget(core, "mem_nothing")
 
 
-async def test_a_forgotten_fact_can_be_learned_again(core: Core):
+async def test_a_forgotten_fact_can_be_added_again(core: Core):
     first = await fact(core, "Alex prefers tabs.")
     await forget(core, first.id)
     again = await fact(core, "Alex prefers tabs.")
@@ -96,14 +96,14 @@ async def test_a_document_is_found_by_its_chunk_with_its_lines(core: Core):
     assert "make rollback" in best.content and best.lines == (5, 7) and best.is_relevant
 
 
-async def test_neighbouring_chunks_come_along_where_they_are_asked_for(core: Core):
+async def test_neighbouring_chunks_are_returned_on_request(core: Core):
     parts = "\n\n".join(f"## Part {n}\n\n{word} " * 20 for n, word in enumerate(["apple", "zebra", "cello"]))
     await document(core, parts)
     await embedded(core)
     alone = await find_documents(core, "zebra", chunk_threshold=0.4)
-    beside = await find_documents(core, "zebra", only_matching_chunks=False, chunk_threshold=0.4)
+    loose = await find_documents(core, "zebra", only_matching_chunks=False, chunk_threshold=0.4)
     assert all(chunk.is_relevant for chunk in alone.results[0].chunks)
-    assert len(beside.results[0].chunks) > len(alone.results[0].chunks)
+    assert len(loose.results[0].chunks) > len(alone.results[0].chunks)
 
 
 async def test_the_same_custom_id_is_the_same_document(core: Core):
@@ -119,7 +119,7 @@ async def test_the_same_custom_id_is_the_same_document(core: Core):
     assert (await find_documents(core, "port", doc_id="ports")).total == 1
 
 
-async def test_documents_come_only_where_they_are_asked_for(core: Core):
+async def test_documents_are_returned_only_on_request(core: Core):
     await document(core, "The gate code is in the safe.")
     await embedded(core)
     assert texts(await search(core, "gate code")) == []

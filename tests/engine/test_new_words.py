@@ -1,4 +1,4 @@
-"""An index that was made with other developers' words is built again beside the one that answers."""
+"""An index made with another dictionary of developers' words is rebuilt while the old one answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def shipped() -> Iterator[None]:
 
 
 class Gated(HashingEncoder):
-    """Notes what it embeds, and is held up at a text of a backlog that has a gloss; answers questions meanwhile."""
+    """Records what it embeds, and blocks at a backlog text with a gloss; answers questions meanwhile."""
 
     parallel = True
 
@@ -66,7 +66,7 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> 
 
 
 async def renewed(core: Core) -> None:
-    """Wait until the index is of the words in use."""
+    """Wait until the index uses the current words."""
 
     async def is_so() -> bool:
         return not core.reindex.is_running and await core.store.notes.read(WORDS) == IN_USE.version
@@ -75,7 +75,7 @@ async def renewed(core: Core) -> None:
 
 
 async def found_by(core: Core, words: str) -> list[str]:
-    """The texts of the passages that are found by words alone."""
+    """The texts of the passages found by words alone."""
     await core.store.flush()
     best = (await core.store.by_words(words, "true", 5)).row_ids.tolist()
     rows = await core.store.read_passages(best)
@@ -83,7 +83,7 @@ async def found_by(core: Core, words: str) -> list[str]:
 
 
 async def leave_older(home: Home, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, more: int = 0) -> None:
-    """Leave a home as a Scrubjay does that knows no developers' words."""
+    """Turn a home into one of a Scrubjay without developers' words."""
     with monkeypatch.context() as older:
         older.setattr(passages, "gloss", lambda text: "")
         core = await opened(home, clock)
@@ -102,7 +102,7 @@ async def test_an_empty_store_only_notes_its_words(core: Core):
     assert await found_by(core, "manager") == [PNPM]
 
 
-async def test_an_older_index_answers_until_the_new_one_is_there(home: Home, clock: Clock, monkeypatch):
+async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch)
     encoder = Gated()
     core = await opened(home, clock, encoder)
@@ -133,7 +133,7 @@ async def test_an_older_index_answers_until_the_new_one_is_there(home: Home, clo
     await core.close()
 
 
-async def test_one_that_was_interrupted_goes_on(home: Home, clock: Clock, monkeypatch):
+async def test_an_interrupted_rebuild_resumes(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch)
     encoder = Gated()
     core = await opened(home, clock, encoder)
@@ -150,7 +150,7 @@ async def test_one_that_was_interrupted_goes_on(home: Home, clock: Clock, monkey
     await core.close()
 
 
-async def test_one_that_was_interrupted_before_the_words_changed_again_begins_anew(
+async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(
     home: Home, clock: Clock, monkeypatch
 ):
     await leave_older(home, clock, monkeypatch)
@@ -179,7 +179,7 @@ async def test_one_that_was_interrupted_before_the_words_changed_again_begins_an
     await core.close()
 
 
-async def test_words_of_a_home_are_found_and_a_damaged_file_changes_nothing(
+async def test_words_defined_in_a_home_are_found_and_a_damaged_file_changes_nothing(
     home: Home, clock: Clock, caplog: pytest.LogCaptureFixture
 ):
     core = await opened(home, clock)
@@ -215,7 +215,7 @@ async def _reads(core: Core, words: str) -> bool:
     return await core.store.notes.read(WORDS) == words
 
 
-async def test_without_its_model_an_index_stays_as_it_is(home: Home, clock: Clock, monkeypatch):
+async def test_without_its_model_an_index_is_unchanged(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch)
 
     def missing(*_: object, **__: object) -> HashingEncoder:
@@ -226,7 +226,7 @@ async def test_without_its_model_an_index_stays_as_it_is(home: Home, clock: Cloc
     await core.close()
     core = await opened(
         home, clock, HashingEncoder("another")
-    )  # which the user is to say, by `scrubjay reindex`
+    )  # which the user has to start, by `scrubjay reindex`
     hits = await search(core, "heron")
     assert texts(hits)[0] == HERON and "scrubjay reindex" in (hits.degraded or "")
     await core.indexer.check_space()
@@ -237,7 +237,7 @@ async def test_without_its_model_an_index_stays_as_it_is(home: Home, clock: Cloc
     await core.close()
 
 
-async def test_an_index_that_is_only_filled_is_built_again_after_that(home: Home, clock: Clock, monkeypatch):
+async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch)
     core = await opened(home, clock)
     await renewed(core)
@@ -257,7 +257,7 @@ async def leave_note(home: Home, words: str | None) -> None:
     path.unlink(missing_ok=True) if words is None else path.write_text(words)
 
 
-async def test_an_older_dictionary_is_noticed_by_its_name(home: Home, clock: Clock):
+async def test_an_older_dictionary_is_recognised_by_its_name(home: Home, clock: Clock):
     core = await opened(home, clock)
     await fact(core, PNPM)
     await embedded(core)
@@ -270,7 +270,7 @@ async def test_an_older_dictionary_is_noticed_by_its_name(home: Home, clock: Clo
 
 
 @pytest.mark.long
-async def test_a_long_index_is_built_again_page_by_page(home: Home, clock: Clock, monkeypatch):
+async def test_a_long_index_is_rebuilt_page_by_page(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch, more=700)
     encoder = Gated()
     encoder.gate.set()
@@ -284,7 +284,7 @@ async def test_a_long_index_is_built_again_page_by_page(home: Home, clock: Clock
 
 @pytest.fixture
 async def start(place: str, tmp_path: Path) -> AsyncIterator[Callable[[str], Awaitable[Core]]]:
-    """Starts an engine's core on the bucket by the name of its home."""
+    """Starts an engine's core on the bucket, given the name of its home."""
 
     async def started(name: str) -> Core:
         worker = EmbeddingWorker(HashingEncoder)
@@ -300,7 +300,7 @@ async def start(place: str, tmp_path: Path) -> AsyncIterator[Callable[[str], Awa
 
 
 @pytest.mark.long
-async def test_of_several_engines_the_maintainer_builds_again_and_only_once(start, monkeypatch):
+async def test_only_the_maintainer_rebuilds_the_index_and_only_once(start, monkeypatch):
     with monkeypatch.context() as older:
         older.setattr(passages, "gloss", lambda text: "")
         older.setattr(Reindex, "is_needed", _never)
@@ -314,7 +314,7 @@ async def test_of_several_engines_the_maintainer_builds_again_and_only_once(star
     assert await first.reindex.is_needed()
     await first._renew()
     assert first.store.note.generation == 2 and await found_by(first, "manager") == [PNPM]
-    IN_USE.extend("pnpm\tpebble grinder")  # as the home of another engine may have it
+    IN_USE.extend("pnpm\tpebble grinder")  # as in the home of another engine
     assert not await first.reindex.is_needed()
     await first.close()  # the second maintains the store then
 

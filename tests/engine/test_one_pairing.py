@@ -37,7 +37,7 @@ STEPS = st.lists(st.sampled_from([*TURNS, *OTHERS]), min_size=1, max_size=9)
 
 
 class User:
-    """A user with one home, whose engine takes what hooks left and what is imported."""
+    """A user with one home, whose engine processes hook events and imports."""
 
     def __init__(self, root: Path, made: Made) -> None:
         self.root, self.now = root, made.now
@@ -56,7 +56,7 @@ class User:
         )
 
     async def settles(self) -> None:
-        """Wait until nothing waits in the spool and every transcript was read."""
+        """Wait until the spool is empty and every transcript was read."""
         async with asyncio.timeout(60):
             await self.core.writer.drain()
             while self.core.completion.waiting:
@@ -64,7 +64,7 @@ class User:
         await self.core.writer.settle()
 
     async def lives(self, made: Made) -> None:
-        """Let hooks see a session while it happens."""
+        """Run the hooks of a session while it happens."""
         for at, event in made.events:
             self.now = at
             if isinstance(event, Line):
@@ -93,7 +93,7 @@ class User:
         self.core.settings = self.settings
 
     async def imports(self, made: Made) -> None:
-        """Import what the host kept, as `scrubjay import --from claude-code` does, when all is over."""
+        """Import the host's files after the session, as `scrubjay import --from claude-code` does."""
         paths = list(written(made.events))
         for path in paths:
             os.utime(path, (made.now.timestamp(),) * 2)
@@ -178,17 +178,17 @@ def soon(monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.completion.DELAYS", (0.0, 0.01))
 
 
-def test_every_kind_of_turn_is_the_same_however_it_comes():
+def test_every_kind_of_turn_is_the_same_by_any_route():
     check([each for kind in TURNS for each in (kind, "plain")], has_ids=True)
 
 
-def test_whatever_happens_between_turns_they_are_the_same_however_they_come():
+def test_turns_are_the_same_by_any_route_whatever_happens_between_them():
     check([each for step in OTHERS for each in (step, "split")], has_ids=False)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(8))
-def test_any_session_is_the_same_however_it_comes(part: int):
+def test_any_session_is_the_same_by_any_route(part: int):
     @seed(part)
     @settings(max_examples=20, deadline=None, database=None)
     @given(STEPS, st.booleans())

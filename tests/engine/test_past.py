@@ -1,4 +1,4 @@
-"""The past taken in by an engine: once, whatever was captured live, forgotten, or imported before."""
+"""Imports of past sessions: once, whatever was captured live, forgotten, or imported before."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PORT = said(0, "Which port does staging use?", "Staging listens on port 5433.")
 POOL = said(1, "Why is the pool exhausted?", "The poller leaks rows.")
 
 
-async def test_a_session_is_taken_in_once_with_its_times_and_host(core: Core):
+async def test_a_session_is_imported_once_with_its_times_and_host(core: Core):
     assert counts(await take(core, PORT, POOL)) == (2, 0, 0)
     assert counts(await take(core, PORT, POOL)) == (0, 0, 2)
     first, second = await turns(core)
@@ -52,7 +52,7 @@ async def test_a_session_is_taken_in_once_with_its_times_and_host(core: Core):
     assert PORT["assistant"] in texts(await search(core, "which port does staging use"))[0]
 
 
-async def test_what_was_captured_live_is_there_once_under_whatever_key(core: Core):
+async def test_a_turn_captured_live_is_stored_once_under_any_key(core: Core):
     for key, each in (("p-17", POOL), ("h0", PORT)):
         live = {name: each[name] for name in ("user", "assistant", "ts")}
         await turn(core, "s1", prompt_id=key, **live)
@@ -70,7 +70,7 @@ async def test_the_same_words_said_again_are_another_turn(core: Core):
     assert [each.assistant for each in await turns(core)] == [early["assistant"], late["assistant"]]
 
 
-async def test_a_turn_captured_in_part_is_completed_and_what_it_says_otherwise_stays(core: Core):
+async def test_a_partly_captured_turn_is_completed_and_its_own_words_stay(core: Core):
     whole = POOL | {"assistant": "Let me look.\n\nThe poller leaks rows.", "tools": ["shell"]}
     await turn(core, "s1", prompt_id="p-1", user=POOL["user"], assistant=POOL["assistant"], ts=POOL["ts"])
     await turn(core, "s1", prompt_id="p-2", user=PORT["user"], ts=PORT["ts"])
@@ -88,7 +88,7 @@ async def test_prompts_that_were_queued_live_are_not_new_turns(core: Core):
     assert counts(await take(core, said(0, PORT["user"]), POOL)) == (0, 0, 2)
 
 
-async def test_what_was_forgotten_or_deleted_for_good_does_not_come_back(core: Core):
+async def test_forgotten_and_purged_turns_are_not_restored(core: Core):
     await take(core, PORT, POOL)
     first, second = await turns(core)
     await forget(core, first.id)
@@ -107,7 +107,7 @@ async def test_a_session_stays_in_the_scope_that_knows_it(core: Core):
     assert (answer.scope, counts(answer)) == ("dir_api__0123456789abcdef", (1, 0, 1))
 
 
-async def test_what_was_said_before_a_time_tells_only_what_is_known_since(core: Core):
+async def test_turns_before_since_are_matched_but_not_changed(core: Core):
     early, late = said(2, "go on", "The first half."), said(7, "go on", "The second half.")
     await turn(core, "s1", prompt_id="p-1", user="go on", ts=early["ts"])
     assert counts(await take(core, said(1, "begin", "Begun."), early, late, since=said(5, "")["ts"])) == (
@@ -118,7 +118,7 @@ async def test_what_was_said_before_a_time_tells_only_what_is_known_since(core: 
     assert [each.assistant for each in await turns(core)] == [None, "The second half."]
 
 
-async def test_a_long_session_comes_in_parts_that_know_each_other(core: Core):
+async def test_a_long_session_is_imported_in_parts_that_know_each_other(core: Core):
     parts = [said(number, "go on", f"Step {number} is done.") for number in range(6)]
     keys = [part["prompt_id"] for part in parts]
     for begin in (0, 3, 0, 3):
@@ -141,10 +141,10 @@ COPIED = {"prompt_id": "0f0e5c1a-7d55-4a0c-9a53-2f3d9a0b1c11"}
 
 
 @pytest.mark.parametrize("first", ["the session", "its fork"])
-async def test_a_fork_adds_only_what_is_its_own(core: Core, first: str):
+async def test_a_fork_adds_only_its_own_turns(core: Core, first: str):
     own = said(2, "Open a pull request", "Opened it.", session_id="s2", prompt_id="h9")
     parent, fork = [PORT | COPIED, POOL], [PORT | COPIED | {"session_id": "s2"}, own]
-    # Some hosts give the copies new ids, and all of them the words and times of what they copy.
+    # Some hosts give the copies new ids; all of them copy the words and times.
     fork.append(POOL | {"session_id": "s2", "prompt_id": "new"})
     both = [(parent, "s1"), (fork, "s2")]
     for told, session in both if first == "the session" else both[::-1]:
@@ -153,7 +153,7 @@ async def test_a_fork_adds_only_what_is_its_own(core: Core, first: str):
     assert {each.turn for each in await turns(core)} <= {0, 1, 2}
 
 
-async def test_what_was_forgotten_or_deleted_for_good_does_not_come_back_with_a_fork(core: Core):
+async def test_forgotten_and_purged_turns_are_not_restored_by_a_fork(core: Core):
     await take(core, PORT | COPIED, POOL)
     first, second = await turns(core)
     await forget(core, second.id)
@@ -165,7 +165,7 @@ async def test_what_was_forgotten_or_deleted_for_good_does_not_come_back_with_a_
     assert counts(await take(core, renamed, session_id="s3")) == (0, 0, 1)
 
 
-async def test_the_same_words_or_the_same_short_id_in_another_session_are_no_copy(core: Core):
+async def test_the_same_words_or_short_id_in_another_session_are_not_a_copy(core: Core):
     await take(core, PORT, POOL)
     same_words = PORT | {"session_id": "s2", "prompt_id": "x", "ts": said(3, "")["ts"]}
     same_id = said(40, POOL["user"], "Done.", session_id="s2", prompt_id="h1")
@@ -173,7 +173,7 @@ async def test_the_same_words_or_the_same_short_id_in_another_session_are_no_cop
     assert counts(await take(core, same_words, same_id, same_moment, session_id="s2")) == (3, 0, 0)
 
 
-async def test_hosts_that_count_their_turns_say_the_same_in_two_sessions(core: Core):
+async def test_numbered_turns_of_two_sessions_with_equal_ids_are_not_copies(core: Core):
     later = PORT | {"session_id": "s2", "ts": said(90, "")["ts"]}
     await take(core, PORT, said(2, "continue", "", prompt_id="h2"))
     assert counts(await take(core, later, session_id="s2", host="opencode")) == (1, 0, 0)
@@ -181,29 +181,29 @@ async def test_hosts_that_count_their_turns_say_the_same_in_two_sessions(core: C
     assert counts(await take(core, unanswered, session_id="s3")) == (1, 0, 0)
 
 
-async def test_a_copy_with_the_time_of_its_fork_gets_the_time_of_what_it_copied(core: Core):
+async def test_a_copy_dated_by_its_fork_gets_the_time_of_the_original(core: Core):
     await take(core, PORT | COPIED | {"ts": said(50, "")["ts"]})
     assert counts(await take(core, PORT | COPIED)) == (0, 1, 0)
     assert [each.started_at for each in await turns(core)] == [AT]
 
 
-async def test_a_session_that_went_elsewhere_is_in_several_scopes(core: Core):
+async def test_a_session_that_changed_projects_is_in_several_scopes(core: Core):
     other = "dir_other__0123456789abcdef"
     for _ in range(2):
         both = [
-            {"session_id": "s1", "host": "codex", "scope": scope, "turns": [told], "others": [beside]}
-            for scope, told, beside in ((SCOPE, PORT, "h1"), (other, POOL, "h0"))
+            {"session_id": "s1", "host": "codex", "scope": scope, "turns": [told], "others": [other_id]}
+            for scope, told, other_id in ((SCOPE, PORT, "h1"), (other, POOL, "h0"))
         ]
         await core.past.record(parse(KeptSessions, {"sessions": both}).sessions)
     assert [each.scope for each in await turns(core)] == [SCOPE, other]
 
 
-async def test_an_envelope_of_a_session_is_replayed_as_it_was(core: Core):
+async def test_an_envelope_of_a_session_is_replayed_unchanged(core: Core):
     await take(core, PORT, POOL)
     (path,) = spool.pending(core.home)
     content = spool.read(path)
     await core.writer.settle()
-    spool.write(core.home, content)  # as a kill between the commit and the end of the envelope leaves it
+    spool.write(core.home, content)  # as after a kill between the commit and the end of the envelope
     assert await core.writer.drain() == 1
     assert len(await turns(core)) == 2
 
@@ -217,7 +217,7 @@ async def add(core: Core, *facts: dict[str, Any]) -> FactsAdded:
     return await core.past.add(parse(KeptFacts, {"facts": list(facts)}).facts)
 
 
-async def test_facts_of_another_memory_come_with_their_times_and_older_values(core: Core):
+async def test_facts_of_another_memory_are_imported_with_their_times_and_older_values(core: Core):
     older = [("Kim prefers coffee", "2025-11-01T00:00:00Z")]
     told = fact(earlier=older, updated_at="2026-01-03T00:00:00Z", tags=["drinks"], metadata={"by": "kim"})
     assert (await add(core, told, fact(id="m2", content="Use WAL"))).outcomes == ("added", "added")
@@ -239,7 +239,7 @@ async def held(core: Core) -> list[tuple[str, int, bool]]:
     return [(row.content, row.version, row.is_latest) for row in rows]
 
 
-async def test_a_fact_that_was_changed_there_since_gets_newer_versions(core: Core):
+async def test_a_fact_changed_in_the_other_memory_gets_newer_versions(core: Core):
     await add(core, fact())
     january, june = "2026-01-02T00:00:00Z", "2026-06-01T00:00:00Z"
     coffee = fact(content="Kim prefers coffee", updated_at=june, earlier=[("Kim prefers tea", january)])
@@ -258,7 +258,7 @@ async def test_a_fact_that_was_changed_there_since_gets_newer_versions(core: Cor
     assert texts(found) == ["Kim prefers water"]
 
 
-async def test_what_is_newer_here_stays_and_what_was_forgotten_does_not_come_back(core: Core):
+async def test_newer_facts_stay_and_forgotten_ones_are_not_restored(core: Core):
     await add(core, fact(updated_at="2026-06-01T00:00:00Z"))
     assert (await add(core, fact(content="Kim prefers coffee"))).outcomes == ("different",)
     await core.writer.settle()
@@ -288,13 +288,13 @@ async def test_an_answer_without_a_prompt_is_completed_only_by_the_one_turn_that
     assert counts(await take(core, one, session_id="s2")) == (0, 1, 0)
 
 
-async def test_turns_without_a_time_are_not_taken_for_one_of_the_same_moment(core: Core):
+async def test_turns_without_a_time_are_not_merged_as_simultaneous(core: Core):
     await turn(core, "s1", prompt_id="p-1", user="Where is the heron?", ts=PORT["ts"])
     untimed = [said(0, f"Feed heron {number}", "Fed.", prompt_id=f"h{number}") for number in range(3)]
     assert counts(await take(core, *untimed, untimed=["h0", "h1", "h2"])) == (3, 0, 0)
 
 
-async def test_an_import_adds_what_was_added_to_a_prompt_and_changes_no_word_of_it(core: Core):
+async def test_an_import_appends_to_a_prompt_and_changes_no_word_of_it(core: Core):
     await turn(core, "s1", prompt_id="h0", user="fix", ts=PORT["ts"])
     await take(core, said(0, "fix\n\nand the docs", "Fixed.", prompt_id="h0"))
     await turn(core, "s1", prompt_id="h1", user="go on", ts=POOL["ts"])

@@ -1,6 +1,4 @@
-"""Facts that are said again: in the same words they become more important, in other words they are linked;
-nothing is merged.
-"""
+"""Repeated facts: in the same words they gain importance, in other words they are linked; nothing is merged."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ async def again(core: Core, at: datetime, content: str = RULE, **args) -> Memory
 
 
 async def settled(core: Core) -> dict[str, Memory]:
-    """The facts on disk by their words, once none waits to be compared with the others."""
+    """The facts on disk by their words, once all have been compared with each other."""
     async with asyncio.timeout(20):
         while core.consolidation.waiting or core.writer.pending or core.store.staged(Memory):
             await asyncio.sleep(0.01)
@@ -45,7 +43,7 @@ async def settled(core: Core) -> dict[str, Memory]:
     return {row.content: row for row in await core.store.select(Memory, "true")}
 
 
-async def test_a_fact_said_again_on_another_day_or_in_another_session_is_more_important(core: Core, now):
+async def test_a_fact_repeated_on_another_day_or_in_another_session_gains_importance(core: Core, now):
     await again(core, now)
     assert (await again(core, now + timedelta(hours=1))).importance_score == 5  # the same day
     assert (await again(core, now + timedelta(days=1))).importance_score == 5.5
@@ -76,7 +74,7 @@ async def test_repetition_is_replayed_to_the_same_importance(core: Core, now):
 
 
 @given(st.floats(0, 10), st.lists(st.sampled_from("abcdefghijklmnopqrstuvwxyz"), max_size=60))
-def test_importance_rises_by_occasions_up_to_its_bound_and_never_falls(
+def test_importance_rises_per_occasion_up_to_its_bound_and_never_falls(
     given_importance: float, sessions: list[str]
 ):
     at = datetime.fromisoformat("2026-03-05T12:00:00Z")
@@ -94,7 +92,7 @@ def test_importance_rises_by_occasions_up_to_its_bound_and_never_falls(
     assert len(known.occasions) <= 16
 
 
-async def test_a_fact_said_again_in_other_words_is_linked_and_related_shows_each_beside_the_other(core: Core):
+async def test_a_fact_repeated_in_other_words_is_linked_and_each_shows_the_other_as_related(core: Core):
     first = await fact(core, RULE)
     await fact(core, "The zebra queue is NATS.")
     await embedded(core)
@@ -109,7 +107,7 @@ async def test_a_fact_said_again_in_other_words_is_linked_and_related_shows_each
         assert [(hit.reason, hit.via) for hit in found.related] == [("relation", found.results[0].id)]
 
 
-async def test_a_number_a_negation_or_a_name_makes_two_facts(core: Core):
+async def test_facts_that_differ_in_a_number_a_negation_or_a_name_are_two_facts(core: Core):
     for content in (
         "The API listens on port 8080.",
         "The API listens on port 8081.",
@@ -121,7 +119,7 @@ async def test_a_number_a_negation_or_a_name_makes_two_facts(core: Core):
     assert all(row.alike == () for row in (await settled(core)).values())
 
 
-async def test_facts_that_differ_in_spaces_case_or_closing_punctuation_are_one(core: Core) -> None:
+async def test_facts_that_differ_in_spaces_case_or_final_punctuation_are_one(core: Core) -> None:
     first = await fact(core, "The atlas listens on port 5433.")
     for same in ("the atlas  listens on port 5433", "The Atlas listens on port 5433 !"):
         again = await fact(core, same)

@@ -49,7 +49,7 @@ async def session(core: Core, name: str, count: int, *, first: int = 0, **args) 
 
 
 async def touched(core: Core, number: int, file: str) -> None:
-    """A known turn turns out to have touched a file too."""
+    """Add a touched file to a stored turn."""
     await turn(
         core,
         "s",
@@ -108,7 +108,7 @@ async def test_a_session_that_goes_on_is_summarised_after_every_twenty_turns(cor
 
 
 @pytest.mark.parametrize("count", [1, 3])
-async def test_a_session_that_its_host_ended_has_one_however_short(core: Core, count: int):
+async def test_a_session_that_its_host_ended_is_summarised_however_short(core: Core, count: int):
     ids = await session(core, "s", count)
     (made,) = await ended(core)
     assert made.parent_ids == tuple(ids)
@@ -136,7 +136,7 @@ async def test_silence_ends_a_session_and_its_summary_follows_a_later_turn(core:
     assert (after.id, after.parent_ids) == (before.id, tuple(ids)) and "cache" in after.content
 
 
-async def test_whoever_asks_for_it_need_not_wait_for_the_end(core: Core):
+async def test_a_summary_can_be_requested_before_the_session_ends(core: Core):
     await session(core, "s", 2)
     await quiet(core)
     await core.consolidation.work_off()
@@ -175,7 +175,7 @@ async def test_summaries_of_twenty_turns_each_are_joined(home: Home, clock, now,
     assert "every" not in json.loads(note.read_text())
 
 
-async def test_it_is_found_where_turns_are_left_out_and_nowhere_else(core: Core):
+async def test_a_summary_is_found_only_where_turns_are_left_out(core: Core):
     await session(core, "s", EVERY)
     (made,) = await summaries(core)
     await embedded(core)
@@ -188,13 +188,13 @@ async def test_it_is_found_where_turns_are_left_out_and_nowhere_else(core: Core)
     assert (await fact(core, made.content)).similar == []
 
 
-async def test_turns_that_people_said_to_each_other_have_none(core: Core):
+async def test_conversations_between_people_have_no_summary(core: Core):
     for n in range(EVERY):
         await turn(core, "s", text=f"I decided to visit zebra number {n}.", role="Maria" if n % 2 else "Tom")
     assert await quiet(core) == []
 
 
-async def test_a_turn_of_which_the_summary_alone_is_kept_gives_only_that(core: Core, now):
+async def test_a_turn_under_summary_only_contributes_only_its_summary(core: Core, now):
     for n in range(EVERY):
         said = {
             "user": f"What of {SECRET} {n}?",
@@ -215,7 +215,7 @@ async def test_a_turn_of_which_the_summary_alone_is_kept_gives_only_that(core: C
     assert "decided on part" in made.content and SECRET not in made.content
 
 
-async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core: Core):
+async def test_a_turn_completed_later_updates_the_summary_in_place(core: Core):
     await session(core, "s", EVERY)
     (before,) = await summaries(core)
     await touched(core, 3, "src/new_file.py")
@@ -226,7 +226,7 @@ async def test_a_turn_that_is_completed_later_changes_its_summary_in_place(core:
 
 
 @pytest.mark.long
-async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_it(core: Core):
+async def test_forgetting_a_turn_removes_it_from_the_summary_and_restoring_adds_it_back(core: Core):
     ids = await session(core, "s", EVERY - 1)
     ids.append(
         (
@@ -246,7 +246,7 @@ async def test_a_forgotten_turn_leaves_its_summary_at_once_and_comes_back_with_i
     assert (back.content, back.parent_ids) == (before.content, tuple(ids))
 
 
-async def test_a_summary_of_nothing_but_forgotten_turns_is_forgotten(core: Core):
+async def test_a_summary_whose_turns_are_all_forgotten_is_forgotten(core: Core):
     ids = await session(core, "s", EVERY)
     (made,) = await summaries(core)
     await forget_all(core, ids)
@@ -257,7 +257,7 @@ async def test_a_summary_of_nothing_but_forgotten_turns_is_forgotten(core: Core)
 
 
 @pytest.mark.parametrize("all_of_them", [False, True], ids=["one turn", "every turn"])
-async def test_a_purged_turn_stands_in_no_file_of_its_summary(core: Core, all_of_them: bool):
+async def test_a_purged_turn_is_in_no_file_of_its_summary(core: Core, all_of_them: bool):
     ids = await session(core, "s", EVERY - 1)
     ids.append(
         (
@@ -277,7 +277,7 @@ async def test_a_purged_turn_stands_in_no_file_of_its_summary(core: Core, all_of
             assert SECRET.encode() not in Path(folder, name).read_bytes(), name
 
 
-async def test_one_that_the_user_forgot_or_rewrote_stays_so(core: Core):
+async def test_a_summary_that_the_user_forgot_or_rewrote_stays_that_way(core: Core):
     for name in ("s", "t"):
         await session(core, name, EVERY)
     first, second = await summaries(core, lambda found: len(found) == 2)
@@ -296,7 +296,7 @@ async def test_one_that_the_user_forgot_or_rewrote_stays_so(core: Core):
     assert own.version == 2
 
 
-async def test_an_engine_that_died_before_it_came_to_it_makes_it_after_its_next_start(
+async def test_a_summary_missed_by_a_killed_engine_is_made_after_the_next_start(
     home: Home, clock, monkeypatch
 ):
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
@@ -317,7 +317,7 @@ async def test_an_engine_that_died_before_it_came_to_it_makes_it_after_its_next_
     await third.close()
 
 
-async def test_a_write_that_comes_in_between_is_waited_for(core: Core):
+async def test_a_summary_waits_for_a_concurrent_write(core: Core):
     await session(core, "s", EVERY)
 
     async def meanwhile() -> list:
@@ -340,7 +340,7 @@ async def test_a_user_who_looks_at_the_page_comes_before_summaries(core: Core, m
     assert await core.consolidation.work() == 1
 
 
-async def test_the_turns_themselves_are_never_touched(core: Core):
+async def test_a_summary_never_changes_its_turns(core: Core):
     ids = await session(core, "s", EVERY)
     await core.writer.settle()
     before = await core.store.get(Turn, ids)
@@ -348,7 +348,7 @@ async def test_the_turns_themselves_are_never_touched(core: Core):
     assert await core.store.get(Turn, ids) == before
 
 
-async def test_what_waits_for_its_vector_goes_before_summaries(core: Core, monkeypatch):
+async def test_passages_waiting_for_vectors_take_precedence_over_summaries(core: Core, monkeypatch):
     monkeypatch.setattr(type(core.indexer), "finished", property(lambda indexer: False))
     looked = asyncio.Event()
     monkeypatch.setattr(core.consolidation, "work", looked.set)

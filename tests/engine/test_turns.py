@@ -33,7 +33,7 @@ async def test_turns_without_a_number_take_the_next_one(core: Core):
     assert (await turn(core, "b", user="another session")).turn == 0
 
 
-async def test_a_turn_that_nothing_names_is_known_when_it_repeats_the_last_one(core: Core):
+async def test_an_unnamed_turn_is_recognised_when_it_repeats_the_last_one(core: Core):
     first = await turn(core, "a", user="hi", assistant="hello")
     # its client was cut off before it heard the answer
     again = await turn(core, "a", user="hi", assistant="hello")
@@ -63,7 +63,7 @@ async def test_the_same_number_is_the_same_turn(core: Core):
     assert (row.user, row.assistant) == ("hi", "hello")
 
 
-async def test_a_number_names_a_turn_that_was_recorded_by_its_prompt(core: Core):
+async def test_a_number_identifies_a_turn_recorded_by_its_prompt(core: Core):
     first = await turn(core, "a", prompt_id="p1", user="hi")
     assert (await turn(core, "a", turn=0, assistant="hello")).id == first.id
 
@@ -89,19 +89,19 @@ async def test_another_user_text_under_the_same_key_is_refused_and_nothing_chang
     assert (await only(core)).user == "one thing"
 
 
-async def test_queued_prompts_complete_the_prompt_they_hold(core: Core):
+async def test_queued_prompts_complete_the_prompt_they_contain(core: Core):
     await turn(core, "a", prompt_id="p", user="first thing")
     assert (await turn(core, "a", prompt_id="p", user="first thing\n\nand second")).updated
 
 
-async def test_a_speaker_by_the_name_of_a_side_fills_that_side(core: Core):
+async def test_a_speaker_named_user_or_assistant_fills_that_side(core: Core):
     await turn(core, "a", turn=0, role="User", text="hi")
     await turn(core, "a", turn=0, role="assistant", text="hello")
     row = await only(core)
     assert (row.user, row.assistant, row.role, row.text) == ("hi", "hello", None, None)
 
 
-async def test_a_named_speaker_is_searched_with_the_text_and_shown_beside_it(core: Core):
+async def test_a_named_speaker_is_searched_and_shown_with_the_text(core: Core):
     await turn(core, "a", role="Caroline", text="I adopted a tortoise.")
     await turn(core, "a", role="Melanie", text="Congratulations on it!")
     await embedded(core)
@@ -115,7 +115,7 @@ async def test_another_speaker_under_the_same_number_is_refused(core: Core):
         await turn(core, "a", turn=0, role="Bob", text="hi")
 
 
-async def test_a_late_turn_keeps_its_true_start_and_its_place(core: Core):
+async def test_a_turn_recorded_late_keeps_its_start_and_position(core: Core):
     await turn(core, "a", user="at ten", ts="2026-03-05T10:00:00Z")
     await turn(core, "a", user="at twelve", ts="2026-03-05T12:00:00Z")
     late = await turn(core, "a", user="at eleven", ts="2026-03-05T11:00:00Z")
@@ -169,7 +169,7 @@ async def test_under_summary_only_a_short_turn_is_found_by_its_gist_alone(core: 
     assert texts(await search(core, "flat of my brother Tom")) == [piece.text]
 
 
-async def test_what_was_recorded_last_has_titles_that_say_what_it_is_about(core: Core, now):
+async def test_recently_recorded_turns_have_descriptive_titles(core: Core, now):
     said = [
         ("Could you please rename tick() to advance()?", "Done."),
         ("yes", "I renamed it in 14 files."),

@@ -1,4 +1,4 @@
-"""Upkeep: compaction, folding of the word index, a new connection, and the removal of what was superseded."""
+"""Upkeep: compaction, folding of the word index, a new connection, and the removal of superseded versions."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
         await turn(core, f"s{n}", user=f"zebra number {n}")
         await core.writer.settle()
     upkeep = Upkeep(core.store)
-    await upkeep.tidy(Bounds(fragments=2, unindexed=500))  # the engine's own may have been there before
+    await upkeep.tidy(Bounds(fragments=2, unindexed=500))  # the engine's own may have existed before
     assert (await core.store.tables.turns.stats())["fragment_stats"]["num_fragments"] <= 2
     assert upkeep.failures == 0
     assert len((await search(core, "zebra number", top_k=50)).results) == 25
 
 
 @pytest.mark.long
-async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_while(
-    core: Core, home: Home, monkeypatch
-):
-    """A bulk load found it: 3 GB of older versions stayed until the next compaction, if there was one."""
+async def test_superseded_versions_are_deleted_when_the_engine_is_idle(core: Core, home: Home, monkeypatch):
+    """Found by a bulk load: 3 GB of older versions stayed until the next compaction, if there was one."""
     for n in range(8):
         await turn(core, f"s{n}", user=f"zebra number {n}")
         await core.writer.settle()
@@ -48,12 +46,10 @@ async def test_what_was_superseded_leaves_the_disk_when_nothing_happens_for_a_wh
 
 
 @pytest.mark.long
-async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(
+async def test_superseded_versions_stay_until_their_replacement_is_on_disk(
     core: Core, home: Home, monkeypatch
 ):
-    """A power cut after a clean-up that was not preceded by a sync would take the newest version and the one
-    before.
-    """
+    """A power cut after a clean-up without a preceding sync would lose the newest version and the one before."""
     monkeypatch.setattr("scrubjay.engine.background.upkeep.KEEP_VERSIONS", timedelta(milliseconds=1))
     for n in range(4):
         await turn(core, f"s{n}", user=f"zebra number {n}")
@@ -73,7 +69,7 @@ async def test_what_was_superseded_stays_until_what_replaced_it_is_on_disk(
 
 
 def _versions(home: Home) -> list[int]:
-    """Oldest first, read off the disk: to list them through LanceDB fails where one of them goes
+    """Oldest first, read from the disk: listing them through LanceDB fails if one of them is deleted
     meanwhile.
     """
     names = Path(home.data, "turns.lance", "_versions").glob("*.manifest")
@@ -81,8 +77,8 @@ def _versions(home: Home) -> list[int]:
 
 
 @pytest.mark.long
-async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
-    """The benchmark found it: vectors rewrite rows, and nobody folded those until the next turn was
+async def test_new_vectors_trigger_folding_of_the_word_index(core: Core):
+    """Found by the benchmark: vectors rewrite rows, which were not folded until the next turn was
     recorded.
     """
     for n in range(60):
@@ -96,7 +92,7 @@ async def test_vectors_call_for_the_word_index_to_be_folded_again(core: Core):
             await asyncio.sleep(0.05)
 
 
-async def test_the_connection_is_renewed_after_many_compactions_and_goes_on(core: Core, monkeypatch):
+async def test_the_connection_is_renewed_after_many_compactions(core: Core, monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.upkeep.REOPEN_AFTER", 1)
     upkeep, before = Upkeep(core.store), core.store.tables
     for n in range(3):

@@ -1,5 +1,5 @@
-"""Versions: what replaces, extends and rests on what; what is refused, what was known when, and the same by a
-model in plain Python.
+"""Versions: which facts replace, extend or derive from which; refusals, the state at any time, and a
+comparison with a model in plain Python.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ async def test_a_new_version_inherits_what_it_does_not_name(core: Core):
     assert (lasting.expires_at, lasting.tags) == (None, ())
 
 
-async def test_a_fact_that_extends_stands_beside_what_it_extends(core: Core):
+async def test_an_extending_fact_stays_next_to_the_fact_it_extends(core: Core):
     first = await fact(core, "Deploys run on Tuesdays.")
     more = await fact(core, "Deploys on Tuesdays start at noon.", extends=[first.id])
     assert (more.action, more.version, more.root_id) == ("stored", 1, more.id)
@@ -88,7 +88,7 @@ async def test_a_fact_that_extends_stands_beside_what_it_extends(core: Core):
     }
 
 
-async def test_what_cannot_be_a_parent_is_refused_with_what_to_do(core: Core):
+async def test_an_invalid_parent_is_refused_with_what_to_do(core: Core):
     first = await fact(core, "The build needs Node 18.")
     second = await fact(core, "The build needs Node 20.", updates=[first.id])
     said = await turn(core, "s", user="Which Node?")
@@ -131,7 +131,7 @@ async def test_what_cannot_be_a_parent_is_refused_with_what_to_do(core: Core):
     assert await core.store.count(Memory) == 4
 
 
-async def test_the_second_of_two_who_update_the_same_fact_is_told_of_the_first(core: Core):
+async def test_the_second_of_two_updates_of_a_fact_is_told_of_the_first(core: Core):
     first = await fact(core, "The linter is flake8.")
     await fact(core, "The linter is pylint.", updates=[first.id])
     third = await fact(core, "The linter is ruff.", updates=[(await search(core, "linter")).results[0].id])
@@ -144,7 +144,7 @@ async def test_the_second_of_two_who_update_the_same_fact_is_told_of_the_first(c
     assert [hit.id for hit in (await search(core, "linter")).results] == [winner.id]
 
 
-async def test_an_update_that_is_repeated_changes_nothing(core: Core):
+async def test_a_repeated_update_changes_nothing(core: Core):
     first = await fact(core, "The linter is flake8.")
     second = await fact(core, "The linter is ruff.", updates=[first.id])
     again = await fact(core, "The linter is ruff.", updates=[first.id])
@@ -156,7 +156,7 @@ async def test_an_update_that_is_repeated_changes_nothing(core: Core):
     ).version == 3  # other letters are another text
 
 
-async def test_a_fact_that_was_kept_first_becomes_the_new_version_of_what_it_changes(core: Core):
+async def test_an_already_stored_fact_can_become_a_new_version_of_another(core: Core):
     first = await fact(core, "The API listens on port 8080.")
     second = await fact(core, "The API listens on port 8081.")
     assert second.action == "stored" and second.note and f'updates ["{first.id}"]' in second.note
@@ -167,7 +167,7 @@ async def test_a_fact_that_was_kept_first_becomes_the_new_version_of_what_it_cha
         await fact(core, "The API listens on port 8080!!", updates=[first.id])
 
 
-async def test_links_never_go_round_in_a_circle(core: Core):
+async def test_links_never_form_a_cycle(core: Core):
     base = await fact(core, "Zebras are striped.")
     above = await fact(core, "Stripes confuse flies.", extends=[base.id])
     with pytest.raises(InputError, match="round in a circle"):
@@ -188,7 +188,7 @@ async def test_several_facts_may_be_replaced_by_one(core: Core):
     assert (await kept(core, other.id)).is_latest is False
 
 
-async def test_as_of_answers_with_the_facts_and_turns_of_then(core: Core):
+async def test_as_of_returns_the_facts_and_turns_of_that_time(core: Core):
     moments: list[datetime] = []
     first = await fact(core, "The API listens on port 1.")
     said = await turn(core, "s", user="The API port is one, as we said.", ts=core.clock().isoformat())
@@ -222,7 +222,7 @@ async def test_as_of_answers_with_the_facts_and_turns_of_then(core: Core):
     assert forgotten.forgotten_at is not None
 
 
-async def test_as_of_stays_right_when_the_index_is_built_anew(core: Core):
+async def test_as_of_is_unchanged_by_a_reindex(core: Core):
     first = await fact(core, "The API listens on port 1.")
     then = core.clock()
     await fact(core, "The API listens on port 2.", updates=[first.id])
@@ -231,9 +231,9 @@ async def test_as_of_stays_right_when_the_index_is_built_anew(core: Core):
     assert texts(await search(core, "API port")) == ["The API listens on port 2."]
 
 
-async def test_a_chain_that_was_acknowledged_survives_death_at_any_point(home: Home, clock, now: datetime):
-    """Die before the commit, and between the commit and the removal of the envelopes; with a version that was
-    forgotten meanwhile.
+async def test_an_acknowledged_chain_survives_a_kill_at_any_point(home: Home, clock, now: datetime):
+    """Kill it before the commit, and between the commit and the removal of the envelopes; with a version that
+    was forgotten meanwhile.
     """
 
     def made(n: int, kind: str, **args) -> Envelope:
@@ -276,7 +276,7 @@ STEP = st.tuples(
 @pytest.mark.long
 @settings(max_examples=12)
 @given(steps=st.lists(STEP, min_size=3, max_size=14))
-async def test_whatever_is_done_every_chain_has_one_end_and_a_search_sees_just_those(
+async def test_every_chain_has_one_end_and_searches_see_only_the_ends(
     steps: list[tuple[str, int]],
 ):
     now = datetime.fromisoformat("2026-03-05T12:00:00Z")
@@ -293,8 +293,8 @@ async def test_whatever_is_done_every_chain_has_one_end_and_a_search_sees_just_t
 
 
 async def _walk(core: Core, steps: list[tuple[str, int]]) -> None:
-    """Do the steps to the core and to a model: id -> [text, replaced, forgotten, relation, parents], and what
-    was seen at each moment.
+    """Apply the steps to the core and to a model: id -> [text, replaced, forgotten, relation, parents], and
+    the state at each moment.
     """
     model: dict[str, dict] = {}
     seen: list[tuple[datetime, set[str]]] = []
@@ -354,6 +354,6 @@ async def _walk(core: Core, steps: list[tuple[str, int]]) -> None:
         assert [row.version for row in chain if row.is_latest] == [len(chain)]
     if not any(
         verb == "restore" for verb, _ in steps
-    ):  # a restored record was never forgotten, also as of then
+    ):  # a restored record was never forgotten, not even at that time
         for at, then in seen:
             assert set(texts(await search(core, "zebra", top_k=50, as_of=at.isoformat()))) == then

@@ -1,4 +1,4 @@
-"""What is done with a scope as a whole: counting what it holds, moving it, deleting it for good."""
+"""Operations on a whole scope: counting its records, moving it, deleting it permanently."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scrubjay.engine.core import Core
 from scrubjay.store.schema import read_table
 
 
-async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(core: Core) -> None:
+async def test_only_findable_records_are_counted_but_every_scope_is_listed(core: Core) -> None:
     await said.fact(core, "Deploys go out on Tuesdays.", scope="a")
     gone = await said.fact(core, "Deploys go out on Fridays.", scope="b")
     old = await said.fact(core, "The port is 8080.", scope="a")
@@ -39,7 +39,7 @@ async def test_only_what_can_be_found_is_counted_and_yet_every_scope_is_there(co
     }
 
 
-async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(core: Core) -> None:
+async def test_deleting_a_scope_removes_its_bytes_and_touches_no_other(core: Core) -> None:
     await said.fact(core, "The launch code is swordfish.", scope="a")
     await said.document(core, "Swordfish is a film of 2001.", scope="a")
     await said.turn(core, "s", scope="a", user="What is swordfish?", assistant="A fish.")
@@ -54,11 +54,11 @@ async def test_a_deleted_scope_is_gone_with_its_bytes_and_no_other_is_touched(co
             assert b"wordfish" not in path.read_bytes(), path
 
 
-async def test_deleting_a_scope_that_holds_nothing_says_so(core: Core) -> None:
+async def test_deleting_an_empty_scope_says_so(core: Core) -> None:
     assert await core.scopes.delete("nothing", "test") is None
 
 
-async def test_a_scope_that_is_deleted_twice_begins_anew_in_between(core: Core) -> None:
+async def test_a_deleted_scope_can_be_filled_and_deleted_again(core: Core) -> None:
     for _ in range(2):
         await said.fact(core, "The port is 8080.", scope="a")
         assert (await core.counts.by_scope())["a"].memories == 1
@@ -66,7 +66,7 @@ async def test_a_scope_that_is_deleted_twice_begins_anew_in_between(core: Core) 
         assert await core.counts.by_scope() == {}
 
 
-async def test_a_merged_scope_takes_everything_along(core: Core) -> None:
+async def test_merging_a_scope_moves_everything(core: Core) -> None:
     await said.fact(core, "The port is 8080.", scope="a")
     await said.turn(core, "s", scope="a", user="Which port?", assistant="8080.")
     assert await core.scopes.merge("a", "b") == 2
@@ -74,7 +74,7 @@ async def test_a_merged_scope_takes_everything_along(core: Core) -> None:
     assert "The port is 8080." in said.texts(await said.search(core, "port", scope="b"))
 
 
-async def test_a_scope_that_is_written_while_all_are_read_is_among_them(core: Core) -> None:
+async def test_a_scope_written_while_scopes_are_listed_is_listed(core: Core) -> None:
     await said.fact(core, "The port is 8080.", scope="a")
     await core.writer.settle()
     core.store.names.clear()
@@ -85,7 +85,7 @@ async def test_a_scope_that_is_written_while_all_are_read_is_among_them(core: Co
     assert await core.store.names.scopes() == {"a", "b"}
 
 
-async def test_who_speaks_while_all_speakers_are_read_is_among_them(core: Core, monkeypatch) -> None:
+async def test_a_speaker_recorded_while_speakers_are_listed_is_listed(core: Core, monkeypatch) -> None:
     await said.turn(core, "s", scope="a", role="Ann", text="The port is 8080.")
     await core.writer.settle()
     core.store.names.clear()

@@ -1,5 +1,5 @@
-"""The write path: acknowledged means durable, replay means once, and what is broken is set aside with its
-reason.
+"""The write path: acknowledged means durable, replay means once, and broken envelopes are moved away with
+their reason.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ async def test_an_acknowledged_write_is_on_disk_before_the_store_has_it(core: Co
     assert spool.pending(core.home) == [] and await core.store.count(Turn) == 1
 
 
-async def test_a_turn_that_is_long_to_redact_keeps_its_place_and_holds_no_reader_up(
+async def test_a_turn_that_is_slow_to_redact_keeps_its_place_and_blocks_no_reader(
     core: Core, monkeypatch: pytest.MonkeyPatch
 ):
     begun, go_on = threading.Event(), threading.Event()
@@ -120,10 +120,12 @@ async def _in_a_batch(core: Core) -> Any:
         ("memories", _in_a_batch),
     ],
 )
-async def test_a_record_that_is_committed_while_the_disk_is_read_is_found(
+async def test_a_record_committed_during_a_disk_read_is_found(
     core: Core, monkeypatch: pytest.MonkeyPatch, table: str, look: Callable[[Core], Awaitable[Any]]
 ):
-    """A slow machine found it: neither the table, read before, nor what was staged, read afterwards, had it."""
+    """Found on a slow machine: neither the table, read before, nor the staged records, read afterwards, had
+    it.
+    """
     await turn(core, "a", user="Where do herons wait?")
     await fact(core, "Frogs fear herons.")
     await document(core, "Herons wait for frogs.", custom_id="heron")
@@ -139,7 +141,7 @@ async def test_a_record_that_is_committed_while_the_disk_is_read_is_found(
     read_rows = scrubjay.store.store._rows
     monkeypatch.setattr("scrubjay.store.store._rows", read_before_the_commit)
     assert await look(core)
-    assert await core.store.count(Turn) == 1  # the commit did come
+    assert await core.store.count(Turn) == 1  # the commit did happen
 
 
 async def test_a_write_that_changes_nothing_leaves_no_envelope(core: Core):
@@ -163,7 +165,7 @@ async def test_a_search_sees_everything_acknowledged(core: Core):
         assert f"zebra number {n}" in texts(await search(core, "zebra number", top_k=50))
 
 
-async def test_what_hooks_left_while_no_engine_ran_is_there_once_and_in_order(home: Home, clock, now):
+async def test_events_left_by_hooks_while_no_engine_ran_are_stored_once_and_in_order(home: Home, clock, now):
     for n in range(30):
         spool.write(home, an_envelope(now, n))
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
@@ -174,10 +176,10 @@ async def test_what_hooks_left_while_no_engine_ran_is_there_once_and_in_order(ho
     await core.close()
 
 
-async def test_an_engine_that_died_at_any_point_replays_to_the_same_records(
+async def test_an_engine_killed_at_any_point_replays_to_the_same_records(
     home: Home, clock, now, tmp_path: Path
 ):
-    """Die before staging, before the commit, and between the commit and the removal of the envelopes."""
+    """Kill it before staging, before the commit, and between the commit and the removal of the envelopes."""
 
     async def writer_and_store() -> tuple[Writer, Store]:
         store = await open_store(home.data, dim=64)
@@ -196,7 +198,7 @@ async def test_an_engine_that_died_at_any_point_replays_to_the_same_records(
     assert await store.count(Turn) == 5 and spool.pending(home) == []
 
 
-async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(core: Core, now):
+async def test_broken_envelopes_are_moved_away_with_a_reason_and_stop_nothing(core: Core, now):
     new = Path(core.home.spool_new)
     (new / "00000000000000000001-broken.json").write_text("{half")
     (new / "00000000000000000002-list.json").write_text("[1]")
@@ -219,7 +221,7 @@ async def test_broken_envelopes_are_set_aside_with_a_reason_and_stop_nothing(cor
     assert aside_for.startswith("Moved away: 00000000000000000004-field.json: ")
 
 
-async def test_broken_events_of_hooks_are_set_aside_and_stop_nothing(core: Core, now):
+async def test_broken_hook_events_are_moved_away_and_stop_nothing(core: Core, now):
     events = Path(core.home.events)
     (events / "00000000000000000001-answer-half0000.json").write_text("{half")
     (events / "00000000000000000002-answer-version0.json").write_text('{"v": 2, "kind": "answer"}')
@@ -229,14 +231,14 @@ async def test_broken_events_of_hooks_are_set_aside_and_stop_nothing(core: Core,
     assert "wrong fields: " in spool.reasons(spool.broken_paths(core.home))[1]
 
 
-async def test_a_conflicting_envelope_of_a_hook_is_set_aside_and_the_known_turn_stays(core: Core, now):
+async def test_a_conflicting_hook_envelope_is_moved_away_and_the_existing_turn_stays(core: Core, now):
     await turn(core, "a", prompt_id="p7", user="known")
     spool.write(core.home, an_envelope(now, 7))
     assert texts(await search(core, "known zebra")) == ["known"]
     assert core.writer.set_aside == 1
 
 
-async def test_a_spool_that_cannot_be_written_is_said_and_nothing_is_kept(core: Core):
+async def test_an_unwritable_spool_is_reported_and_nothing_is_stored(core: Core):
     shutil.rmtree(core.home.spool)
     Path(core.home.spool).write_text("a file in the way")
     with pytest.raises((HomeError, OSError)):
@@ -247,7 +249,7 @@ async def test_a_spool_that_cannot_be_written_is_said_and_nothing_is_kept(core: 
     assert await core.store.count(Memory) == 0 and core.store.staged(Memory) == []
 
 
-async def test_a_clock_that_was_set_back_puts_no_write_before_those_that_it_follows(core: Core, now):
+async def test_a_clock_that_is_set_back_does_not_reorder_writes(core: Core, now):
     in_an_hour = time.time_ns() + 3_600 * 10**9
     spool.write(core.home, an_envelope(now, 1), in_an_hour)
     await core.writer.drain()
@@ -257,12 +259,12 @@ async def test_a_clock_that_was_set_back_puts_no_write_before_those_that_it_foll
     assert kinds == [None, "Alex prefers tabs.", "Robin prefers spaces."]
 
 
-async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_lost(core: Core, now):
-    """The benchmark found it: with many calls in flight a listed envelope was gone before its turn came, and
-    an innocent call failed.
+async def test_a_write_that_settles_while_the_spool_is_listed_does_not_count_as_lost(core: Core, now):
+    """Found by the benchmark: with many calls in flight a listed envelope was deleted before its turn came,
+    and an innocent call failed.
     """
     await core.writer.settle()
-    async with core.writer._order:  # a drain has listed the folder and waits for its turn
+    async with core.writer._order:  # another reader has listed the folder and waits for its turn
         path = spool.write(core.home, an_envelope(now, 1))
         draining = asyncio.create_task(core.writer.drain())
         while not core.writer._draining.locked():
@@ -273,7 +275,7 @@ async def test_a_write_that_settles_while_the_spool_is_listed_is_not_taken_for_l
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="needs a file that opens and cannot be read")
-async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(core: Core, now, monkeypatch):
+async def test_the_spool_is_still_watched_after_a_brief_disk_failure(core: Core, now, monkeypatch):
     monkeypatch.setattr("scrubjay.engine.writing.DRAIN_SECONDS", 0.01)
     failing = Path(core.home.spool_new) / "00000000000000000001-failing.json"
     failing.symlink_to("/proc/self/mem")  # its first byte is an input/output error
@@ -291,7 +293,7 @@ async def test_the_spool_is_watched_on_after_a_disk_that_failed_for_a_moment(cor
 
 
 @pytest.mark.long
-async def test_a_search_waits_for_a_busy_store_only_so_long_and_says_so(core: Core, monkeypatch):
+async def test_a_search_waits_for_a_busy_store_for_a_bounded_time_and_says_so(core: Core, monkeypatch):
     await fact(core, "The owl nests in the tower.")
     assert texts(await search(core, "owl tower"))
     await fact(core, "The owl left the tower.")
@@ -305,7 +307,7 @@ async def test_a_search_waits_for_a_busy_store_only_so_long_and_says_so(core: Co
     assert len((await search(core, "owl tower", top_k=5)).results) == 2
 
 
-async def test_a_long_document_keeps_no_other_write_waiting(core: Core, monkeypatch):
+async def test_a_long_document_delays_no_other_write(core: Core, monkeypatch):
     """Ten million characters are planned for six seconds."""
     monkeypatch.setattr("scrubjay.engine.writing.LONG_DOCUMENT", 10)
     planned, free = asyncio.Event(), asyncio.Event()
@@ -324,7 +326,7 @@ async def test_a_long_document_keeps_no_other_write_waiting(core: Core, monkeypa
     assert await core.store.get(Document, [(await adding).id or ""])
 
 
-async def test_what_is_no_text_is_removed_before_secrets_are_looked_for_and_the_rest_is_kept(core: Core):
+async def test_invalid_characters_are_removed_before_redaction_and_the_rest_is_stored(core: Core):
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT" + "5vW7xY9zA1cD3eF5"
     parted = f"{token[:12]}\ud83d{token[12:20]}\x00{token[20:]}"
     request = DocumentText.model_construct(
@@ -335,7 +337,7 @@ async def test_what_is_no_text_is_removed_before_secrets_are_looked_for_and_the_
     assert token[4:20] not in json.dumps(made.args)
 
 
-async def test_a_write_that_no_table_takes_is_set_aside_and_holds_nothing_up(core: Core):
+async def test_a_write_that_no_table_accepts_is_moved_away_and_blocks_nothing(core: Core):
     async def plan_half(store: Store, said: Envelope, now: Any) -> Any:
         plan = await _PLANNERS["turn"](store, said, now)
         record = plan.change.record.model_copy(update={"user": "half \ud83d of a character"})
@@ -351,7 +353,7 @@ async def test_a_write_that_no_table_takes_is_set_aside_and_holds_nothing_up(cor
     assert spool.pending(core.home) == []
 
 
-async def test_an_envelope_over_which_two_engines_hung_is_not_read_again(core: Core):
+async def test_an_envelope_that_hung_two_engines_is_not_read_again(core: Core):
     home = core.home
     paths = [spool.write(home, an_envelope(core.clock(), number)) for number in (1, 2)]
 
@@ -360,7 +362,7 @@ async def test_an_envelope_over_which_two_engines_hung_is_not_read_again(core: C
         with open(home.deaths, "a") as file:
             file.write("Timeout!\n")
 
-    InHand(home).take(paths[0])  # and was killed, which says nothing against it
+    InHand(home).take(paths[0])  # and was killed, which is not the envelope's fault
     hung()
     InHand(home).take(paths[0])
     hung()

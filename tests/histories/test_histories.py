@@ -1,4 +1,4 @@
-"""The stores of other programs, read: whole, half written, damaged, open elsewhere; on three systems."""
+"""Reading the stores of other programs: complete, half written, damaged, in use; on three systems."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_turns_of_a_session_are_read_with_their_times_and_project(version: s
         assert session.turns[0]["started_at"].replace("Z", "+00:00") == made.AT[0]
 
 
-def test_commands_are_kept_as_the_hooks_keep_them(tmp_path: Path):
+def test_commands_are_recorded_as_the_hooks_record_them(tmp_path: Path):
     made.opencode(tmp_path)
     made.roo(tmp_path)
     made.goose(tmp_path)
@@ -82,7 +82,7 @@ def test_commands_are_kept_as_the_hooks_keep_them(tmp_path: Path):
     }
 
 
-def test_a_fork_of_codex_says_which_turns_are_its_parents_and_where_each_was_said(tmp_path: Path):
+def test_a_codex_fork_names_its_parents_turns_and_the_folder_of_each(tmp_path: Path):
     def line(at: str, kind: str, **payload: object) -> dict[str, object]:
         return {"timestamp": f"2026-03-02T{at}Z", "type": kind, "payload": payload}
 
@@ -124,7 +124,7 @@ def test_sessions_of_subagents_are_left_out(tmp_path: Path):
         assert sessions(history, disk, list(history.places(machine(tmp_path)))) == []
 
 
-def test_a_page_of_aider_may_quote_its_own_marks(tmp_path: Path):
+def test_an_aider_history_may_quote_its_own_marks(tmp_path: Path):
     answer = "Like this:\n```\n#### no prompt\n> no note\n```"
     text = (
         f"# aider chat started at 2026-03-01 09:00:00\n\n#### Show me a page.\n\n{answer}\n\n> Tokens: 2k\n"
@@ -144,9 +144,7 @@ def listing(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.parametrize("journal", ["WAL", "DELETE"])
-def test_a_store_that_is_open_elsewhere_stays_as_it_is_and_is_read_to_its_last_commit(
-    journal: str, tmp_path: Path
-):
+def test_a_store_in_use_is_read_to_its_last_commit_and_left_unchanged(journal: str, tmp_path: Path):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     home = tmp_path / "home"
@@ -169,7 +167,7 @@ def test_a_store_that_is_open_elsewhere_stays_as_it_is_and_is_read_to_its_last_c
     other.close()
 
 
-def test_a_store_that_nobody_has_open_gets_no_file_beside_it(tmp_path: Path):
+def test_reading_an_idle_store_creates_no_file_next_to_it(tmp_path: Path):
     path = made.opencode(tmp_path)
     with sqlite3.connect(path) as other:
         other.execute("PRAGMA journal_mode=WAL")
@@ -186,7 +184,7 @@ def test_times_are_read_in_seconds_milliseconds_and_iso(tmp_path: Path):
     assert [instant(each) for each in ("soon", None, True, -5, 10**30, {})] == [None] * 6
 
 
-def test_a_turn_without_an_id_has_a_key_that_stays_when_the_session_goes_on():
+def test_a_turn_without_an_id_has_a_key_that_is_stable_as_the_session_grows():
     def turn(text: str) -> dict:
         return {"prompt_id": None, "uuid": None, "prompts": [text], "assistant": ""}
 
@@ -211,7 +209,7 @@ SHAPES = st.recursive(
 
 
 @given(shape=SHAPES)
-def test_whatever_json_stands_in_a_file_it_is_read_or_passed_over(shape, tmp_path_factory):
+def test_any_json_in_a_file_is_read_or_skipped(shape, tmp_path_factory):
     folder = tmp_path_factory.mktemp("shapes")
     files = {
         "vscode": folder / "chatSessions/a.json",
@@ -238,7 +236,7 @@ VALUES = (
 
 
 @given(host=st.sampled_from(sorted(STORES)), which=st.integers(0, 99), value=VALUES | st.just('{"a":[1,{}]}'))
-def test_whatever_stands_in_a_column_the_store_is_read_or_passed_over(host, which, value, tmp_path_factory):
+def test_any_value_in_a_column_is_read_or_skipped(host, which, value, tmp_path_factory):
     path = STORES[host](tmp_path_factory.mktemp("columns"))
     with sqlite3.connect(path) as store:
         tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
@@ -258,7 +256,7 @@ def test_whatever_stands_in_a_column_the_store_is_read_or_passed_over(host, whic
             assert all(isinstance(key, str) for key, _ in keyed(session.id, session.turns))
 
 
-def test_places_are_those_of_the_system():
+def test_paths_follow_the_operating_system():
     def where(platform: str, host: str, **env: str) -> list[str]:
         user_home = r"C:\Users\kim" if platform == "win32" else "/home/kim"
         return list(BY_NAME[host].places(Machine(env, user_home, platform)))
@@ -275,13 +273,13 @@ def test_places_are_those_of_the_system():
     assert r"C:\Users\kim\AppData\Roaming\Code\User\workspaceStorage" in where("win32", "vscode")
 
 
-def test_the_page_of_the_past_names_every_program():
+def test_the_imports_page_names_every_program():
     page = Path(__file__).parents[2].joinpath("server/docs/past.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| ([a-z0-9, -]+) \|", page, re.MULTILINE)
     assert set(BY_NAME) == {name for each in named for name in each.split(", ")}
 
 
-def test_a_damaged_database_is_no_store(tmp_path: Path):
+def test_a_damaged_database_is_not_a_store(tmp_path: Path):
     path = made.goose(tmp_path)
     path.write_bytes(path.read_bytes()[:5000])
     os.truncate(path, 3000)

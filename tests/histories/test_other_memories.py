@@ -1,4 +1,4 @@
-"""What is read of the stores of other memories, and that reading leaves them as they were."""
+"""Reading the stores of other memory products without changing them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
 
 
 def read(name: str, place: Path, scratch: Path) -> list[Session | Fact]:
-    """Everything in a store."""
+    """Read everything in a store."""
     history = BY_NAME[name]
     with Disk(str(scratch)) as disk:
         files = files_below(str(place), history.fits, history.deep)
@@ -76,7 +76,7 @@ def test_a_store_of_the_first_claude_mem_is_read_too(facts, tmp_path):
     assert (fact.content, fact.session_id) == ("Use WAL in the API.", "host-0")
 
 
-def test_what_mcp_memory_service_deleted_is_left_out(facts):
+def test_records_deleted_in_mcp_memory_service_are_left_out(facts):
     (fact,) = facts("mcp-memory-service").values()
     assert fact == Fact(
         "mcp-memory-service",
@@ -107,7 +107,7 @@ def test_hebb_minds_facts_keep_importance_and_session_and_expired_ones_are_left_
     assert turn.project == "api" and turn.metadata["turn"] == 3
 
 
-def test_server_memory_gives_a_fact_an_observation_and_a_relation(facts, tmp_path):
+def test_server_memory_gives_a_fact_per_observation_and_relation(facts, tmp_path):
     found = facts("server-memory")
     assert set(found) == {"Kim: Prefers tea", "Kim: Lives in Oslo", "Kim works at Acme"}
     assert found["Kim: Prefers tea"].tags == ("person",)
@@ -136,7 +136,7 @@ def test_mempalaces_drawers_are_facts_of_their_wing(facts):
     )
 
 
-def test_a_transcript_that_a_palace_was_made_of_is_read_in_its_place(tmp_path):
+def test_a_palace_made_from_a_transcript_is_replaced_by_the_transcript(tmp_path):
     transcript = tmp_path / ".claude" / "projects" / "-w-api" / "s1.jsonl"
     transcript.parent.mkdir(parents=True)
     said = [
@@ -154,7 +154,7 @@ def test_a_transcript_that_a_palace_was_made_of_is_read_in_its_place(tmp_path):
 
 
 @pytest.mark.parametrize("name", BUILDERS)
-def test_a_store_is_the_same_after_it_was_read(name, tmp_path):
+def test_reading_a_store_does_not_change_it(name, tmp_path):
     theirs = tmp_path / "theirs"
     place = BUILDERS[name](theirs)
     (tmp_path / "scratch").mkdir()
@@ -169,18 +169,18 @@ def test_a_store_is_the_same_after_it_was_read(name, tmp_path):
     assert state() == before and not list((tmp_path / "scratch").iterdir())
 
 
-def test_a_long_text_becomes_facts_that_end_where_lines_end(facts, tmp_path):
+def test_a_long_text_becomes_facts_cut_at_line_ends(facts, tmp_path):
     lines = [f"Line {number} of a very long note about nothing." for number in range(600)]
     (tmp_path / "Diary.md").write_text("\n".join(lines), encoding="utf-8")
     found = facts("basic-memory", tmp_path / "Diary.md")
     assert len(found) == 4 and all(len(each) <= LONGEST for each in found)
     same = [line for each in found for line in each.splitlines() if line] == ["Diary", *lines]
-    assert same  # compared beforehand: to explain a difference of such texts takes a minute
+    assert same  # compared beforehand: explaining a difference of such texts takes a minute
 
 
 @pytest.mark.parametrize("name", ["claude-mem", "mcp-memory-service", "mem0", "hebb-mind", "mempalace"])
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00 and then nothing"])
-def test_what_is_no_store_of_theirs_is_refused(name, content, tmp_path):
+def test_a_foreign_store_is_refused(name, content, tmp_path):
     file = {"mcp-memory-service": "sqlite_vec.db", "mempalace": "chroma.sqlite3"}.get(
         name, "claude-mem hebb history.db"
     )
@@ -212,7 +212,7 @@ def test_what_is_no_store_of_theirs_is_refused(name, content, tmp_path):
         ("mempalace", "win32", {}, r"C:\Users\kim\.mempalace\palace"),
     ],
 )
-def test_each_store_is_looked_for_where_its_program_keeps_it(name, platform, env, expected):
+def test_each_store_is_found_where_its_program_keeps_it(name, platform, env, expected):
     home = r"C:\Users\kim" if platform == "win32" else "/home/kim"
     assert list(BY_NAME[name].places(Machine(env, home, platform))) == [expected]
 
@@ -236,7 +236,7 @@ def test_the_file_of_server_memory_is_found_in_a_hosts_configuration(file, text,
 
 @pytest.fixture(scope="module")
 def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
-    """A user who tried all of them before."""
+    """A user who has used all of them before."""
     user = make_user(tmp_path_factory.mktemp("c"))
     stores.claude_mem(user.folder / ".claude-mem")
     stores.mcp_memory_service(user.folder / ".local/share/mcp-memory")
@@ -250,7 +250,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user.types("stop")
 
 
-def test_a_user_takes_in_every_memory_once_and_finds_what_holds_now(collector: User):
+def test_a_user_imports_every_memory_once_and_finds_the_current_facts(collector: User):
     counted = collector.gets("import", "--from", "all", "--dry-run")
     assert counted.endswith("together     15 facts\n")
     assert collector.gets("import", "--from", "all").endswith("15 facts: 15 imported\n")
@@ -309,7 +309,7 @@ VALUES = st.one_of(
 
 @pytest.mark.parametrize("name", ["claude-mem", "mcp-memory-service", "mem0", "hebb-mind", "mempalace"])
 @given(data=st.data())
-def test_whatever_lies_in_their_columns_gives_facts_or_a_reason(name, data, tmp_path_factory):
+def test_any_value_in_their_columns_gives_facts_or_a_reason(name, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd", numbered=True)
     path = BUILDERS[name](folder)
     store = sqlite3.connect(path)

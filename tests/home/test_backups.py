@@ -1,6 +1,4 @@
-"""Backups: a copy of a home in use that opens, and a home that a copy takes the place of, whole or not at
-all.
-"""
+"""Backups: a usable copy of a home in use, and a home that is replaced by a copy completely or not at all."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ FACTS = {"scrubjay": "0", "schema_version": 1, "made_at": "2026-03-05T12:00:00Z"
 
 
 def quietly(done: int, total: int) -> None:
-    """Nobody is told."""
+    """Report nothing."""
 
 
 async def filled(core: Core) -> None:
@@ -40,7 +38,7 @@ async def filled(core: Core) -> None:
     await embedded(core)
 
 
-async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
+async def test_a_backup_of_a_home_in_use_can_be_searched_for_everything(
     core: Core, tmp_path: Path, clock: Callable[[], datetime]
 ):
     await filled(core)
@@ -68,7 +66,7 @@ async def test_a_backup_of_a_home_in_use_is_a_home_that_finds_everything(
         await opened.close()
 
 
-async def test_a_backup_holds_still_what_is_written_and_compacted_meanwhile(core: Core, tmp_path: Path):
+async def test_a_backup_is_consistent_during_writes_and_compaction(core: Core, tmp_path: Path):
     await filled(core)
     asked = asyncio.get_running_loop()
     busy: list[asyncio.Future[object]] = []
@@ -106,7 +104,7 @@ async def test_a_purge_waits_for_a_backup_and_says_so(core: Core, tmp_path: Path
     assert "Purge when it is done." in refusals[0]
 
 
-async def test_a_backup_goes_into_a_new_folder_outside_of_the_home(core: Core, tmp_path: Path):
+async def test_a_backup_needs_a_new_folder_outside_the_home(core: Core, tmp_path: Path):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "diary").write_text("mine")
     (tmp_path / "empty").mkdir()
@@ -148,7 +146,7 @@ async def test_a_damaged_backup_is_noticed_before_anything_is_replaced(core: Cor
         backups.copy_backup(str(folder), str(tmp_path / "c"), quietly)
 
 
-def test_a_manifest_that_leads_out_of_its_folder_is_refused(tmp_path: Path):
+def test_a_manifest_that_points_outside_its_folder_is_refused(tmp_path: Path):
     (tmp_path / "copy").mkdir()
     files = {"data/index.json": (1, "x"), "../evil": (1, "x")}
     (tmp_path / "copy" / "data").mkdir()
@@ -180,14 +178,16 @@ def test_a_backup_of_a_newer_version_is_refused(tmp_path: Path, newer: dict[str,
         ({"data/index.json": (1, "x")}, {"counts": {"turns": "many"}}),
     ],
 )
-def test_an_odd_manifest_makes_no_backup(tmp_path: Path, files: dict[str, object], facts: dict[str, object]):
+def test_a_folder_with_an_odd_manifest_is_not_a_backup(
+    tmp_path: Path, files: dict[str, object], facts: dict[str, object]
+):
     manifest = {"format": backups.FORMAT, "version": 1, **FACTS, "files": files, **facts}
     (tmp_path / backups.MANIFEST).write_text(json.dumps(manifest))
     with pytest.raises(InputError, match="is not a complete Scrubjay backup"):
         backups.read_manifest(str(tmp_path))
 
 
-def test_a_home_that_is_replaced_keeps_its_keys_and_not_those_of_the_backup(tmp_path: Path):
+def test_a_replaced_home_keeps_its_own_keys(tmp_path: Path):
     home = open_home(str(tmp_path / "home"))
     os.mkdir(backups.restoring(home))
     Path(backups.restoring(home), "tokens.json").write_text("those of the backup")
@@ -198,7 +198,7 @@ def test_a_home_that_is_replaced_keeps_its_keys_and_not_those_of_the_backup(tmp_
     assert [token.name for token in tokens.load(home)] == ["laptop"]
 
 
-def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):
+def test_a_home_is_replaced_completely_or_not_at_all(tmp_path: Path):
     home, aside = open_home(str(tmp_path / "home")), str(tmp_path / "aside")
     Path(home.config).write_text("")
     with pytest.raises(HomeError, match="It is unchanged"):
@@ -209,7 +209,7 @@ def test_a_home_is_replaced_whole_or_stays(tmp_path: Path):
     assert not os.listdir(home.root) and os.path.exists(Home(aside).config)
 
 
-def test_whoever_opens_a_home_that_is_moved_aside_puts_the_finished_copy_in_its_place(tmp_path: Path):
+def test_opening_a_home_that_was_moved_away_installs_the_finished_copy(tmp_path: Path):
     home, aside = open_home(str(tmp_path / "home")), tmp_path / "aside"
     os.mkdir(restored(home))
     Path(restored(home), "config.toml").write_text("min_length = 3\n")
@@ -218,7 +218,7 @@ def test_whoever_opens_a_home_that_is_moved_aside_puts_the_finished_copy_in_its_
     assert not os.path.exists(restored(home)) and aside.exists()
 
 
-async def test_the_next_engine_removes_what_a_killed_restoring_left_beside_its_home(home: Home, clock):
+async def test_the_next_engine_removes_the_leftovers_of_a_killed_restore(home: Home, clock):
     for folder in (backups.restoring(home), restored(home)):
         os.mkdir(folder)
     core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
@@ -227,7 +227,7 @@ async def test_the_next_engine_removes_what_a_killed_restoring_left_beside_its_h
 
 
 @pytest.mark.parametrize("place", ["spool_new", "events"])
-def test_a_fresh_home_holds_nothing_and_one_with_a_turn_that_waits_does(home: Home, place: str):
+def test_a_fresh_home_is_empty_and_one_with_a_waiting_turn_is_not(home: Home, place: str):
     assert not backups.has_content(home)
     Path(getattr(home, place), "1-turn.json").write_text("{}")
     assert backups.has_content(home)

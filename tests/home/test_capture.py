@@ -1,4 +1,4 @@
-"""The capture policy: what the user allows, and what is worth it."""
+"""The capture policy: what the user allows, and what is worth recording."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def test_an_absent_value_has_its_default() -> None:
     assert policy({"min_length": 3}).capture == "all"
 
 
-def test_the_switch_that_inject_once_was_is_understood() -> None:
+def test_inject_as_a_boolean_is_still_understood() -> None:
     assert [policy({"inject": value}).inject for value in (True, False)] == ["prompt", "off"]
 
 
-def test_what_the_settings_derive_is_understood() -> None:
+def test_the_derived_default_policy_is_understood() -> None:
     assert policy(capture_view(Settings())) == DEFAULT
 
 
@@ -60,12 +60,12 @@ def test_what_the_settings_derive_is_understood() -> None:
         {"excluded": [7]},
     ],
 )
-def test_a_wish_that_cannot_be_read_is_refused_and_not_guessed(data: dict) -> None:
+def test_an_invalid_preference_is_refused_and_not_guessed(data: dict) -> None:
     with pytest.raises(InputError, match=next(iter(data))):
         policy(data)
 
 
-def test_an_excluded_folder_excludes_what_lies_under_it_and_nothing_beside_it() -> None:
+def test_an_excluded_folder_excludes_its_subfolders_and_no_sibling() -> None:
     chosen = policy({"excluded": ["/home/jay/secret/"]})
     assert is_excluded(chosen, "/home/jay/secret")
     assert is_excluded(chosen, "/home/jay/secret/deep/er")
@@ -76,7 +76,7 @@ def test_an_excluded_folder_excludes_what_lies_under_it_and_nothing_beside_it() 
     assert is_excluded(chosen, "/home/jay", "/home/jay/secret")
 
 
-def test_where_something_was_said_must_be_known_once_anything_is_excluded() -> None:
+def test_the_folder_must_be_known_once_any_folder_is_excluded() -> None:
     chosen = policy({"excluded": ["/home/jay/secret"]})
     assert may_be_excluded(chosen, []) and not may_be_excluded(policy({}), [])
     assert may_be_excluded(chosen, ["/home/jay", "/home/jay/secret"])
@@ -84,11 +84,11 @@ def test_where_something_was_said_must_be_known_once_anything_is_excluded() -> N
 
 
 @pytest.mark.skipif(os.name == "nt", reason="there such a path is the folder itself")
-def test_an_excluded_folder_of_windows_is_known_under_both_its_paths() -> None:
+def test_an_excluded_windows_folder_is_recognised_by_both_its_paths() -> None:
     assert is_excluded(policy({"excluded": ["/mnt/c/secret"]}), "C:\\secret\\deep")
 
 
-def test_an_excluded_folder_is_known_by_its_link_and_by_its_place(tmp_path: Path) -> None:
+def test_an_excluded_folder_is_recognised_by_its_link_and_by_its_target(tmp_path: Path) -> None:
     (tmp_path / "secret").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "secret")
     for excluded in ("secret", "link"):
@@ -110,7 +110,7 @@ def test_an_excluded_folder_is_known_by_its_link_and_by_its_place(tmp_path: Path
         "call read_config first",
     ],
 )
-def test_decisions_wishes_faults_and_places_in_the_code_are_salient(text: str) -> None:
+def test_decisions_preferences_bugs_and_code_locations_are_salient(text: str) -> None:
     assert is_salient(text)
 
 
@@ -162,7 +162,7 @@ def test_courtesy_small_talk_and_progress_are_not_salient(text: str) -> None:
 
 
 @pytest.mark.parametrize("half", ["dev", "test"])
-def test_of_labelled_messages_nearly_all_that_matter_are_kept_and_most_filler_is_dropped(half: str) -> None:
+def test_most_labelled_messages_are_kept_or_dropped_as_labelled(half: str) -> None:
     with LABELLED.open(encoding="utf-8", newline="") as file:
         rows = [
             row for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE) if row["half"] == half
@@ -186,7 +186,7 @@ def test_a_text_of_any_length_is_judged_while_a_hook_waits(unit: str) -> None:
         assert time.perf_counter() - began < 0.2
 
 
-def test_each_policy_keeps_what_it_says() -> None:
+def test_each_policy_records_what_it_promises() -> None:
     talk, decision = "thanks, that is very nice of you", "we decided to use advance() from now on"
     kept = {
         name: [should_embed(text, policy({"capture": name})) for text in (talk, decision)]
@@ -201,7 +201,7 @@ def test_each_policy_keeps_what_it_says() -> None:
     assert not should_embed(decision, policy({"paused": True}))
 
 
-def test_an_exchange_is_kept_whole_when_one_side_is_worth_it() -> None:
+def test_an_exchange_is_kept_whole_when_one_side_is_salient() -> None:
     salient = policy({"capture": "salient"})
     assert should_record(["ok", "we decided to use advance()"], salient)
     assert not should_record(["ok", "done"], salient)
@@ -210,14 +210,14 @@ def test_an_exchange_is_kept_whole_when_one_side_is_worth_it() -> None:
     assert not should_record([None, "  "], policy({"min_length": 0}))
 
 
-def test_a_message_is_measured_by_itself_and_has_its_length_from_no_other() -> None:
+def test_each_message_is_measured_on_its_own() -> None:
     long_filler, short_fact = "thanks, that is very nice of you", "port 5433"
     assert not should_record([long_filler, short_fact], policy({"capture": "salient"}))
     assert should_record([long_filler, short_fact], policy({"capture": "salient", "min_length": 9}))
     assert not should_record(["go on", "yes", "and on", "done"], DEFAULT)
 
 
-def test_what_is_no_text_is_taken_out() -> None:
+def test_invalid_characters_are_removed() -> None:
     assert storable("a\x00b\ud800c\U0001f426") == "abc\U0001f426"
 
 
@@ -233,5 +233,5 @@ def test_a_cut_text_fits_and_says_what_is_missing(text: str, limit: int) -> None
         assert int(mark.split()[1].replace(",", "")) == len(text) - len(kept)
 
 
-def test_the_limit_is_that_of_a_turn() -> None:
+def test_the_limit_equals_that_of_a_turn() -> None:
     assert MAX_TEXT == MAX_TURN_TEXT

@@ -1,4 +1,4 @@
-"""Files that somebody else names: only regular ones are read, and only so much of them."""
+"""Files named by others: only regular ones are read, and only up to a limit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scrubjay.home.files import (
 )
 
 
-def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path) -> None:
+def test_anything_but_a_regular_file_of_this_user_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "good").write_text("good")
     (tmp_path / "link").symlink_to(tmp_path / "good")
@@ -40,7 +40,7 @@ def test_what_is_no_regular_file_of_this_user_is_refused_at_once(tmp_path: Path)
     assert read_regular(str(tmp_path / "link"), 3) == b"goo"
 
 
-def test_a_log_is_opened_whatever_stands_in_its_place(tmp_path: Path) -> None:
+def test_a_log_is_opened_whatever_is_in_its_place(tmp_path: Path) -> None:
     path = tmp_path / "engine.log"
     os.mkfifo(path)
     os.write(open_log(str(path)), b"one\n")
@@ -54,7 +54,7 @@ def test_a_log_is_opened_whatever_stands_in_its_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a file another user's")
-def test_the_file_of_another_user_is_refused_unless_it_may_be_shared(tmp_path: Path) -> None:
+def test_another_users_file_is_refused_unless_sharing_is_allowed(tmp_path: Path) -> None:
     path = tmp_path / "theirs"
     path.write_text("theirs")
     os.chown(path, 12345, -1)
@@ -90,10 +90,10 @@ def test_a_file_without_lines_costs_no_memory(tmp_path: Path) -> None:
     assert list(last_lines(str(path), 4_000_000, 1_000_000)) == []
 
 
-def test_a_file_larger_than_any_of_ours_is_not_read_whole(tmp_path: Path) -> None:
+def test_an_oversized_file_is_not_read_whole(tmp_path: Path) -> None:
     path = tmp_path / "scopes.json"
     path.touch()
-    os.truncate(path, 30 << 30)  # which takes no room
+    os.truncate(path, 30 << 30)  # which takes no disk space
     with pytest.raises(ValueError, match="more than 67,108,864 bytes"):
         read_whole(str(path))
 
@@ -104,7 +104,7 @@ def test_a_link_that_leads_to_itself_is_removed(tmp_path: Path) -> None:
     assert move_aside_nonfile(str(loop)) and not os.listdir(tmp_path)
 
 
-def test_what_is_moved_aside_keeps_what_was_moved_before(tmp_path: Path) -> None:
+def test_moving_a_damaged_table_away_keeps_earlier_ones(tmp_path: Path) -> None:
     for _ in range(2):
         (tmp_path / "place").mkdir()
         assert move_aside_nonfile(str(tmp_path / "place"))

@@ -1,4 +1,4 @@
-"""Settings, scopes and keys that are removed from a home: they are missed, stay in force, and come back."""
+"""Settings, scopes and keys that are removed from a home are reported, stay in force, and are restored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from hashing_encoder import HashingEncoder
-from stories.conftest import somebody, user
+from stories.conftest import new_user, user
 from user import User
 
 from scrubjay.engine.engine import Engine
@@ -23,14 +23,14 @@ from scrubjay.http_api import tokens
 from scrubjay.http_api.options import Options, parse_address
 from scrubjay.http_api.tokens import Tokens
 
-__all__ = ["somebody", "user"]  # fixtures
+__all__ = ["new_user", "user"]  # fixtures
 
 NOW = datetime(2026, 3, 5, tzinfo=UTC)
 
 
 @pytest.fixture
 async def filled(home: Home, tmp_path: Path) -> Home:
-    """A home whose every file of this kind says something."""
+    """A home in which every file of this kind has content."""
     settings.change(home.config, "capture", "off")
     (tmp_path / "sparrow").mkdir()
     scopes.scope_of(home, str(tmp_path / "sparrow"))
@@ -44,13 +44,13 @@ FILES = ("config", "scopes", "scope_settings", "partitions", "tokens")
 
 
 def said(home: Home) -> tuple[object, ...]:
-    """What all of these files say."""
+    """The content of all these files."""
     book = ScopeBook(home).of("team").supporting_context, PartitionBook(home).of("team")
     keys = [token.name for token in Tokens(home).now()]
     return settings.load(home.config), scopes.list_scopes(home), *book, keys
 
 
-async def test_what_is_removed_stays_in_force_and_is_put_back(filled: Home) -> None:
+async def test_a_removed_file_stays_in_force_and_is_restored(filled: Home) -> None:
     before, paths = said(filled), [getattr(filled, name) for name in FILES]
     contents = [Path(path).read_bytes() for path in paths]
     for path in paths:
@@ -61,7 +61,7 @@ async def test_what_is_removed_stays_in_force_and_is_put_back(filled: Home) -> N
     assert [Path(path).read_bytes() for path in paths] == contents
 
 
-async def test_a_project_that_is_seen_after_its_list_was_removed_joins_the_others(
+async def test_a_project_first_seen_after_the_scope_book_was_removed_is_added_to_the_others(
     filled: Home, tmp_path: Path
 ) -> None:
     (known,) = scopes.list_scopes(filled)
@@ -72,7 +72,7 @@ async def test_a_project_that_is_seen_after_its_list_was_removed_joins_the_other
     assert filled.scopes not in kept.missing(filled)
 
 
-async def test_a_damaged_list_goes_aside_and_its_copy_speaks(filled: Home, tmp_path: Path) -> None:
+async def test_a_damaged_list_is_moved_away_and_its_copy_applies(filled: Home, tmp_path: Path) -> None:
     before = said(filled)
     for name in ("scopes", "scope_settings", "partitions"):
         Path(getattr(filled, name)).write_text('{"v": 1')
@@ -81,18 +81,18 @@ async def test_a_damaged_list_goes_aside_and_its_copy_speaks(filled: Home, tmp_p
     assert len(scopes.list_scopes(filled)) == 2 and Path(f"{filled.scopes}.broken").exists()
 
 
-async def test_removing_the_keys_or_the_settings_opens_the_face_to_nobody(filled: Home) -> None:
+async def test_removing_the_keys_or_the_settings_grants_no_access(filled: Home) -> None:
     os.remove(filled.tokens)
     os.remove(filled.config)
     assert [token.name for token in Tokens(filled).now()] == ["laptop"]
     tokens.remove(filled, "laptop")
     os.remove(filled.tokens)
-    assert Tokens(filled).now() == ()  # the copy forgets it too: no key that was removed comes back
+    assert Tokens(filled).now() == ()  # the copy forgets it too: no removed key is restored
     with pytest.raises(InputError):
         Options(parse_address("0.0.0.0:6767")).check(len(tokens.load(filled)))
 
 
-async def test_an_engine_copies_what_an_older_one_wrote_and_what_somebody_edited(
+async def test_an_engine_copies_files_written_by_an_older_one_or_edited_by_a_user(
     filled: Home, clock: Callable[[], datetime]
 ) -> None:
     for name in FILES:
@@ -110,7 +110,7 @@ async def test_an_engine_copies_what_an_older_one_wrote_and_what_somebody_edited
 
 
 @pytest.mark.long
-def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
+def test_the_doctor_reports_missing_files_and_restores_them(user: User) -> None:
     user.gets("config", "min_length", "7")
     user.says("Which port does staging use?", "9443.", session="s", turn=0)
     for path in (user.home.config, user.home.scopes):
@@ -122,12 +122,12 @@ def test_the_doctor_misses_them_and_puts_them_back(user: User) -> None:
     assert "`scrubjay doctor --mend` restores it" in page.stdout
     page = user.types("doctor", "--mend").stdout
     assert "is missing; its copy" not in page and page.count("restored from its copy") == 2
-    assert "that could not be read" not in page  # there was nothing to be mended in the store
+    assert "that could not be read" not in page  # there was nothing to repair in the store
     assert json.loads(Path(user.home.scopes).read_text())["scopes"]
 
 
 @pytest.mark.parametrize("damaged", [b"\xff\xfepaused = true\n", b"paused = tr", b"min_length = 'x'\n"])
-def test_settings_that_are_damaged_are_put_back_from_their_copy(home: Home, damaged: bytes) -> None:
+def test_damaged_settings_are_restored_from_their_copy(home: Home, damaged: bytes) -> None:
     settings.change(home.config, "paused", "true")
     Path(home.config).write_bytes(damaged)
     aside = settings.restore_config(home)
@@ -136,7 +136,7 @@ def test_settings_that_are_damaged_are_put_back_from_their_copy(home: Home, dama
     assert settings.restore_config(home) is None
 
 
-def test_damaged_settings_without_a_sound_copy_stay_as_they_are(home: Home) -> None:
+def test_damaged_settings_without_an_intact_copy_are_left_unchanged(home: Home) -> None:
     Path(home.config).write_text("paused = tr")
     assert settings.restore_config(home) is None
     Path(kept.copy_of(home.config)).parent.mkdir(exist_ok=True)

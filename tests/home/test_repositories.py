@@ -1,6 +1,4 @@
-"""Repositories, read from the files git keeps: the origin in its configuration, and how a URL is spelled for
-good.
-"""
+"""Repositories, read from git's own files: the origin in its configuration, and how a URL is normalised."""
 
 from __future__ import annotations
 
@@ -30,7 +28,7 @@ from scrubjay.home.repositories import normal_url, repository
         ("../other/jay", "/home/other/jay"),
     ],
 )
-def test_a_url_is_normal_without_scheme_credentials_and_suffix(url: str, normal: str) -> None:
+def test_a_normalised_url_has_no_scheme_credentials_or_suffix(url: str, normal: str) -> None:
     assert normal_url(url, "/home/base") == normal
 
 
@@ -38,7 +36,7 @@ def test_a_url_is_normal_without_scheme_credentials_and_suffix(url: str, normal:
     st.from_regex(r"[a-z]{1,9}\.[a-z]{2,3}", fullmatch=True),
     st.from_regex(r"[A-Za-z0-9_-]{1,9}/[A-Za-z0-9_-]{1,9}", fullmatch=True),
 )
-def test_the_scp_form_and_the_url_form_are_one(host: str, path: str) -> None:
+def test_the_scp_form_and_the_url_form_are_equal(host: str, path: str) -> None:
     assert (
         normal_url(f"git@{host}:{path}.git", "/")
         == normal_url(f"ssh://git@{host}/{path}", "/")

@@ -1,5 +1,5 @@
-"""Names, contexts and buckets of scopes: kept whole, kept apart, and never lost to a change at the same
-moment.
+"""Names, contexts and buckets of scopes: stored completely, separately, and never lost to a concurrent
+change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scrubjay.home.paths import Home
 from scrubjay.home.scope_settings import MOST_BUCKETS, ScopeBook, ScopeSettings
 
 
-async def test_what_is_said_of_a_scope_is_there_after_a_restart(home: Home, now: datetime) -> None:
+async def test_scope_settings_survive_a_restart(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     await book.change("alex", lambda held: replace(held, supporting_context="Alex teaches maths."), now)
     held = await book.change(
@@ -31,12 +31,12 @@ async def test_what_is_said_of_a_scope_is_there_after_a_restart(home: Home, now:
     assert os.stat(home.scope_settings).st_mode & 0o077 == 0
 
 
-def test_nothing_is_said_of_a_scope_that_nobody_named(home: Home) -> None:
+def test_an_unknown_scope_has_no_settings(home: Home) -> None:
     assert ScopeBook(home).of("nobody") == ScopeSettings()
     assert not os.path.exists(home.scope_settings)
 
 
-async def test_changes_at_the_same_moment_all_count(home: Home, now: datetime) -> None:
+async def test_concurrent_changes_are_all_stored(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     names = [f"bucket {n}" for n in range(20)]
     await asyncio.gather(
@@ -45,7 +45,7 @@ async def test_changes_at_the_same_moment_all_count(home: Home, now: datetime) -
     assert set(book.of("alex").buckets) == set(names) == set(ScopeBook(home).of("alex").buckets)
 
 
-async def test_buckets_of_every_scope_join_a_scopes_own(home: Home, now: datetime) -> None:
+async def test_shared_buckets_are_added_to_a_scopes_own(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     await book.change("*", lambda held: held.with_buckets({"goals": "of all", "food": "of all"}), now)
     await book.change("alex", lambda held: held.with_buckets({"goals": "of Alex"}), now)
@@ -54,12 +54,12 @@ async def test_buckets_of_every_scope_join_a_scopes_own(home: Home, now: datetim
     assert set(book.all()) == {"alex"}
 
 
-def test_a_bucket_that_is_not_there_is_taken_away_without_a_word() -> None:
+def test_removing_a_missing_bucket_is_not_an_error() -> None:
     held = ScopeSettings(buckets={"goals": "", "food": ""})
     assert set(held.without_buckets(["goals", "music"]).buckets) == {"food"}
 
 
-async def test_a_merge_keeps_what_the_staying_scope_says(home: Home, now: datetime) -> None:
+async def test_a_merge_keeps_the_settings_of_the_remaining_scope(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     await book.change(
         "old",
@@ -77,13 +77,13 @@ async def test_a_merge_keeps_what_the_staying_scope_says(home: Home, now: dateti
     assert book.of("old") == ScopeSettings() and set(ScopeBook(home).all()) == {"new"}
 
 
-async def test_merging_the_scopes_of_an_engine_merges_what_is_said_of_them(core: Core, now: datetime) -> None:
+async def test_merging_scopes_merges_their_settings(core: Core, now: datetime) -> None:
     await core.scope_settings.change("old", lambda held: replace(held, name="Old"), now)
     await core.scopes.merge("old", "new")
     assert core.scope_settings.of("new").name == "Old"
 
 
-async def test_a_context_that_came_with_a_document_is_written_once(home: Home, now: datetime) -> None:
+async def test_a_context_given_with_a_document_is_written_once(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     await book.keep_context("alex", None, now)
     assert book.all() == {}
@@ -93,7 +93,7 @@ async def test_a_context_that_came_with_a_document_is_written_once(home: Home, n
     assert (held.supporting_context, held.updated_at) == ("Alex teaches maths.", now)
 
 
-async def test_a_removed_scope_is_said_nothing_of(home: Home, now: datetime) -> None:
+async def test_a_removed_scope_has_no_settings(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     await book.change("alex", lambda held: replace(held, name="Alex"), now)
     await book.remove("alex")
@@ -113,7 +113,7 @@ async def test_a_removed_scope_is_said_nothing_of(home: Home, now: datetime) -> 
         {"buckets": {"a": "x" * 2_001}},
     ],
 )
-async def test_too_much_is_refused_and_changes_nothing(
+async def test_too_large_a_change_is_refused_and_changes_nothing(
     home: Home, now: datetime, too_much: dict[str, object]
 ) -> None:
     book = ScopeBook(home)
@@ -123,7 +123,7 @@ async def test_too_much_is_refused_and_changes_nothing(
     assert book.of("alex").name == "Alex" and book.of("alex").updated_at == now
 
 
-async def test_a_disk_that_refuses_leaves_everything_as_it_was(home: Home, now: datetime) -> None:
+async def test_a_disk_error_changes_nothing(home: Home, now: datetime) -> None:
     book = ScopeBook(home)
     os.rmdir(home.spool_tmp)
     with pytest.raises(HomeError, match="cannot be written"):
@@ -134,7 +134,7 @@ async def test_a_disk_that_refuses_leaves_everything_as_it_was(home: Home, now: 
 @pytest.mark.parametrize(
     "damaged", [b"{", b"[]", b'{"scopes": {"alex": {"name": 1}}}', b"\xff", b'{"scopes": {"a": 1}}']
 )
-def test_a_damaged_file_is_kept_aside_and_stops_nothing(home: Home, damaged: bytes) -> None:
+def test_a_damaged_file_is_moved_away_and_stops_nothing(home: Home, damaged: bytes) -> None:
     with open(home.scope_settings, "wb") as file:
         file.write(damaged)
     assert ScopeBook(home).all() == {}

@@ -1,4 +1,4 @@
-"""Scopes: one name per project for good, found in real git repositories without starting git."""
+"""Scopes: one permanent name per project, found in real git repositories without starting git."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_a_folder_deep_in_a_repository_has_its_scope(home: Home, tmp_path: Path)
     )
 
 
-def test_the_root_and_the_bare_home_are_no_project(home: Home, tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")  # dotfiles kept in git do not make a project of everything
+def test_the_root_and_the_home_folder_are_not_projects(home: Home, tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")  # dotfiles in git do not make the whole home a project
     for folder in ("/", str(tmp_path), f"{tmp_path}/"):
         assert scope_of(home, folder, user_home=str(tmp_path)) is None
     assert list_scopes(home) == []
@@ -90,7 +90,7 @@ def test_a_folder_without_git_is_a_scope_of_its_own_by_its_path(home: Home, tmp_
     assert scope_of(home, str(tmp_path / "notes"), user_home=person) == found["notes"]
 
 
-def test_a_folder_that_becomes_a_repository_goes_on_in_its_scope(home: Home, tmp_path: Path) -> None:
+def test_a_folder_that_becomes_a_repository_keeps_its_scope(home: Home, tmp_path: Path) -> None:
     top = tmp_path / "notes"
     top.mkdir()
     first = scope_of(home, str(top))
@@ -103,7 +103,7 @@ def test_a_folder_that_becomes_a_repository_goes_on_in_its_scope(home: Home, tmp
     assert scope_of(home, str(top)) != first
 
 
-def test_a_known_project_that_is_cloned_into_a_folder_stays_itself(home: Home, tmp_path: Path) -> None:
+def test_a_known_project_cloned_into_a_folder_keeps_its_scope(home: Home, tmp_path: Path) -> None:
     project = scope_of(home, str(repository(tmp_path / "jay", ORIGIN)))
     (tmp_path / "notes").mkdir()
     plain = scope_of(home, str(tmp_path / "notes"))
@@ -112,7 +112,7 @@ def test_a_known_project_that_is_cloned_into_a_folder_stays_itself(home: Home, t
     assert scope_of(home, str(tmp_path / "notes")) == project != plain
 
 
-def test_a_folder_that_moved_is_merged_by_hand(home: Home, tmp_path: Path) -> None:
+def test_a_moved_folder_can_be_merged_manually(home: Home, tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     old = scope_of(home, str(tmp_path / "notes"))
     (tmp_path / "notes").rename(tmp_path / "diary")
@@ -122,7 +122,7 @@ def test_a_folder_that_moved_is_merged_by_hand(home: Home, tmp_path: Path) -> No
     assert scope_of(home, str(tmp_path / "diary")) == new
 
 
-def test_a_write_in_no_project_needs_a_scope_by_name() -> None:
+def test_a_write_outside_any_project_needs_a_named_scope() -> None:
     assert scopes.write_scope("jay", None) == scopes.write_scope(None, "jay") == "jay"
     with pytest.raises(InputError, match="not projects"):
         scopes.write_scope(None, None)
@@ -132,7 +132,7 @@ def test_worktrees_share_the_scope_of_their_repository(home: Home, tmp_path: Pat
     top = repository(tmp_path / "jay")
     git(top, "worktree", "add", "-q", str(tmp_path / "elsewhere"))
     assert scope_of(home, str(tmp_path / "elsewhere")) == scope_of(home, str(top))
-    shutil.rmtree(top / ".git" / "worktrees")  # pruned, but its folder still stands
+    shutil.rmtree(top / ".git" / "worktrees")  # pruned, but its folder still exists
     assert scope_of(home, str(tmp_path / "elsewhere")) == scope_of(home, str(top))
 
 
@@ -166,7 +166,7 @@ def test_two_origins_of_one_name_are_two_scopes(home: Home, tmp_path: Path) -> N
     assert one != other
 
 
-def test_a_remote_that_comes_later_changes_nothing(home: Home, tmp_path: Path) -> None:
+def test_a_remote_that_is_added_later_changes_nothing(home: Home, tmp_path: Path) -> None:
     top = repository(tmp_path / "jay")
     first = scope_of(home, str(top))
     git(top, "remote", "add", "origin", ORIGIN)
@@ -181,7 +181,7 @@ def test_a_move_without_a_remote_changes_nothing(home: Home, tmp_path: Path) -> 
     assert scope_of(home, str(tmp_path / "blue-jay")) == first
 
 
-def test_a_copy_beside_the_original_is_a_project_of_its_own(home: Home, tmp_path: Path) -> None:
+def test_a_copy_next_to_the_original_is_a_project_of_its_own(home: Home, tmp_path: Path) -> None:
     top = repository(tmp_path / "jay")
     first = scope_of(home, str(top))
     shutil.copytree(top, tmp_path / "copy")
@@ -189,7 +189,7 @@ def test_a_copy_beside_the_original_is_a_project_of_its_own(home: Home, tmp_path
 
 
 @pytest.mark.parametrize("seen_first", ["moved", "new"])
-def test_a_new_repository_where_one_stood_never_inherits_its_memory(
+def test_a_new_repository_at_an_old_path_never_inherits_its_memory(
     home: Home, tmp_path: Path, seen_first: str
 ) -> None:
     top = repository(tmp_path / "jay")
@@ -205,7 +205,7 @@ def test_a_new_repository_where_one_stood_never_inherits_its_memory(
     assert seen["old-jay"] == first
 
 
-def test_a_shortened_reflog_is_no_new_repository(home: Home, tmp_path: Path) -> None:
+def test_a_shortened_reflog_is_not_a_new_repository(home: Home, tmp_path: Path) -> None:
     top = repository(tmp_path / "jay")
     first = scope_of(home, str(top))
     git(top, "commit", "-q", "--allow-empty", "-m", "Second")
@@ -216,19 +216,19 @@ def test_a_shortened_reflog_is_no_new_repository(home: Home, tmp_path: Path) -> 
     assert scope_of(home, str(tmp_path / "moved")) == first
 
 
-def test_the_book_is_the_owners_only_and_holds_no_author(home: Home, tmp_path: Path) -> None:
+def test_the_scope_book_is_private_and_names_no_author(home: Home, tmp_path: Path) -> None:
     scope_of(home, str(repository(tmp_path / "jay")))
     assert stat.S_IMODE(os.stat(home.scopes).st_mode) == 0o600
     assert "example.org" not in Path(home.scopes).read_text()
 
 
-def test_without_a_writable_book_the_name_is_the_same(tmp_path: Path) -> None:
+def test_without_a_writable_scope_book_the_name_is_the_same(tmp_path: Path) -> None:
     top = repository(tmp_path / "jay")
     written = scope_of(open_home(str(tmp_path / "home")), str(top))
     assert scope_of(Home(str(tmp_path / "no" / "such" / "home")), str(top)) == written
 
 
-def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path: Path) -> None:
+def test_a_locked_scope_book_does_not_block_a_hook(home: Home, tmp_path: Path) -> None:
     holder = (
         "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print('held', "
         "flush=True); sys.stdin.read()"
@@ -245,14 +245,14 @@ def test_a_book_that_is_held_for_long_does_not_hold_a_hook(home: Home, tmp_path:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"scopes": {"x": 1}, "merged": {}}', '{"scopes": {}}'])
-def test_a_damaged_book_is_kept_aside_and_begun_anew(home: Home, tmp_path: Path, content: str) -> None:
+def test_a_damaged_scope_book_is_moved_away_and_recreated(home: Home, tmp_path: Path, content: str) -> None:
     Path(home.scopes).write_text(content)
     scope = scope_of(home, str(repository(tmp_path / "jay")))
     assert [entry["scope"] for entry in list_scopes(home)] == [scope]
     assert Path(home.scopes + ".broken").read_text() == content
 
 
-def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: Path) -> None:
+def test_many_projects_seen_at_once_are_all_recorded(home: Home, tmp_path: Path) -> None:
     tops = [repository(tmp_path / f"jay{at}") for at in range(6)]
     code = (
         "import sys; from scrubjay.home import scopes; from scrubjay.home.paths import Home\n"
@@ -269,12 +269,12 @@ def test_many_first_sights_at_once_all_end_up_in_the_book(home: Home, tmp_path: 
     assert len(found) == 6
 
 
-def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path) -> None:
+def test_a_merged_scope_resolves_to_the_other_from_then_on(home: Home, tmp_path: Path) -> None:
     old, new, third = (scope_of(home, str(repository(tmp_path / name))) for name in ("old", "new", "third"))
     merge(home, old, new)
     assert scope_of(home, str(tmp_path / "old")) == new
     merge(home, new, third)
-    assert merge(home, "a_tag", new) == third  # what nobody's folder is called, into what has moved on
+    assert merge(home, "a_tag", new) == third  # a name without a folder, into a scope that was merged itself
     assert scope_of(home, str(tmp_path / "old")) == third
     assert [entry["merged_into"] for entry in list_scopes(home) if entry["scope"] == old] == [new]
     for one, other in (
@@ -287,7 +287,7 @@ def test_a_merged_scope_means_the_other_from_then_on(home: Home, tmp_path: Path)
             merge(home, one, other)
 
 
-def test_a_name_keeps_only_what_a_scope_may_hold(home: Home, tmp_path: Path) -> None:
+def test_a_name_keeps_only_characters_that_a_scope_may_have(home: Home, tmp_path: Path) -> None:
     assert scope_of(home, str(repository(tmp_path / "птица"))).startswith("repo_project__")
     assert scope_of(home, str(repository(tmp_path / ("jay * " * 20)))).startswith("repo_jayjay")
     assert all(NAME.fullmatch(entry["scope"]) for entry in list_scopes(home))
@@ -315,7 +315,7 @@ def test_folders_of_other_systems_and_names_in_other_alphabets_never_share_a_sco
     assert [is_elsewhere(folder) for folder in folders] == [True] * 5 + [False] * 4
 
 
-def test_an_assistant_that_goes_into_a_folder_stays_in_its_project(home: Home, tmp_path: Path) -> None:
+def test_an_assistant_that_changes_folder_stays_in_its_project(home: Home, tmp_path: Path) -> None:
     (tmp_path / "app" / "sub").mkdir(parents=True)
     app, other, own = str(tmp_path / "app"), str(tmp_path / "other"), repository(tmp_path / "app" / "own")
     assert project_of(home, f"{app}/sub", app) == (app, scope_of(home, app))
@@ -329,7 +329,7 @@ def test_the_project_is_what_the_host_says_it_is() -> None:
     assert project_dir({}, "/c") == "/c"
 
 
-def test_the_book_is_plain_json(home: Home, tmp_path: Path) -> None:
+def test_the_scope_book_is_plain_json(home: Home, tmp_path: Path) -> None:
     scope = scope_of(home, str(repository(tmp_path / "jay", ORIGIN)))
     book = json.loads(Path(home.scopes).read_text())
     assert book["v"] == 1

@@ -1,4 +1,4 @@
-"""Settings: read from a file, refused with the sentence that helps, changed one line at a time."""
+"""Settings: read from a file, refused with a helpful message, changed one line at a time."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_a_typed_value_is_stored_and_read_back(path: str, key: str, text: str, v
         ("roots", "[1]"),
     ],
 )
-def test_a_value_that_is_not_possible_leaves_the_file_alone(path: str, key: str, text: str) -> None:
+def test_an_invalid_value_leaves_the_file_unchanged(path: str, key: str, text: str) -> None:
     write(path, "min_length = 3\n")
     with pytest.raises(InputError, match="is not possible"):
         change(path, key, text)
@@ -160,7 +160,7 @@ def test_changing_a_setting_keeps_every_other_line(path: str) -> None:
     assert Path(path).read_text().endswith("# end\n\npaused = true\n")
 
 
-def test_settings_that_are_changed_at_once_are_all_kept(path: str) -> None:
+def test_concurrent_changes_of_settings_are_all_stored(path: str) -> None:
     values = {"min_length": "7", "summary_every": "9", "paused": "true", "capture": "off"}
     with ThreadPoolExecutor() as pool:
         for _ in range(5):
@@ -171,7 +171,7 @@ def test_settings_that_are_changed_at_once_are_all_kept(path: str) -> None:
             os.unlink(copy_of(path))
 
 
-def test_a_wrong_value_can_be_put_right_by_a_change(path: str) -> None:
+def test_a_wrong_value_can_be_corrected_by_a_change(path: str) -> None:
     write(path, "idle_minutes = 'soon'\n")
     assert change(path, "idle_minutes", "5").idle_minutes == 5
 
@@ -184,13 +184,13 @@ def test_a_change_is_refused_while_another_line_is_wrong(path: str) -> None:
 
 
 @given(st.text().filter(lambda text: text.strip() and text.isprintable()))
-def test_any_line_of_text_survives_the_file(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+def test_any_line_of_text_survives_a_round_trip(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     path = str(tmp_path_factory.getbasetemp() / "round.toml")
     assert change(path, "model", text).model == text == load(path).model
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no POSIX modes and guards its links")
-def test_files_are_for_their_owner_only_and_a_link_stays_a_link(tmp_path: Path) -> None:
+def test_files_are_private_and_a_link_stays_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "dotfiles.toml", tmp_path / "config.toml"
     link.symlink_to(real)
     change(str(link), "paused", "true")
@@ -200,7 +200,7 @@ def test_files_are_for_their_owner_only_and_a_link_stays_a_link(tmp_path: Path) 
         change(str(tmp_path / "absent" / "config.toml"), "paused", "true")
 
 
-def test_pauses_are_remembered_for_imports(tmp_path: Path, now: datetime) -> None:
+def test_pauses_are_recorded_for_imports(tmp_path: Path, now: datetime) -> None:
     home = open_home(str(tmp_path / "home"))
     times = [now + timedelta(hours=hour) for hour in range(5)]
     off, paused = Settings(capture="off"), Settings(paused=True)
@@ -230,14 +230,14 @@ def test_hooks_see_only_what_they_need(tmp_path: Path, now: datetime) -> None:
     assert policy(capture_view(Settings())) == DEFAULT
 
 
-def test_a_changed_wish_is_dated_and_an_unchanged_one_keeps_its_date(tmp_path: Path, now: datetime) -> None:
+def test_a_changed_preference_is_dated_and_an_unchanged_one_is_not(tmp_path: Path, now: datetime) -> None:
     home = open_home(str(tmp_path / "home"))
     write_capture(home, Settings(), now)
     assert captured_since(home) is None
     write_capture(home, Settings(excluded=("/a",)), now)
     write_capture(home, Settings(), now + timedelta(hours=1))
     write_capture(home, Settings(model="another"), now + timedelta(hours=2))
-    for hour, paused in ((3, True), (4, False)):  # whose times are kept as pauses
+    for hour, paused in ((3, True), (4, False)):  # whose times are recorded as pauses
         write_capture(home, Settings(inject="off", paused=paused), now + timedelta(hours=hour))
     assert captured_since(home) == now + timedelta(hours=1)
 
@@ -263,7 +263,7 @@ WAYS = pytest.mark.parametrize("way", ["gone", "fifo", "folder", "{", "[]", "dee
 
 
 @WAYS
-def test_the_copy_of_a_policy_speaks_while_the_file_is_damaged(
+def test_the_copy_of_a_policy_applies_while_the_file_is_damaged(
     tmp_path: Path, now: datetime, way: str
 ) -> None:
     home = open_home(str(tmp_path / "home"))
@@ -272,12 +272,12 @@ def test_the_copy_of_a_policy_speaks_while_the_file_is_damaged(
     view = capture.read(home)
     damage(home.capture, way)
     assert capture.read(home) == view and captured_since(home) == now
-    write_capture(home, Settings(capture="salient"), now + timedelta(hours=1))  # the file is mended
+    write_capture(home, Settings(capture="salient"), now + timedelta(hours=1))  # the file is repaired
     assert json.loads(Path(home.capture).read_text()) == view
 
 
 @WAYS
-def test_nobody_knows_a_policy_whose_file_and_copy_are_damaged(
+def test_a_policy_is_unknown_while_its_file_and_copy_are_damaged(
     tmp_path: Path, now: datetime, way: str
 ) -> None:
     home = open_home(str(tmp_path / "home"))
@@ -292,9 +292,7 @@ def test_nobody_knows_a_policy_whose_file_and_copy_are_damaged(
 
 
 @pytest.mark.parametrize("since", ["\ud800", 7, [[1]]])
-def test_a_date_that_somebody_else_wrote_stops_no_engine(
-    tmp_path: Path, now: datetime, since: object
-) -> None:
+def test_a_foreign_date_in_the_policy_stops_no_engine(tmp_path: Path, now: datetime, since: object) -> None:
     home = open_home(str(tmp_path / "home"))
     Path(home.capture).write_text(json.dumps({**capture_view(Settings()), "since": since}))
     write_capture(home, Settings(), now)
@@ -302,7 +300,7 @@ def test_a_date_that_somebody_else_wrote_stops_no_engine(
 
 
 @pytest.mark.parametrize(("line", "means"), [("true", "prompt"), ("false", "off"), ('"session"', "session")])
-def test_the_switch_that_inject_once_was_keeps_its_meaning(path: str, line: str, means: str) -> None:
+def test_inject_as_a_boolean_keeps_its_meaning(path: str, line: str, means: str) -> None:
     assert load(write(path, f"inject = {line}\n")).inject == means
 
 
@@ -332,7 +330,7 @@ def test_a_store_is_a_bucket_or_the_homes_own_folder(path: str, store: str) -> N
         "s3://bucket/../x y",
     ],
 )
-def test_no_other_store_is_possible(path: str, store: str) -> None:
+def test_any_other_store_is_refused(path: str, store: str) -> None:
     with pytest.raises(InputError, match="give s3://bucket/prefix, or none"):
         change(path, "store", store)
     with pytest.raises(InputError, match=r"SCRUBJAY_STORE = .* is not possible; give s3://bucket/prefix"):

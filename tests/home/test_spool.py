@@ -1,4 +1,4 @@
-"""The spool: whole files in order, owner-only, and nothing lost by an accident."""
+"""The spool: complete files in order, owner-only, and nothing lost by an accident."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Home:
     return open_home(str(tmp_path / "home"))
 
 
-def test_an_envelope_comes_back_as_it_was_written_and_is_the_owners_only(home: Home) -> None:
+def test_an_envelope_survives_a_round_trip_and_is_private(home: Home) -> None:
     path = spool.write(home, {"id": "abcdefgh", "args": {"user": "naïve café \U0001f426"}}, 7)
     assert os.path.basename(path) == "00000000000000000007-abcdefgh.json"
     assert spool.read(path) == {"id": "abcdefgh", "args": {"user": "naïve café \U0001f426"}}
@@ -41,24 +41,24 @@ def test_an_envelope_comes_back_as_it_was_written_and_is_the_owners_only(home: H
 
 @settings(max_examples=30)
 @given(args=st.dictionaries(st.text(), JSON))
-def test_any_json_survives_the_disk(home: Home, args: dict) -> None:
+def test_any_json_survives_a_round_trip(home: Home, args: dict) -> None:
     assert spool.read(spool.write(home, {"id": "roundtrip", "args": args})) == {
         "id": "roundtrip",
         "args": args,
     }
 
 
-def test_envelopes_wait_in_the_order_of_writing(home: Home) -> None:
+def test_envelopes_are_listed_in_the_order_of_writing(home: Home) -> None:
     assert spool.pending(home) == []
     late, early, middle = (spool.write(home, {"id": f"envelope{at}"}, at) for at in (10**19, 9, 10**18))
     assert spool.pending(home) == [early, middle, late]
     spool.remove([early, late])
-    spool.remove([early])  # gone already
+    spool.remove([early])  # already deleted
     assert spool.pending(home) == [middle]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"null", b"[" * 100_000])
-def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, content: bytes) -> None:
+def test_a_broken_envelope_is_reported_and_moved_away_with_its_reason(home: Home, content: bytes) -> None:
     path = Path(home.spool_new, "00000000000000000001-broken00.json")
     path.write_bytes(content)
     with pytest.raises(SpoolError, match="broken00") as told:
@@ -72,7 +72,7 @@ def test_a_broken_envelope_is_told_and_set_aside_with_its_reason(home: Home, con
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
-def test_an_envelope_that_is_a_fifo_is_not_waited_for(home: Home) -> None:
+def test_an_envelope_that_is_a_fifo_blocks_nothing(home: Home) -> None:
     path = os.path.join(home.spool_new, "00000000000000000001-fifo0000.json")
     os.mkfifo(path)
     with pytest.raises(SpoolError, match="is not a file"):
@@ -81,12 +81,12 @@ def test_an_envelope_that_is_a_fifo_is_not_waited_for(home: Home) -> None:
     assert spool.pending(home) == []
 
 
-def test_an_envelope_that_the_disk_does_not_give_is_no_broken_one(home: Home) -> None:
+def test_an_envelope_that_the_disk_cannot_read_does_not_count_as_broken(home: Home) -> None:
     with pytest.raises(HomeError, match="cannot be read"):
         spool.read(os.path.join(home.spool_new, "gone.json"))
 
 
-def test_a_spool_that_cannot_be_written_is_explained_and_left_clean(home: Home) -> None:
+def test_an_unwritable_spool_is_explained_and_left_clean(home: Home) -> None:
     os.rmdir(home.spool_new)
     Path(home.spool_new).write_text("a file where the folder should be")
     with pytest.raises(HomeError, match="cannot be written"):
@@ -94,14 +94,14 @@ def test_a_spool_that_cannot_be_written_is_explained_and_left_clean(home: Home) 
     assert os.listdir(home.spool_tmp) == []
 
 
-def test_a_home_that_was_moved_is_named_and_not_begun_anew(home: Home) -> None:
+def test_a_moved_home_is_named_and_not_started_empty(home: Home) -> None:
     os.rename(home.root, f"{home.root}.moved")
     with pytest.raises(HomeError, match="is gone: it was moved or deleted"):
         spool.write(home, {"id": "e1"})
     assert not os.path.exists(home.root)
 
 
-def test_only_what_a_dead_writer_left_long_ago_is_swept(home: Home) -> None:
+def test_only_old_drafts_of_dead_writers_are_swept(home: Home) -> None:
     old, fresh = Path(home.spool_tmp, "old"), Path(home.spool_tmp, "fresh")
     for path, age in ((old, spool.STALE_S + 1), (fresh, 60)):
         path.write_text("half an enve")
@@ -110,14 +110,14 @@ def test_only_what_a_dead_writer_left_long_ago_is_swept(home: Home) -> None:
     assert [entry.name for entry in os.scandir(home.spool_tmp)] == ["fresh"]
 
 
-def test_the_draft_of_a_process_that_is_gone_is_swept_and_that_of_one_that_runs_stays(home: Home) -> None:
+def test_the_draft_of_a_dead_process_is_swept_and_that_of_a_running_one_stays(home: Home) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     for pid in (gone.pid, os.getppid(), os.getpid()):
         Path(home.spool_tmp, f"{pid}-0a1b").write_text("half an enve")
     assert spool.sweep(home, 0.0) == 1
     assert sorted(os.listdir(home.spool_tmp)) == sorted(f"{pid}-0a1b" for pid in (os.getppid(), os.getpid()))
-    assert spool.sweep(home, 0.0, own=True) == 1  # another process had our number before
+    assert spool.sweep(home, 0.0, own=True) == 1  # another process had our pid before
     assert os.listdir(home.spool_tmp) == [f"{os.getppid()}-0a1b"]
 
 
@@ -143,7 +143,7 @@ def test_a_writer_whose_draft_is_swept_writes_it_again(home: Home) -> None:
         '{"kind": "memory", "args": {"content": "The key is four\\nseven o',
     ],
 )
-def test_what_was_set_aside_is_erased_whatever_its_kind_and_also_if_it_was_cut_off(
+def test_rejected_envelopes_are_erased_whatever_their_kind_even_if_truncated(
     home: Home, content: str
 ) -> None:
     Path(home.spool_broken, "1-x.json").write_text(content)
@@ -152,7 +152,7 @@ def test_what_was_set_aside_is_erased_whatever_its_kind_and_also_if_it_was_cut_o
     assert os.listdir(home.spool_broken) == ["2-y.json"]
 
 
-def test_requests_to_reconcile_wait_apart_from_envelopes(home: Home) -> None:
+def test_requests_to_reconcile_are_separate_from_envelopes(home: Home) -> None:
     assert spool.requests(home) == []
     path = spool.write_request(home, {"event": "session_start"}, "0123456789")
     assert spool.requests(home) == [path]
@@ -164,7 +164,7 @@ def test_requests_to_reconcile_wait_apart_from_envelopes(home: Home) -> None:
     )
 
 
-def test_a_link_that_leads_to_itself_is_a_stranger_and_stops_nothing(home: Home) -> None:
+def test_a_link_to_itself_is_foreign_and_stops_nothing(home: Home) -> None:
     path = spool.write(home, {"id": "1"})
     for folder in (home.spool_new, home.spool_broken):
         loop = os.path.join(folder, "1-x.json")
@@ -178,7 +178,7 @@ def test_a_folder_among_the_drafts_is_left_alone(home: Home) -> None:
     assert spool.sweep(home, time.time()) == 0
 
 
-def test_an_envelope_of_more_bytes_than_any_has_is_told_and_not_read(home: Home, monkeypatch) -> None:
+def test_an_oversized_envelope_is_reported_and_not_read(home: Home, monkeypatch) -> None:
     monkeypatch.setattr(spool, "LONGEST", 1_000)
     path = spool.write(home, {"id": "1", "text": "x" * 2_000})
     with pytest.raises(SpoolError, match="it is moved"):

@@ -44,5 +44,5 @@ def test_a_key_is_set_or_removed_and_every_other_statement_stays(text: str, key:
         ("a = [ # in\n1] # out\n", "a = 2  # out\n"),
     ],
 )
-def test_a_comment_behind_the_value_stays(before: str, after: str) -> None:
+def test_a_comment_after_the_value_stays(before: str, after: str) -> None:
     assert with_value(before, "a", 2) == after

@@ -45,7 +45,7 @@ def test_without_ids_an_answer_belongs_to_the_latest_prompt(host: Host) -> None:
     assert len({turn[0] for turn in turns}) == 2
 
 
-def test_an_id_that_only_the_answer_carries_is_the_key(host: Host) -> None:
+def test_an_id_that_only_the_answer_has_is_the_key(host: Host) -> None:
     host.prompt("Rename tick() please")
     host.stop("Renamed to advance().", prompt_id="p1")
     host.stop("Renamed to advance(), tests too.", prompt_id="p1")
@@ -84,7 +84,7 @@ def test_queued_prompts_form_one_turn_in_order(host: Host, ids: tuple) -> None:
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2", "p3"), (None, None, None)])
-def test_events_that_a_power_cut_brings_back_give_the_same_turns(host: Host, ids: tuple) -> None:
+def test_events_repeated_after_a_power_cut_give_the_same_turns(host: Host, ids: tuple) -> None:
     for text, prompt_id in zip(("Fix the bug", "in loop.py", "Next question"), ids, strict=True):
         host.prompt(text, prompt_id=prompt_id)
         if text != "Fix the bug":
@@ -99,7 +99,7 @@ def test_events_that_a_power_cut_brings_back_give_the_same_turns(host: Host, ids
     assert [turn[1] for turn in once] == ["Fix the bug\n\nin loop.py", "Next question"]
 
 
-def test_events_that_waited_for_an_engine_are_paired_as_if_taken_at_once(host: Host) -> None:
+def test_events_that_waited_for_an_engine_are_paired_as_if_read_at_once(host: Host) -> None:
     began = time.time_ns() - 3_600 * 10**9
     place = {"scope": host.scope, "folders": [str(host.project)], "capture": "all", "min_length": 10}
     place |= {"v": 1, "host": "claude-code", "session_id": "s1", "records": True}
@@ -116,7 +116,7 @@ def test_events_that_waited_for_an_engine_are_paired_as_if_taken_at_once(host: H
 
 
 def transcript(host: Host, *lines: tuple[str, Any, dict]) -> str:
-    """A transcript of (kind, content, more fields), each line with an id of its own."""
+    """Write a transcript of (kind, content, more fields), each line with an id of its own."""
     path = host.project / "transcript.jsonl"
     with path.open("a", encoding="utf-8") as file:
         for kind, content, more in lines:
@@ -136,7 +136,7 @@ def said(text: str) -> list[dict]:
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2", "p3"), (None, None, None)])
-def test_a_prompt_that_was_interrupted_is_a_turn_of_its_own(host: Host, ids: tuple) -> None:
+def test_an_interrupted_prompt_is_a_turn_of_its_own(host: Host, ids: tuple) -> None:
     named = [{"promptId": each} if each else {} for each in ids]
     push = {"type": "tool_use", "name": "Bash", "input": {"command": f"git push https://{GITHUB}@github.com"}}
     path = transcript(
@@ -189,7 +189,7 @@ def test_two_copies_of_a_hook_record_an_interrupted_prompt_as_the_same_turn(host
     assert host.log() == ""
 
 
-def test_a_prompt_to_which_the_service_failed_is_not_part_of_the_next(host: Host) -> None:
+def test_a_prompt_that_the_service_failed_is_not_part_of_the_next(host: Host) -> None:
     path = transcript(
         host,
         ("user", "Push it please", {"promptId": "p1"}),
@@ -214,7 +214,7 @@ def test_a_session_that_ends_is_compared_with_its_transcript(host: Host) -> None
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
 @pytest.mark.parametrize("end", ["session_end", "killed"])
-def test_prompts_that_wait_when_a_session_ends_are_turns_by_the_names_of_the_transcript(
+def test_prompts_waiting_at_the_end_of_a_session_become_turns_with_the_transcripts_ids(
     host: Host, tmp_path: Path, ids: tuple, end: str
 ) -> None:
     path = transcript(
@@ -240,14 +240,14 @@ def test_prompts_that_wait_when_a_session_ends_are_turns_by_the_names_of_the_tra
 
 
 def an_hour_later(host: Host, root: Path) -> dict:
-    """What another session is shown that begins an hour after the last event of the host's."""
+    """The opening of another session that begins an hour after the host's last event."""
     host.take()
     (folder,) = Path(host.home.prompts).iterdir()
     os.utime(folder, (time.time() - prompts.QUIET_S - 60,) * 2)
     return Host(root, "another-session").fire("session_start", source="startup")
 
 
-def test_a_session_has_its_opening_although_the_disk_takes_nothing_of_what_waits(small_disk: Path) -> None:
+def test_a_session_gets_its_opening_although_the_disk_refuses_writes(small_disk: Path) -> None:
     host = Host(small_disk)
     host.prompt("Push it to production", prompt_id="p1")
     openings.write(host.home, host.scope, "- Never push to main.", None)
@@ -269,7 +269,7 @@ def test_a_prompt_that_may_still_be_answered_waits(host: Host, tmp_path: Path) -
 
 @pytest.mark.parametrize("way", ["pause", "off", "folder"])
 @pytest.mark.parametrize("end", ["stop", "session_end", "killed"])
-def test_a_prompt_whose_answer_is_not_to_be_recorded_is_a_turn_without_one(
+def test_a_prompt_whose_answer_must_not_be_recorded_is_a_turn_without_an_answer(
     host: Host, tmp_path: Path, way: str, end: str
 ) -> None:
     elsewhere = str(host.project / "clients")
@@ -300,7 +300,9 @@ def test_a_prompt_whose_answer_is_not_to_be_recorded_is_a_turn_without_one(
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
-def test_the_answer_to_a_prompt_of_a_pause_is_not_glued_to_the_prompt_before(host: Host, ids: tuple) -> None:
+def test_the_answer_to_a_prompt_said_in_a_pause_is_not_paired_with_the_prompt_before(
+    host: Host, ids: tuple
+) -> None:
     host.prompt("Rename tick() please", prompt_id=ids[0])  # its host was killed
     host.policy(paused=True)
     host.prompt("Look at what the client wrote", prompt_id=ids[1])
@@ -309,7 +311,7 @@ def test_the_answer_to_a_prompt_of_a_pause_is_not_glued_to_the_prompt_before(hos
     assert [turn[1:] for turn in host.turns()] == [("Rename tick() please", None)]
 
 
-def test_the_answer_to_a_prompt_of_a_pause_whose_hook_was_lost_is_not_recorded(host: Host) -> None:
+def test_the_answer_to_a_prompt_said_in_a_pause_without_a_hook_is_not_recorded(host: Host) -> None:
     path = transcript(
         host,
         ("user", "Look at what the client wrote", {"timestamp": "2026-03-05T12:01:00Z"}),
@@ -340,8 +342,8 @@ def test_an_answer_is_not_given_to_a_prompt_when_the_transcript_names_another(ho
 
 
 @pytest.mark.parametrize("end", ["session_end", "pause"])
-def test_a_prompt_is_known_by_the_name_that_the_transcript_gives_it(host: Host, end: str) -> None:
-    """An engine that compared the two before knows it so, and a Stop that comes late finds it."""
+def test_a_prompt_is_recognised_by_its_id_in_the_transcript(host: Host, end: str) -> None:
+    """An engine that compared the two before stored it under that id, and a late Stop finds it."""
     path = transcript(host, ("user", "Push it please", {}), ("user", "[Request interrupted by user]", {}))
     host.prompt("Push it please", transcript_path=path)
     if end == "pause":
@@ -354,7 +356,7 @@ def test_a_prompt_is_known_by_the_name_that_the_transcript_gives_it(host: Host, 
     assert [(turn[0], turn[1]) for turn in host.turns()] == [("u0", "Push it please")] * 2
 
 
-def test_a_prompt_said_in_a_folder_that_was_excluded_since_is_not_recorded(host: Host) -> None:
+def test_a_prompt_said_in_a_folder_excluded_later_is_not_recorded(host: Host) -> None:
     host.prompt("Rename tick() please")
     host.policy(excluded=[str(host.project)])
     host.stop("Renamed to advance().")
@@ -362,7 +364,7 @@ def test_a_prompt_said_in_a_folder_that_was_excluded_since_is_not_recorded(host:
     assert host.turns() == [] and host.log() == ""
 
 
-def test_a_prompt_that_an_older_version_kept_belongs_to_the_next_turn(host: Host) -> None:
+def test_a_prompt_saved_by_an_older_version_belongs_to_the_next_turn(host: Host) -> None:
     host.prompt("Rename tick() please")
     host.take()
     (file,) = Path(host.home.prompts).glob("*/*")
@@ -379,14 +381,14 @@ def test_a_prompt_that_an_older_version_kept_belongs_to_the_next_turn(host: Host
     ]
 
 
-def test_an_error_of_the_service_is_no_answer(host: Host) -> None:
+def test_an_error_of_the_service_is_not_an_answer(host: Host) -> None:
     host.prompt("Push it please", prompt_id="p1")
     host.stop("API Error: Request rejected (429)", prompt_id="p1")
     assert host.turns() == [("p1", "Push it please", None)]
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder", "gone"])
-def test_a_transcript_that_is_no_file_is_not_waited_for(host: Host, kind: str) -> None:
+def test_a_transcript_that_is_not_a_file_blocks_nothing(host: Host, kind: str) -> None:
     path = str(host.project / "transcript")
     if kind == "fifo":
         os.mkfifo(path)
@@ -401,7 +403,7 @@ def test_a_transcript_that_is_no_file_is_not_waited_for(host: Host, kind: str) -
 
 
 @pytest.mark.parametrize("name", ["capture.json", "engine.json", "project/.git"])
-def test_a_file_that_is_a_fifo_is_not_waited_for(host: Host, name: str) -> None:
+def test_a_file_that_is_a_fifo_blocks_nothing(host: Host, name: str) -> None:
     open_home(host.home.root)
     os.mkfifo(host.project / ".git" if "/" in name else os.path.join(host.home.root, name))
     started = time.monotonic()
@@ -412,11 +414,11 @@ def test_a_file_that_is_a_fifo_is_not_waited_for(host: Host, name: str) -> None:
     assert len(host.turns()) == (0 if name == "capture.json" else 1)
 
 
-def test_a_log_that_is_a_fifo_is_not_waited_for(host: Host) -> None:
+def test_a_log_that_is_a_fifo_blocks_nothing(host: Host) -> None:
     open_home(host.home.root)
     os.mkfifo(os.path.join(host.home.log, "hooks.log"))
     started = time.monotonic()
-    assert host.raw("Stop", b"no JSON") == {}  # the deadline would be noted there as well, and never be kept
+    assert host.raw("Stop", b"no JSON") == {}  # the deadline would be logged there as well, and never be met
     assert time.monotonic() - started < 3
 
 
@@ -485,7 +487,7 @@ def test_sessions_and_strange_ids_never_mix(host: Host, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.name not in ("home", "project")] == []
 
 
-def test_a_subagent_is_not_the_users_session(host: Host) -> None:
+def test_a_subagents_session_is_not_the_users(host: Host) -> None:
     host.prompt("Rename tick() please", prompt_id="p1")
     assert host.stop("A subagent's answer.", prompt_id="p1", agent_id="a1", agent_type="Explore") == {}
     assert host.turns() == []
@@ -496,7 +498,7 @@ def test_a_subagent_is_not_the_users_session(host: Host) -> None:
 @pytest.mark.parametrize(
     "source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "whatever_comes"]
 )
-def test_a_prompt_that_nobody_typed_and_its_answer_are_not_recorded(host: Host, source: str) -> None:
+def test_a_prompt_not_typed_by_the_user_and_its_answer_are_not_recorded(host: Host, source: str) -> None:
     host.prompt("Check the queue now", prompt_id="p1", source=source)
     host.stop("The queue is empty.", prompt_id="p1")
     assert host.turns() == []
@@ -509,7 +511,7 @@ def test_a_prompt_that_nobody_typed_and_its_answer_are_not_recorded(host: Host, 
     "prompt",
     ["<task-notification>\n<task-id>b1</task-id></task-notification>", "<bash-input>ls</bash-input>"],
 )
-def test_a_prompt_that_the_host_wrote_is_nobodys(host: Host, prompt: str) -> None:
+def test_a_prompt_written_by_the_host_is_not_recorded(host: Host, prompt: str) -> None:
     host.prompt(prompt, prompt_id="p1")
     host.stop("The background job is done.", prompt_id="p1")
     assert host.turns() == []
@@ -525,7 +527,7 @@ def test_a_prompt_that_the_host_wrote_is_nobodys(host: Host, prompt: str) -> Non
         {"min_length": "x"},
     ],
 )
-def test_what_the_user_does_not_want_recorded_leaves_no_trace(host: Host, values: dict) -> None:
+def test_a_prompt_excluded_by_the_user_leaves_no_trace(host: Host, values: dict) -> None:
     host.policy(**json.loads(json.dumps(values).replace("PROJECT", str(host.project))))
     (host.project / "deep").mkdir()
     for cwd in (host.project, host.project / "deep"):
@@ -540,10 +542,10 @@ def test_what_the_user_does_not_want_recorded_leaves_no_trace(host: Host, values
 
 @pytest.mark.parametrize("values", [{"paused": True}, {"capture": "off"}, {"excluded": ["PROJECT"]}])
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
-def test_an_answer_to_a_prompt_that_was_not_to_be_recorded_is_not_recorded_either(
+def test_the_answer_to_an_unrecorded_prompt_is_not_recorded_either(
     host: Host, values: dict, ids: tuple
 ) -> None:
-    """The pause is over, or the host went elsewhere, before the answer is there."""
+    """The pause ended, or the host changed folder, before the answer arrived."""
     host.policy(**json.loads(json.dumps(values).replace("PROJECT", str(host.project))))
     host.prompt("Look at what the client wrote", prompt_id=ids[0])
     host.policy()
@@ -556,10 +558,10 @@ def test_an_answer_to_a_prompt_that_was_not_to_be_recorded_is_not_recorded_eithe
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
 @pytest.mark.parametrize("way", ["pause", "folder"])
-def test_an_answer_that_was_given_in_a_pause_is_not_taken_from_the_transcript(
+def test_an_answer_given_during_a_pause_is_not_read_from_the_transcript(
     host: Host, ids: tuple, way: str
 ) -> None:
-    """Its prompt was said before, and is a turn of its own."""
+    """Its prompt was submitted before the pause, and is a turn of its own."""
     named = [{"promptId": each} if each else {} for each in ids]
     began, resumed, later = (f"2026-03-05T12:0{minute}:00Z" for minute in (1, 3, 5))
     place = {"cwd": str(host.project / "clients")} if way == "folder" else {}
@@ -582,9 +584,7 @@ def test_an_answer_that_was_given_in_a_pause_is_not_taken_from_the_transcript(
 
 
 @pytest.mark.parametrize("ids", [("p1", "p2"), (None, None)])
-def test_a_prompt_that_was_not_to_be_recorded_and_was_interrupted_is_no_part_of_the_next(
-    host: Host, ids: tuple
-) -> None:
+def test_an_interrupted_unrecorded_prompt_is_not_part_of_the_next(host: Host, ids: tuple) -> None:
     named = [{"promptId": each} if each else {} for each in ids]
     path = transcript(
         host,
@@ -647,7 +647,7 @@ def test_an_exchange_too_short_or_not_salient_is_skipped_and_not_queued(host: Ho
     assert host.envelopes()[0].capture == "salient"
 
 
-def test_prompts_that_were_queued_do_not_become_long_enough_together(host: Host) -> None:
+def test_queued_prompts_do_not_add_up_to_the_least_length(host: Host) -> None:
     for text in ("go on", "yes", "and on"):
         host.prompt(text, prompt_id=text[:2])
     host.stop("Done.", prompt_id="an")
@@ -658,7 +658,7 @@ def test_prompts_that_were_queued_do_not_become_long_enough_together(host: Host)
     assert [turn[1] for turn in host.turns()] == ["go on\n\nand add the tests"]
 
 
-def test_secrets_and_private_parts_never_touch_the_disk(host: Host) -> None:
+def test_secrets_and_private_parts_never_reach_the_disk(host: Host) -> None:
     host.prompt(f"Use {GITHUB} and <private>my diagnosis</private> please", prompt_id="p1")
     waiting = b"".join(path.read_bytes() for path in Path(host.home.prompts).rglob("*") if path.is_file())
     host.stop(f"I used {GITHUB} and password={'hunter' + '22'}. <private>also this", prompt_id="p1")
@@ -675,7 +675,7 @@ def test_secrets_and_private_parts_never_touch_the_disk(host: Host) -> None:
     assert host.envelopes()[0].redacted == 5
 
 
-def test_what_is_no_text_or_too_long_is_made_to_fit(host: Host) -> None:
+def test_invalid_or_too_long_text_is_made_to_fit(host: Host) -> None:
     host.prompt("a\x00b\ud800c \U0001f426 question", prompt_id="p1")
     host.stop("x" * 1_500_000, prompt_id="p1")
     _, user, assistant = host.turns()[0]
@@ -684,7 +684,7 @@ def test_what_is_no_text_or_too_long_is_made_to_fit(host: Host) -> None:
     assert assistant.endswith("[cut: 500,060 more characters]")
 
 
-def test_a_secret_at_the_edge_of_what_is_stored_leaves_no_half(host: Host) -> None:
+def test_a_secret_at_the_cut_leaves_no_fragment(host: Host) -> None:
     for at, place in enumerate((999_990, 1_000_000, 1_004_080)):
         text = "x " * (place // 2) + GITHUB + " and the end" * 1000
         host.stop(text, prompt_id=f"p{at}")
@@ -692,7 +692,7 @@ def test_a_secret_at_the_edge_of_what_is_stored_leaves_no_half(host: Host) -> No
         assert "ghp_" not in assistant and assistant.endswith("more characters]")
 
 
-def test_the_named_scope_wins_when_it_is_one(host: Host) -> None:
+def test_a_valid_named_scope_takes_precedence(host: Host) -> None:
     for named in ("team:jay", "*", "two words", "x" * 101):
         host.env["SCRUBJAY_SCOPE"] = named
         host.stop("Renamed to advance().", prompt_id="p1")
@@ -720,7 +720,7 @@ def week_old_prompts(host: Host, count: int) -> None:
         os.utime(folder, (1, 1))
 
 
-def test_sessions_that_start_at_once_do_not_stumble_over_each_other_in_old_prompts(host: Host) -> None:
+def test_sessions_that_start_together_can_sweep_old_prompts_at_once(host: Host) -> None:
     week_old_prompts(host, 200)
     with ThreadPoolExecutor(8) as sessions:
         done = [sessions.submit(prompts.sweep, host.home, time.time()) for _ in range(8)]
@@ -728,7 +728,7 @@ def test_sessions_that_start_at_once_do_not_stumble_over_each_other_in_old_promp
     assert os.listdir(host.home.prompts) == []
 
 
-def test_prompts_are_counted_while_a_session_that_starts_sweeps_old_ones(
+def test_prompts_are_counted_while_a_starting_session_sweeps_old_ones(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     week_old_prompts(host, 3)

@@ -1,5 +1,6 @@
-"""Every host that runs our hook: who it is, what its payload becomes, what it is answered, and that a turn which
-comes in two ways is there once. The payloads are made up, in the shapes of the versions named beside them.
+"""Every host that runs our hook: how it is recognised, how its payload is read and answered, and that a turn
+reported in two ways is stored once. The payloads are made up, in the shapes of the versions named next to
+them.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def windsurf(name: str, **info: Any) -> dict[str, Any]:
 
 
 TOLD = f"<hook_context>&lt;scrubjay-memory&gt; a</hook_context>\n\n{ASKED}"
-# host -> the events of one turn, in order: what names its event on the command line, and the payload
+# host -> the events of one turn, in order: the event's name on the command line, and the payload
 TURNS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "claude-code": [  # 2.1.330
         ("", {"session_id": S, "prompt_id": "p1", "hook_event_name": "UserPromptSubmit", "prompt": ASKED}),
@@ -115,7 +116,7 @@ ENVIRONMENT = {
     "copilot-cli": {"COPILOT_PROJECT_DIR": "", "COPILOT_CLI": "1", "CLAUDE_PROJECT_DIR": ""},
 }
 
-COPILOT = [  # 1.0.102; the events name themselves in what is registered for them alone
+COPILOT = [  # 1.0.102; the events are named only in their registration
     ("sessionStart", {"sessionId": S, "timestamp": 1795371303044, "source": "new", "initialPrompt": ASKED}),
     ("userPromptSubmitted", {"sessionId": S, "timestamp": 1795371303099, "prompt": ASKED}),
     ("agentStop", {"sessionId": S, "timestamp": 1795371304431, "stopReason": "end_turn"}),
@@ -157,12 +158,12 @@ def test_a_turn_becomes_one_envelope_under_its_host(host: Host, name: str) -> No
 
 
 @pytest.mark.parametrize("name", TURNS)
-def test_a_host_is_known_whatever_it_was_registered_as(host: Host, name: str) -> None:
+def test_a_host_is_recognised_whatever_it_was_registered_as(host: Host, name: str) -> None:
     become(host, name)
     env = host.env
     told = [payload for _, payload in TURNS[name]]
     as_named = [hosts.recognize(payload, env, "claude-code") for payload in told]
-    if name in ("claude-code", "opencode"):  # our own plugin, whose payload nobody else sends
+    if name in ("claude-code", "opencode"):  # our own plugin, whose payload no other host sends
         assert {hosts.recognize(payload, env, name) for payload in told} == {name}
     else:
         assert set(as_named) == {name}
@@ -187,7 +188,7 @@ def test_a_host_is_known_whatever_it_was_registered_as(host: Host, name: str) ->
         ({"session_id": S, "transcript_path": 7, "timestamp": []}, {}, None, "claude-code"),
     ],
 )  # fmt: skip
-def test_the_real_host_wins_over_the_registered_one(
+def test_the_real_host_takes_precedence_over_the_registered_one(
     payload: dict, env: dict, registered: str, real: str
 ) -> None:
     assert hosts.recognize(payload, env, registered) == real
@@ -210,7 +211,7 @@ def test_the_real_host_wins_over_the_registered_one(
         ("kiro", "", {"session_id": S, "hook_event_name": "SessionStart"}, None),
     ],
 )  # fmt: skip
-def test_an_opening_is_printed_as_the_host_takes_it(
+def test_an_opening_is_printed_in_the_hosts_format(
     host: Host, name: str, event: str, payload: dict, output: str | set[str] | None
 ) -> None:
     become(host, name)
@@ -231,14 +232,14 @@ def test_an_opening_is_printed_as_the_host_takes_it(
     }
 
 
-def test_where_nothing_is_recalled_kiro_is_told_nothing_at_all(host: Host) -> None:
+def test_without_recalled_text_kiro_gets_empty_output(host: Host) -> None:
     become(host, "kiro")
     assert fire(host, "", {"session_id": S, "hook_event_name": "SessionStart"}) == ""
     assert host.raw_output(b"garbage") == b""
 
 
 @pytest.mark.parametrize("name", ["windsurf", "goose"])
-def test_a_host_that_takes_no_context_is_not_looked_up_for(host: Host, name: str) -> None:
+def test_nothing_is_looked_up_for_a_host_that_takes_no_context(host: Host, name: str) -> None:
     become(host, name)
     host.policy(inject="prompt")
     with Engine(host.home, HELLO, {"text": "- 2026-03-01: Never push."}) as engine:
@@ -246,7 +247,7 @@ def test_a_host_that_takes_no_context_is_not_looked_up_for(host: Host, name: str
     assert engine.heard == []
 
 
-def test_lines_beside_a_prompt_name_the_event_of_the_host(host: Host) -> None:
+def test_an_injection_names_the_event_of_the_host(host: Host) -> None:
     host.policy(inject="prompt")
     with Engine(host.home, HELLO, {"text": "- 2026-03-01: Never push."}):
         for name in ("codex", "gemini-cli", "qwen-code"):
@@ -256,7 +257,7 @@ def test_lines_beside_a_prompt_name_the_event_of_the_host(host: Host) -> None:
         assert fire(host, *TURNS["qwen-code"][1]) == "{}\n"  # fires after each tool result: shown once
 
 
-def test_a_turn_that_comes_by_two_registrations_is_there_once(host: Host) -> None:
+def test_a_turn_reported_by_two_registrations_is_stored_once(host: Host) -> None:
     become(host, "gemini-cli")
     for _, payload in TURNS["gemini-cli"]:  # an extension and the settings, at every event
         fire(host, "", payload)
@@ -271,7 +272,7 @@ def test_a_turn_that_comes_by_two_registrations_is_there_once(host: Host) -> Non
     assert {turn[1:] for turn in host.turns()} == {(ASKED, ANSWER)}
 
 
-def test_a_prompt_of_a_pause_that_comes_again_with_its_answer_is_not_recorded(host: Host) -> None:
+def test_a_prompt_said_in_a_pause_and_repeated_with_its_answer_is_not_recorded(host: Host) -> None:
     become(host, "gemini-cli")
     host.policy(paused=True)
     before, _, after = (payload for _, payload in TURNS["gemini-cli"])
@@ -330,7 +331,7 @@ def test_an_answer_that_only_the_transcript_has_is_fetched_from_it(host: Host, c
     assert (inbox(host.home).unanswered, host.log()) == (0, "")
 
 
-def test_status_counts_no_turn_as_captured_whose_answer_is_missing(host: Host) -> None:
+def test_status_does_not_count_a_turn_without_its_answer_as_captured(host: Host) -> None:
     left = inbox(open_home(host.home.root))
     assert headline({"captured": 3, "without_answer": 1}, None, left) == [
         "captured 2 of 3 turns",
@@ -342,17 +343,17 @@ def test_status_counts_no_turn_as_captured_whose_answer_is_missing(host: Host) -
 @pytest.mark.parametrize(
     "shown", [[], [SHOWN], [SHOWN, WORKING], [("user.message", {"content": "other"}), SPOKEN]]
 )
-def test_while_the_transcript_lacks_the_answer_the_prompt_is_safe(host: Host, shown: list) -> None:
+def test_a_prompt_is_safe_while_the_transcript_lacks_the_answer(host: Host, shown: list) -> None:
     become(host, "copilot-cli")
     path = events_file(host, *shown)
     for event, payload in COPILOT[1:3]:
         fire(host, event, payload | {"transcriptPath": path})
-    (envelope,) = host.envelopes()  # which the engine completes by its transcript
+    (envelope,) = host.envelopes()  # which the engine completes from its transcript
     assert (envelope.source, envelope.transcript_path) == ("hook:stop", path)
     assert host.turns()[0][1:] == (ASKED, None)
 
 
-def test_the_prompt_that_antigravity_never_says_is_in_its_transcript(host: Host) -> None:
+def test_the_prompt_that_antigravity_does_not_send_is_read_from_its_transcript(host: Host) -> None:
     become(host, "antigravity")
     path = host.project / "transcript_full.jsonl"
     asked = {
@@ -377,7 +378,7 @@ def test_the_prompt_that_antigravity_never_says_is_in_its_transcript(host: Host)
     assert [(turn.scope, turn.user, turn.assistant) for turn in turns] == [(host.scope, ASKED, ANSWER)]
 
 
-def test_the_answer_that_kiro_never_says_is_in_its_messages(host: Host) -> None:
+def test_the_answer_that_kiro_does_not_send_is_read_from_its_messages(host: Host) -> None:
     become(host, "kiro")
     folder = Path(host.env["HOME"], ".kiro", "sessions", "0123abcd", S)
     folder.mkdir(parents=True)
@@ -394,7 +395,7 @@ def test_the_answer_that_kiro_never_says_is_in_its_messages(host: Host) -> None:
     assert [(turn.user, turn.assistant) for turn in host.recorded()] == [(ASKED, ANSWER)]
 
 
-def test_a_window_of_cursor_without_a_workspace_is_of_no_project(host: Host) -> None:
+def test_a_cursor_window_without_a_workspace_belongs_to_no_project(host: Host) -> None:
     become(host, "cursor")
     for event, payload in TURNS["cursor"]:
         assert fire(host, event, payload | {"workspace_roots": []}) == "{}\n"
@@ -426,7 +427,7 @@ NAMES = sorted(
 
 
 @given(st.sampled_from(sorted(hosts.HOSTS)), st.dictionaries(st.sampled_from(NAMES), JSON))
-def test_whatever_is_in_a_payload_becomes_an_event(name: str, payload: dict[str, Any]) -> None:
+def test_any_payload_becomes_an_event(name: str, payload: dict[str, Any]) -> None:
     env = {"HOME": os.devnull}
     event = hosts.read(hosts.recognize(payload, env, name), payload, env, "/w", "Stop")
     assert event.kind in (None, "prompt", "answer", "start", "end")
@@ -436,7 +437,7 @@ def test_whatever_is_in_a_payload_becomes_an_event(name: str, payload: dict[str,
 
 
 def drive(host: Host, folder: Path, name: str, plugin: str, driver: str, *arguments: str) -> Any:
-    """What a driver of a plugin prints, which `setup` has told its host and its command."""
+    """The output of a driver of a plugin, configured by `setup` with its host and command."""
     text = (HOOKS / "plugins" / plugin).read_text()
     command = [sys.executable, "-I", "-S", str(HOOKS / "hook.py")]
     for line, value in (("const HOST = ", name), ("const COMMAND = ", command)):
@@ -477,7 +478,7 @@ if (process.argv[2] === "at once") process.exit(0);
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugin is run with Node")
 @pytest.mark.parametrize(("name", "end"), [("opencode", "idle"), ("kilo", "at once")])
-def test_the_plugin_hands_over_a_turn_and_shows_its_opening(
+def test_the_plugin_reports_a_turn_and_shows_its_opening(
     host: Host, tmp_path: Path, name: str, end: str
 ) -> None:
     openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
@@ -489,7 +490,7 @@ def test_the_plugin_hands_over_a_turn_and_shows_its_opening(
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugin is run with Node")
-def test_the_plugin_without_its_hook_disturbs_nobody(host: Host, tmp_path: Path) -> None:
+def test_the_plugin_without_its_hook_fails_silently(host: Host, tmp_path: Path) -> None:
     text = (HOOKS / "plugins" / "opencode.js").read_text()
     (tmp_path / "scrubjay.mjs").write_text(text.replace('["scrubjay-hook"]', '["/no/such/hook"]'))
     (tmp_path / "driver.mjs").write_text(DRIVER)
@@ -515,7 +516,7 @@ console.log(JSON.stringify(seen));
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Amp's plugin is run with Node")
-def test_the_plugin_for_amp_hands_over_a_turn_and_shows_its_opening(host: Host, tmp_path: Path) -> None:
+def test_the_plugin_for_amp_reports_a_turn_and_shows_its_opening(host: Host, tmp_path: Path) -> None:
     openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
     shown = drive(host, tmp_path, "amp", "amp.ts", AMP)
     block = "<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"

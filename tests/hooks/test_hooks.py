@@ -1,5 +1,5 @@
-"""The hooks as a host runs them: every shape of payload, every accident, and never a word that disturbs the
-assistant.
+"""The hooks as a host runs them: every shape of payload, every failure, and never any output that disturbs
+the assistant.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scrubjay.home.paths import open_home
 from scrubjay.hooks import bootstrap, entry
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
-SHARED = (  # what hooks use of the package, some of it only once there is something to do
+SHARED = (  # the parts of the package that hooks use, some of them only when there is something to do
     "__init__",
     "errors",
     "home/__init__",
@@ -94,7 +94,7 @@ def test_a_prompt_and_its_answer_become_one_envelope(host: Host) -> None:
 
 
 @pytest.mark.parametrize("source", ["startup", "resume", "clear", "fork"])
-def test_a_session_that_starts_is_to_be_compared_with_its_transcript(host: Host, source: str) -> None:
+def test_a_starting_session_requests_a_comparison_with_its_transcript(host: Host, source: str) -> None:
     assert (
         host.fire("session_start", source=source, model="m", seconds_since_last_response=9, context_tokens=5)
         == {}
@@ -112,7 +112,7 @@ def test_a_session_that_starts_is_to_be_compared_with_its_transcript(host: Host,
 
 
 @pytest.mark.parametrize("hook", ["stop", "session_start", "session_end"])
-def test_an_engine_is_told_and_never_waited_for(host: Host, hook: str) -> None:
+def test_an_engine_is_notified_and_never_waited_for(host: Host, hook: str) -> None:
     host.policy(inject="off")
     with Engine(host.home) as engine:
         host.prompt("Rename tick() please", prompt_id="p1")
@@ -128,7 +128,7 @@ def test_an_engine_is_told_and_never_waited_for(host: Host, hook: str) -> None:
     )
 
 
-def test_what_is_recalled_stands_beside_a_prompt_only_when_the_user_wants_it(host: Host) -> None:
+def test_recalled_text_is_added_to_a_prompt_only_if_the_user_wants_it(host: Host) -> None:
     with Engine(host.home, HELLO, {"text": "- 2026-03-01: tick() was renamed to advance()."}) as engine:
         assert host.prompt("What did we rename tick() to?", prompt_id="p1") == {}
         assert engine.heard == []
@@ -159,19 +159,19 @@ def test_a_session_gets_the_engines_opening_unless_the_user_does_not_want_it(hos
     assert host.log() == ""
 
 
-def test_an_opening_that_lies_ready_needs_no_engine(host: Host) -> None:
+def test_a_prepared_opening_needs_no_engine(host: Host) -> None:
     openings.write(open_home(host.home.root), host.scope, "Quoted.\n- 2026-03-01: Never push to main.", None)
     for source in ("startup", "clear", None):
         answer = host.fire("session_start", source=source)["hookSpecificOutput"]
         assert "Never push to main." in answer["additionalContext"]
-    for source in ("resume", "compact", "fork"):  # which the engine knows more about
+    for source in ("resume", "compact", "fork"):  # whose details the engine knows
         assert host.fire("session_start", source=source) == {}
     host.policy(excluded=[str(host.project)])
     assert host.fire("session_start", source="startup") == {}
     assert host.log() == ""
 
 
-def test_nothing_is_captured_in_the_bare_home_and_the_log_says_why(host: Host) -> None:
+def test_nothing_is_captured_in_the_home_folder_and_the_log_says_why(host: Host) -> None:
     home = open_home(host.home.root)
     openings.write(home, "user", "- 2026-03-01: Never push to main.", None)
     host.project = host.project.parent  # which is HOME
@@ -203,7 +203,7 @@ def test_an_opening_that_may_be_wrong_is_not_shown(host: Host) -> None:
     assert host.log() == ""
 
 
-def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host: Host) -> None:
+def test_an_injection_is_small_has_whole_lines_and_is_stripped_from_captured_text(host: Host) -> None:
     host.policy(inject="prompt")
     text = (
         "<scrubjay-memory>\n"
@@ -228,7 +228,7 @@ def test_an_injection_is_small_whole_lined_and_stripped_when_it_comes_back(host:
 @pytest.mark.parametrize(
     "says", [[], [{"text": ""}], [{"text": None}], [{"text": "x" * 70_000}], [HELLO, {"error": "no"}]]
 )
-def test_an_engine_without_an_answer_never_delays_or_disturbs_a_prompt(host: Host, says: list) -> None:
+def test_an_engine_that_does_not_answer_never_delays_a_prompt(host: Host, says: list) -> None:
     host.policy(inject="prompt")
     with Engine(host.home, *says):
         assert host.prompt("What did we rename?", prompt_id="p1") == {}
@@ -253,7 +253,9 @@ def test_an_engine_without_an_answer_never_delays_or_disturbs_a_prompt(host: Hos
         b'{"session_id": 7}',
     ],
 )
-def test_garbage_is_noted_by_its_reason_and_nothing_else_happens(host: Host, hook: str, data: bytes) -> None:
+def test_garbage_is_logged_with_its_reason_and_nothing_else_happens(
+    host: Host, hook: str, data: bytes
+) -> None:
     assert host.raw(hook, data) == {}
     assert host.log().count("\n") == 1
     assert "garbage" not in host.log()
@@ -261,7 +263,7 @@ def test_garbage_is_noted_by_its_reason_and_nothing_else_happens(host: Host, hoo
 
 
 @pytest.mark.parametrize("hook", EVENTS)
-def test_fields_that_are_missing_or_of_another_type_never_disturb(host: Host, hook: str) -> None:
+def test_missing_or_mistyped_fields_never_fail_a_hook(host: Host, hook: str) -> None:
     strange = [None, 7, [], {}, True, "", " ", "x" * 300, "\x00", "\ud800"]
     for value in strange:
         names = (
@@ -276,13 +278,13 @@ def test_fields_that_are_missing_or_of_another_type_never_disturb(host: Host, ho
         assert host.fire(hook, **dict.fromkeys(names, value)) == {}
     assert host.fire(hook, transcript_path=..., cwd=..., hook_event_name=...) == {}
     assert host.fire(hook, session_id="s" * 201) == {}
-    host.envelopes()  # what was written is valid
+    host.envelopes()  # the written event is valid
     assert {line.split(" ", 3)[3] for line in host.log().splitlines()} == {
         "The event has no session_id of 1 to 200 characters; it was left alone."
     }
 
 
-def test_an_event_of_many_megabytes_is_left_alone(host: Host) -> None:
+def test_an_event_of_many_megabytes_is_ignored(host: Host) -> None:
     assert host.stop("x" * 17_000_000) == {}
     assert "more than 8,388,608 bytes" in host.log()
     assert host.turns() == []
@@ -290,9 +292,7 @@ def test_an_event_of_many_megabytes_is_left_alone(host: Host) -> None:
 
 @pytest.mark.parametrize("hook", EVENTS)
 @pytest.mark.parametrize("root", ["a file", "relative"])
-def test_a_home_that_cannot_be_used_is_told_beside_an_answer_that_says_nothing(
-    host: Host, hook: str, root: str
-) -> None:
+def test_an_unusable_home_is_reported_along_with_an_empty_answer(host: Host, hook: str, root: str) -> None:
     if root == "relative":
         host.env["SCRUBJAY_HOME"] = "memories"
     else:
@@ -303,7 +303,7 @@ def test_a_home_that_cannot_be_used_is_told_beside_an_answer_that_says_nothing(
 
 
 @pytest.mark.parametrize("place", ["spool_new", "prompts", "log"])
-def test_a_spool_that_cannot_be_made_is_told_on_standard_error(host: Host, place: str) -> None:
+def test_a_spool_that_cannot_be_created_is_reported_on_standard_error(host: Host, place: str) -> None:
     host.fire("session_start", source="startup")
     os.rmdir(getattr(host.home, place))
     Path(getattr(host.home, place)).write_text("a file where the folder should be")
@@ -311,7 +311,7 @@ def test_a_spool_that_cannot_be_made_is_told_on_standard_error(host: Host, place
     assert "Set SCRUBJAY_HOME" in host.complaint("stop", last_assistant_message="Renamed.", prompt_id="p1")
 
 
-def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) -> None:
+def test_a_host_that_never_closes_its_input_is_abandoned_at_the_deadline(host: Host) -> None:
     with host.start("user_prompt_submit") as process:
         assert process.stdout and process.stdout.read() == b"{}\n"  # while our end of its stdin is open
         assert process.wait(10) == 0
@@ -319,9 +319,7 @@ def test_a_host_that_never_ends_its_input_is_left_at_the_deadline(host: Host) ->
 
 
 @pytest.mark.parametrize("ends", [b"", b"\n"])
-def test_an_event_is_handled_once_it_is_whole_while_its_host_keeps_the_pipe_open(
-    host: Host, ends: bytes
-) -> None:
+def test_a_complete_event_is_handled_while_its_host_keeps_the_pipe_open(host: Host, ends: bytes) -> None:
     said = (
         {"prompt": "Nenne es Z\u00fcrich {", "prompt_id": "p1"},
         {"last_assistant_message": "Ja }", "prompt_id": "p1"},
@@ -331,7 +329,7 @@ def test_an_event_is_handled_once_it_is_whole_while_its_host_keeps_the_pipe_open
         data = json.dumps(event, ensure_ascii=False).encode()
         with host.start(hook) as process:
             assert process.stdin and process.stdout
-            for piece in (*data.partition(b"}"), ends):  # the first ones end amid the event
+            for piece in (*data.partition(b"}"), ends):  # the first ones end in the middle of the event
                 process.stdin.write(piece)
                 process.stdin.flush()
             assert process.stdout.read() == b"{}\n"
@@ -355,9 +353,7 @@ bootstrap.start("claude-code", sys.argv[2])
 
 @pytest.mark.skipif(os.name == "nt", reason="no process can be forked there")
 @pytest.mark.parametrize("event", EVENTS)
-def test_a_disk_that_is_slow_keeps_no_host_waiting_and_costs_no_turn(
-    host: Host, tmp_path: Path, event: str
-) -> None:
+def test_a_slow_disk_delays_no_host_and_loses_no_turn(host: Host, tmp_path: Path, event: str) -> None:
     disk_works = tmp_path / "works"
     fields = {"prompt": "Rename tick() please", "prompt_id": "p1"}
     fields |= {"last_assistant_message": "Renamed to advance()."} if event == "stop" else {}
@@ -374,7 +370,7 @@ def test_a_disk_that_is_slow_keeps_no_host_waiting_and_costs_no_turn(
         timeout=20,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
-    assert time.monotonic() - began < 1.5 + 1.0  # and what a busy machine adds to the start
+    assert time.monotonic() - began < 1.5 + 1.0  # and a margin for a slow start
     if event == "stop":
         assert host.envelopes() == []
         disk_works.touch()
@@ -382,7 +378,7 @@ def test_a_disk_that_is_slow_keeps_no_host_waiting_and_costs_no_turn(
     disk_works.touch()
 
 
-def test_a_host_that_is_gone_is_no_error(host: Host) -> None:
+def test_a_host_that_has_exited_is_not_an_error(host: Host) -> None:
     with host.start("stop") as process:
         assert process.stdin and process.stdout
         process.stdout.close()
@@ -392,7 +388,7 @@ def test_a_host_that_is_gone_is_no_error(host: Host) -> None:
     assert len(host.envelopes()) == 1
 
 
-def test_what_is_written_is_the_owners_only(host: Host) -> None:
+def test_written_files_are_private(host: Host) -> None:
     host.env["SCRUBJAY_HOME"] = host.home.root
     host.prompt("Rename tick() please", prompt_id="p1")
     host.stop("Renamed to advance().", prompt_id="p1")
@@ -430,7 +426,7 @@ def test_the_console_command_runs_the_same_code(host: Host) -> None:
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
 
 
-def test_scripts_of_older_registrations_go_on_working(host: Host) -> None:
+def test_scripts_of_older_registrations_keep_working(host: Host) -> None:
     for name, fields in (
         ("session_start", {"source": "startup"}),
         ("user_prompt_submit", {"prompt": "Rename tick() please", "prompt_id": "p1"}),
@@ -474,13 +470,13 @@ def test_installed_scripts_run_from_inside_the_package(host: Host, tmp_path: Pat
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
 
 
-def test_a_script_without_its_package_still_does_not_disturb(host: Host, tmp_path: Path) -> None:
+def test_a_script_without_its_package_exits_quietly(host: Host, tmp_path: Path) -> None:
     host.scripts = tmp_path / "alone"
     shutil.copytree(HOOKS, host.scripts, ignore=shutil.ignore_patterns("__pycache__"))
     assert host.stop("Renamed to advance().") == {}
 
 
-def test_a_damaged_installation_is_noted(host: Host, tmp_path: Path) -> None:
+def test_a_damaged_installation_is_logged(host: Host, tmp_path: Path) -> None:
     package = tmp_path / "site-packages" / "scrubjay"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOOKS, package / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
@@ -490,7 +486,7 @@ def test_a_damaged_installation_is_noted(host: Host, tmp_path: Path) -> None:
     assert host.log().split(" ", 1)[1].startswith("start - SyntaxError in ")
 
 
-def test_a_hook_imports_nothing_that_a_prompt_would_wait_for(tmp_path: Path) -> None:
+def test_a_hook_imports_nothing_slow(tmp_path: Path) -> None:
     shutil.copytree(PACKAGE, tmp_path / "scrubjay", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(HOOKS, tmp_path / "scrubjay" / "hooks", ignore=shutil.ignore_patterns("__pycache__"))
     code = (
@@ -510,5 +506,5 @@ def test_a_hook_imports_nothing_that_a_prompt_would_wait_for(tmp_path: Path) -> 
     [*sorted(HOOKS.glob("*.py")), *(PACKAGE / f"{name}.py" for name in SHARED)],
     ids=lambda path: f"{path.parent.name}/{path.stem}",
 )
-def test_what_a_hook_runs_is_python_3_9(path: Path) -> None:
+def test_the_code_of_a_hook_is_python_3_9(path: Path) -> None:
     ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))

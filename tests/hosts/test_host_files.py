@@ -1,4 +1,6 @@
-"""What `scrubjay setup` does to the files of hosts: 200 of all formats and shapes come back to the byte."""
+"""Changes of `scrubjay setup` to the files of hosts: 200 of all formats and shapes are restored to the
+byte.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,7 @@ def disconnect(home: Home, changes: list[Change]) -> list[str]:
 
 
 @SEEDS
-def test_files_of_all_formats_come_back_byte_for_byte(home, tmp_path, seeds):
+def test_files_of_all_formats_are_restored_byte_for_byte(home, tmp_path, seeds):
     for seed in seeds:
         name, before = config(seed)
         real, file = tmp_path / f"real-{seed}", tmp_path / f"file-{seed}"
@@ -90,7 +92,7 @@ def test_files_of_all_formats_come_back_byte_for_byte(home, tmp_path, seeds):
 
 
 @SEEDS
-def test_files_that_their_users_edit_meanwhile_lose_ours_alone(home, tmp_path, seeds):
+def test_files_edited_by_their_users_lose_only_our_entries(home, tmp_path, seeds):
     for seed in seeds:
         name, before = config(seed)
         file = tmp_path / f"file-{seed}"
@@ -115,7 +117,7 @@ def test_a_read_only_file_is_refused_with_a_sentence(home, tmp_path, name):
     assert file.read_bytes() == config(seed)[1] and os.listdir(tmp_path) == ["file", "home"]
 
 
-def test_of_several_files_all_are_written_or_none(home, tmp_path):
+def test_several_files_are_written_all_or_none(home, tmp_path):
     first, second = tmp_path / "first.json", tmp_path / "second.json"
     first.write_text("{}")
     second.write_text("{}")
@@ -127,16 +129,16 @@ def test_of_several_files_all_are_written_or_none(home, tmp_path):
     assert not disconnect(home, entries("JSON", first))
 
 
-def test_a_file_of_our_own_goes_with_the_folders_that_it_needed(home, tmp_path):
+def test_a_file_of_our_own_is_removed_with_the_folders_made_for_it(home, tmp_path):
     mine = OwnFile(str(tmp_path / "a" / "b" / "scrubjay.json"), b'{"scrubjay": 1}')
-    beside = OwnFile(str(tmp_path / "a" / "b" / "c" / "scrubjay.js"), b"// scrubjay")
-    connect(home, [mine, beside])
-    assert Path(mine.file).read_bytes() == mine.content and not connect(home, [mine, beside])
-    disconnect(home, [mine, beside])
+    second = OwnFile(str(tmp_path / "a" / "b" / "c" / "scrubjay.js"), b"// scrubjay")
+    connect(home, [mine, second])
+    assert Path(mine.file).read_bytes() == mine.content and not connect(home, [mine, second])
+    disconnect(home, [mine, second])
     assert not (tmp_path / "a").exists()
 
 
-def test_a_file_of_somebody_else_in_the_place_of_ours_stays(home, tmp_path):
+def test_a_foreign_file_in_place_of_ours_stays(home, tmp_path):
     file = tmp_path / "plugin.js"
     file.write_text("// a plugin")
     with pytest.raises(InputError, match="is not ours"):
@@ -162,7 +164,7 @@ def test_a_file_of_somebody_else_in_the_place_of_ours_stays(home, tmp_path):
         ("JSONC", '{"a":' * 300 + "1" + "}" * 300, "nested too deeply"),
     ],
 )
-def test_what_cannot_be_edited_is_refused_and_stays(home, tmp_path, name, text, why):
+def test_a_file_that_cannot_be_edited_is_refused_and_unchanged(home, tmp_path, name, text, why):
     file = tmp_path / "file"
     file.write_text(text)
     with pytest.raises(InputError, match=why):
@@ -180,7 +182,7 @@ def test_an_empty_file_with_comments_or_nothing_gets_an_object(home, tmp_path):
         assert file.read_text() == text
 
 
-def test_a_server_that_the_user_registered_and_that_starts_is_left_as_it_is(home, tmp_path):
+def test_a_working_server_registered_by_the_user_is_left_unchanged(home, tmp_path):
     jay = tmp_path / "bin" / "scrubjay"
     jay.parent.mkdir()
     jay.write_text("#!/bin/sh\n")
@@ -192,7 +194,7 @@ def test_a_server_that_the_user_registered_and_that_starts_is_left_as_it_is(home
     assert json.loads(file.read_text()) == {}  # removal takes everything that is ours
 
 
-def test_what_the_user_keeps_beside_our_hook_and_what_codex_notes_of_it_are_told_apart(home, tmp_path):
+def test_removing_our_hook_keeps_the_users_other_hooks_in_codex(home, tmp_path):
     file = tmp_path / "config.toml"
     file.write_text(
         'a = 1\n\n[hooks.state."/x:stop:0:0"]\ntrusted_hash = "1"\n\n[hooks.state."/y"]\nenabled = true\n'
@@ -239,7 +241,7 @@ PLACES = {
     "claude-desktop": ["$/Claude/claude_desktop_config.json"],
     "zed": ["~/.config/zed/settings.json"],
     "roo": ["$/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"],
-    "cline": [],  # in the folders that are there
+    "cline": [],  # in the existing folders
 }
 ON_WINDOWS = {
     "goose": ["$/Block/goose/config/config.yaml", *PLACES["goose"][1:]],
@@ -249,7 +251,7 @@ ON_WINDOWS = {
 
 @pytest.mark.parametrize("platform", MACHINES)
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
-def test_each_host_has_its_files_where_it_has_them_on_this_platform(host, platform):
+def test_each_hosts_files_are_at_their_paths_on_this_platform(host, platform):
     places = PLACES | (ON_WINDOWS if platform == "win32" else {})
     wanted = [
         place.replace("~", HOME[platform]).replace("$", SETTINGS[platform]) for place in places[host.name]
@@ -259,7 +261,7 @@ def test_each_host_has_its_files_where_it_has_them_on_this_platform(host, platfo
     assert list(files) == [path.replace("/", separator) for path in wanted]
 
 
-def test_variables_move_the_files_of_hosts():
+def test_environment_variables_move_the_files_of_hosts():
     env = {"CODEX_HOME": "/c", "COPILOT_HOME": "/p", "CLAUDE_CONFIG_DIR": "/l", "XDG_CONFIG_HOME": "/x"}
     machine = Machine(env, "/home/kim", "linux")
     files = {host.name: [change.file for change in host.changes(machine)] for host in HOSTS}
@@ -269,7 +271,7 @@ def test_variables_move_the_files_of_hosts():
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
-def test_what_a_host_gets_is_there_then_and_gone_again(host, home, tmp_path):
+def test_a_hosts_entries_are_added_and_removed_again(host, home, tmp_path):
     machine = Machine({}, str(tmp_path / "kim"), "linux")
     changes = host.changes(machine, "/a home")
     assert connect(home, changes) or host.name == "cline"
@@ -281,14 +283,14 @@ def test_what_a_host_gets_is_there_then_and_gone_again(host, home, tmp_path):
     assert not (tmp_path / "kim").exists()
 
 
-def test_hooks_are_registered_for_events_that_the_hook_understands():
+def test_hooks_are_registered_only_for_events_that_the_hook_understands():
     for host in HOSTS:
         if host.capture:
             assert set(host.events) <= set(heard.events(host.name))
             assert bool(host.recall) == ("output" in heard.HOSTS[host.name]), host.name
 
 
-def test_the_table_for_people_has_every_host_once_and_says_what_it_has():
+def test_the_documented_table_has_every_host_once_with_its_features():
     table = markdown()
     names = ", ".join(line.split("|")[1].strip() for line in table.splitlines()[2:]).replace("\\*", "")
     assert sorted(names.split(", ")) == sorted(host.title for host in HOSTS)

@@ -35,7 +35,7 @@ def _generator() -> ModuleType:
 generator = _generator()
 MANIFESTS = generator.manifests()
 
-# What the registry's schema of 2025-12-11 asks of the fields that we use.
+# The rules of the registry's schema of 2025-12-11 for the fields that we use.
 SERVER_SCHEMA = {
     "type": "object",
     "required": ["$schema", "name", "description", "version", "packages"],
@@ -87,7 +87,7 @@ def test_a_manifest_is_what_the_generator_writes(path: str) -> None:
     assert written == generator.text_of(MANIFESTS[path]), "run python server/packaging/manifests.py"
 
 
-def test_no_manifest_lies_there_that_the_generator_does_not_write() -> None:
+def test_every_manifest_is_written_by_the_generator() -> None:
     folders = [".agents", ".claude-plugin", ".cursor-plugin", "server/packaging"]
     there = {
         file.relative_to(ROOT).as_posix() for folder in folders for file in (ROOT / folder).rglob("*.json")
@@ -95,13 +95,13 @@ def test_no_manifest_lies_there_that_the_generator_does_not_write() -> None:
     assert there == set(MANIFESTS)
 
 
-def test_every_version_is_the_packages() -> None:
+def test_every_version_equals_the_packages() -> None:
     def versions(value: object) -> list[object]:
         inside = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
         own = [value["version"]] if isinstance(value, dict) and "version" in value else []
         return own + [version for each in inside for version in versions(each)]
 
-    shapes = {1}  # Cursor's hooks file says which form it has
+    shapes = {1}  # Cursor's hooks file declares its version
     assert {each for path in MANIFESTS for each in versions(MANIFESTS[path])} - shapes == {VERSION}
 
 
@@ -110,7 +110,7 @@ def test_the_registrys_entry_fits_its_schema() -> None:
 
 
 @pytest.mark.parametrize("market", [".claude-plugin", ".cursor-plugin", ".agents/plugins"])
-def test_a_marketplace_leads_to_the_plugin(market: str) -> None:
+def test_a_marketplace_points_to_the_plugin(market: str) -> None:
     (entry,) = MANIFESTS[f"{market}/marketplace.json"]["plugins"]
     source = entry["source"]["path"] if isinstance(entry["source"], dict) else entry["source"]
     assert source.startswith("./")
@@ -121,7 +121,7 @@ def test_a_marketplace_leads_to_the_plugin(market: str) -> None:
     assert all((ROOT / source / file).is_file() for file in named)
 
 
-def test_claude_code_is_not_told_of_the_hooks_that_it_finds_by_itself() -> None:
+def test_claude_codes_manifest_omits_the_hooks_that_it_finds_by_itself() -> None:
     plugin = MANIFESTS["server/packaging/plugin/.claude-plugin/plugin.json"]
     assert "hooks" not in plugin and "mcpServers" not in plugin  # named twice, it loads none of the plugin
     assert "server/packaging/plugin/hooks/hooks.json" in MANIFESTS
@@ -136,7 +136,7 @@ def test_claude_code_is_not_told_of_the_hooks_that_it_finds_by_itself() -> None:
         ("gemini/hooks/hooks.json", "gemini-cli"),
     ],
 )
-def test_every_hook_runs_our_command_for_its_host_and_in_time(file: str, host: str) -> None:
+def test_every_hook_runs_our_command_for_its_host_with_a_timeout(file: str, host: str) -> None:
     unit = 1000 if host == "gemini-cli" else 1  # it counts milliseconds
     events = MANIFESTS[f"server/packaging/{file}"]["hooks"]
     assert {events_of(host)[event] for event in events} == {"start", "prompt", "answer", "end"}
@@ -152,7 +152,7 @@ def test_every_hook_runs_our_command_for_its_host_and_in_time(file: str, host: s
     assert scripts["scrubjay-hook"] == f"{bootstrap.__name__}:main" and callable(bootstrap.main)
 
 
-def test_the_links_say_what_is_run() -> None:
+def test_the_install_links_contain_the_command() -> None:
     cursor = parse_qs(urlsplit(generator.cursor_link()).query)
     assert json.loads(base64.b64decode(cursor["config"][0])) == {
         "command": "scrubjay",
@@ -164,7 +164,7 @@ def test_the_links_say_what_is_run() -> None:
     assert cursor["name"] == vscode["name"] == ["scrubjay"]
 
 
-def test_the_bundle_holds_all_that_is_installed_from_it(tmp_path: Path) -> None:
+def test_the_bundle_holds_everything_installed_from_it(tmp_path: Path) -> None:
     generator.write_bundle(tmp_path / "scrubjay.mcpb")
     with zipfile.ZipFile(tmp_path / "scrubjay.mcpb") as bundle:
         names = set(bundle.namelist())
@@ -180,7 +180,7 @@ def test_the_bundle_holds_all_that_is_installed_from_it(tmp_path: Path) -> None:
     assert not [name for name in names if name.endswith(".pyc")]
 
 
-def test_the_image_is_built_of_files_that_are_there_and_let_in() -> None:
+def test_the_image_copies_only_existing_files_that_dockerignore_allows() -> None:
     folder = ROOT / "server/packaging"
     let_in = {
         line[1:]

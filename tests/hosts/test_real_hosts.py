@@ -1,5 +1,5 @@
-"""Real assistants run our hook: each is installed from npm at a pinned version, told that its model is
-`stub_model.py`, and run where there is no network but loopback, with a home of its own.
+"""Real assistants run our hook: each is installed from npm at a pinned version, configured with
+`stub_model.py` as its model, and run with no network but loopback, with a home of its own.
 
 `pytest -m real_hosts -n 0 -o faulthandler_timeout=1200`; it installs up to 400 MB a host into the cache of the tests.
 """
@@ -27,7 +27,7 @@ PORT = 8099
 URL = f"http://127.0.0.1:{PORT}"
 RUN_SECONDS = 400  # OpenCode and Kilo without a network wait 97 s for their package manager
 ASKED, AGAIN = "Which port does staging listen on?", "And which port did you say?"
-# In a network of its own: the stub, then the assistant as a user who has nothing to type.
+# In a network of its own: the stub, then the assistant of a user who types nothing.
 INSIDE = """
 ip link set lo up || exit 77
 "$PYTHON" "$STUB" "$PORT" "$LOG" & stub=$!
@@ -39,14 +39,14 @@ kill $stub; exit $code
 
 @dataclass(frozen=True)
 class Assistant:
-    """How one is installed, configured and asked; `write(home)` writes its files."""
+    """How to install, configure and run one; `write(home)` writes its files."""
 
     name: str
     package: str
-    command: list[str]  # what is asked comes last, or on stdin where `on_stdin`
+    command: list[str]  # the prompt comes last, or on stdin if `on_stdin`
     write: Callable[[Path], None]
     env: dict[str, str] = field(default_factory=dict)
-    tool: str = "search_memories"  # how it names one of ours to its model
+    tool: str = "search_memories"  # how it names one of our tools to its model
     on_stdin: bool = False
 
 
@@ -197,7 +197,7 @@ def npm(package: str) -> Path:
 
 
 def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
-    """What an assistant asks its model when a person asks this; the requests of one run, as JSON."""
+    """The requests that an assistant sends to its model in one run with this prompt, as JSON."""
     log, asked = folder / "requests.jsonl", folder / "asked.txt"
     log.write_text("")
     asked.write_text(question if assistant.on_stdin else "")
@@ -244,7 +244,7 @@ def ask(assistant: Assistant, user: User, folder: Path, question: str) -> str:
 
 
 @pytest.mark.parametrize("assistant", ASSISTANTS, ids=lambda each: each.name)
-def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_imported_and_leaves_nothing(
+def test_setup_connects_a_real_assistant_and_its_removal_leaves_nothing(
     assistant: Assistant, tmp_path: Path
 ) -> None:
     folder = tmp_path / "u"
@@ -275,7 +275,7 @@ def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_i
     for path in connected.keys() & gone.keys():
         assert b"scrubjay" not in gone[path], path
         assert left[path] != connected[path] or gone[path] == before[path], path
-    newcomer = make_user(tmp_path / "new")  # who begins with what the assistant kept itself
+    newcomer = make_user(tmp_path / "new")  # who starts with the assistant's own files
     try:
         past = newcomer.gets("import", "--from", assistant.name, str(folder))
         assert past.endswith("2 turns of 2 sessions: 2 imported\n")
@@ -285,7 +285,9 @@ def test_setup_connects_a_real_assistant_whose_turns_are_captured_recalled_and_i
 
 
 def captured(user: User, count: str) -> str:
-    """What `status` says once so many turns are captured: an answer may come from a transcript a little later."""
+    """The output of `status` once so many turns are captured: an answer may come from a transcript a little
+    later.
+    """
     for _ in range(20):
         status = user.gets("status", "--start")
         if f"captured {count}" in status:

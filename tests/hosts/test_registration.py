@@ -1,6 +1,4 @@
-"""Our hooks in somebody else's settings file: real files of many shapes, and what is left of them
-afterwards.
-"""
+"""Our hooks in a settings file of another program: real files of many shapes, and their state afterwards."""
 
 from __future__ import annotations
 
@@ -75,7 +73,7 @@ EVENTS = set(BY_NAME["claude-code"].events)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_adding_and_removing_gives_every_byte_back(home, settings, shape):
+def test_adding_and_removing_restores_every_byte(home, settings, shape):
     make(settings, SHAPES[shape])
     assert add(home, settings)
     assert set(registered(settings)) == EVENTS
@@ -90,7 +88,7 @@ def test_adding_and_removing_gives_every_byte_back(home, settings, shape):
         max_size=4,
     )
 )
-def test_whatever_the_user_keeps_there_survives(tmp_path_factory, kept):
+def test_the_users_own_settings_survive(tmp_path_factory, kept):
     home, path = open_home(str(tmp_path_factory.mktemp("h"))), tmp_path_factory.mktemp("u") / "settings.json"
     kept.pop("hooks", None)
     before = json.dumps(kept).encode()
@@ -101,7 +99,7 @@ def test_whatever_the_user_keeps_there_survives(tmp_path_factory, kept):
     assert path.read_bytes() == before
 
 
-def test_a_file_that_was_not_there_is_gone_again(home, settings):
+def test_a_file_we_created_is_removed_again(home, settings):
     add(home, settings)
     assert stat.S_IMODE(settings.stat().st_mode) == 0o600
     remove(home, settings)
@@ -118,12 +116,12 @@ def test_adding_twice_changes_nothing(home, settings):
     assert settings.read_bytes() == SHAPES["two spaces"]
 
 
-def test_what_was_changed_in_between_is_kept_and_only_ours_goes(home, settings):
+def test_later_changes_are_kept_and_only_our_entries_are_removed(home, settings):
     make(settings, SHAPES["hooks of others"])
     add(home, settings)
     changed = json.loads(settings.read_bytes())
     changed["model"] = "opus"
-    changed["hooks"]["Stop"][-1]["hooks"].append(FOREIGN)  # beside ours, in our own entry
+    changed["hooks"]["Stop"][-1]["hooks"].append(FOREIGN)  # next to ours, in our own entry
     settings.write_text(json.dumps(changed, indent=4))
     assert remove(home, settings)
     assert settings.read_text() == json.dumps(
@@ -167,7 +165,7 @@ def test_hooks_of_another_installation_are_replaced(home, settings):
         b"[" * 100_000,
     ],
 )
-def test_a_file_that_is_no_settings_file_is_never_touched(home, settings, content):
+def test_a_file_that_is_not_a_settings_file_is_never_touched(home, settings, content):
     make(settings, content)
     for change in (add, remove):
         with pytest.raises(InputError, match="it was not changed"):
@@ -177,7 +175,7 @@ def test_a_file_that_is_no_settings_file_is_never_touched(home, settings, conten
 
 
 @pytest.mark.parametrize("content", [b'{"hooks": []}', b'{"hooks": {"Stop": {}}}', b'{"hooks": null}'])
-def test_hooks_of_another_shape_are_left_alone(home, settings, content):
+def test_hooks_of_an_unknown_shape_are_left_alone(home, settings, content):
     make(settings, content)
     with pytest.raises(InputError, match="it was not changed"):
         add(home, settings)
@@ -197,7 +195,7 @@ def test_a_link_stays_a_link_and_the_file_keeps_its_mode(home, settings, tmp_pat
     assert real.read_bytes() == SHAPES["tabs and CRLF"]
 
 
-def test_what_is_kept_of_a_settings_file_is_for_its_owner_only(home, settings):
+def test_the_saved_copy_of_a_settings_file_is_private(home, settings):
     make(settings, SHAPES["two spaces"])
     add(home, settings)
     assert stat.S_IMODE(os.stat(os.path.join(home.root, "hooks.json")).st_mode) == 0o600
@@ -205,14 +203,14 @@ def test_what_is_kept_of_a_settings_file_is_for_its_owner_only(home, settings):
     assert "settings" not in Path(home.root, "hooks.json").read_text()
 
 
-def test_a_folder_in_the_place_of_the_file_is_reported(home, settings):
+def test_a_folder_in_place_of_the_file_is_reported(home, settings):
     settings.mkdir(parents=True)
     with pytest.raises(HomeError, match="cannot be read"):
         add(home, settings)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "long"])
-def test_a_file_that_never_ends_is_refused_and_not_waited_for(settings, kind):
+def test_an_endless_file_is_refused_without_waiting(settings, kind):
     settings.parent.mkdir()
     if kind == "fifo":
         os.mkfifo(settings)
@@ -227,7 +225,7 @@ def test_a_file_that_never_ends_is_refused_and_not_waited_for(settings, kind):
 
 
 @pytest.mark.parametrize("damage", [b"[" * 100_000, b"{", b"[]"])
-def test_a_damaged_notebook_costs_only_the_bytes(home: Home, settings, damage):
+def test_a_damaged_record_of_changes_loses_only_the_original_formatting(home: Home, settings, damage):
     make(settings, SHAPES["four spaces"])
     add(home, settings)
     Path(home.hooks).write_bytes(damage)
@@ -235,7 +233,7 @@ def test_a_damaged_notebook_costs_only_the_bytes(home: Home, settings, damage):
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
-def test_a_lost_notebook_costs_only_the_bytes(home: Home, settings):
+def test_a_lost_record_of_changes_loses_only_the_original_formatting(home: Home, settings):
     make(settings, SHAPES["four spaces"])
     add(home, settings)
     os.unlink(os.path.join(home.root, "hooks.json"))
@@ -243,7 +241,7 @@ def test_a_lost_notebook_costs_only_the_bytes(home: Home, settings):
     assert json.loads(settings.read_bytes()) == json.loads(SHAPES["four spaces"])
 
 
-def test_a_note_of_an_older_scrubjay_still_gives_the_bytes_back(home, settings):
+def test_a_record_of_changes_by_an_older_scrubjay_still_restores_the_bytes(home, settings):
     make(settings, SHAPES["four spaces"])
     add(home, settings)
     before = base64.b64encode(SHAPES["four spaces"]).decode()
@@ -278,7 +276,7 @@ def test_a_note_of_an_older_scrubjay_still_gives_the_bytes_back(home, settings):
         ("scrubjay hook stop", False),
     ],
 )
-def test_our_hooks_are_known_by_what_they_run(handler, is_ours):
+def test_our_hooks_are_recognised_by_their_command(handler, is_ours):
     assert is_our_hook(handler) is is_ours
 
 
@@ -295,5 +293,5 @@ def test_our_hooks_are_known_by_what_they_run(handler, is_ours):
         ({"url": "http://localhost"}, False),
     ],
 )
-def test_our_server_is_known_by_what_it_starts(server, is_ours):
+def test_our_server_is_recognised_by_its_command(server, is_ours):
     assert is_our_server(server) is is_ours

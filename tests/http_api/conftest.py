@@ -1,4 +1,4 @@
-"""A client of the HTTP face, in memory: the application behind its door, over a real engine."""
+"""A client of the HTTP interface, in memory: the application behind its door, over a real engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of MCP tools over HTTP, and the engine they are made to."""
+"""Calls of MCP tools over HTTP, and the engine that answers them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOOLS = ["search_memories", "search_documents", "add_memory", "record_turn", "ad
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[User, str]]:
-    """A user and the URL of the engine that all these tests share; no token was made."""
+    """A user and the URL of the engine that all these tests share; it has no token."""
     owner = make_user(tmp_path_factory.mktemp("m"))
     with answering(owner) as url:
         warm(url)
@@ -28,7 +28,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[User, str
 
 
 def warm(url: str, key: str = "local") -> None:
-    """Have an engine import what answers MCP; a busy machine may take longer than a request may wait."""
+    """Make an engine import its MCP code; on a busy machine that may take longer than a request may wait."""
     headers = {"Authorization": f"Bearer {key}"}
     with httpx2.Client(base_url=url, headers=headers, timeout=CALL_SECONDS) as http:
         until(lambda: http.post("/mcp", json={}).status_code != 503, "MCP is answered")
@@ -54,7 +54,7 @@ async def said(client: Client, tool: str, **arguments: Any) -> str:
 
 
 async def refused(client: Client, tool: str, **arguments: Any) -> str:
-    """The sentence with which a call is refused."""
+    """The error message of a call that is refused."""
     result = await client.call_tool(tool, arguments)
     assert result.is_error, result.structured_content
     return str(result.content[0].text)

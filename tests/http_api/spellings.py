@@ -1,6 +1,6 @@
 """Versions 4 and 5 of supermemory's API behind the same calls, so that one test holds for both.
 
-Fields have the names of version 5. What a test says of one version only, it sends with `call`.
+Fields have the names of version 5. A test of one version only uses `call`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Api:
         self.http = http
 
     async def call(self, method: str, path: str, status: int = 200, **how: Any) -> Any:
-        """The answer to a request, which has this status; `how` is what httpx takes."""
+        """Send a request, check its status and return its answer; `how` is passed to httpx."""
         answer = await self.http.request(method, path, **how)
         assert answer.status_code == status, answer.text
         return answer.json() if answer.content else None
@@ -42,7 +42,7 @@ class Api:
         return await self.call("POST", path, status, json=body)
 
     async def keep(self, content: str, tag: str = TAG, **fields: Any) -> str:
-        """Create one memory; its id."""
+        """Create one memory; return its id."""
         body = {"memories": [{"content": content, **fields}], "containerTag": tag}
         return (await self.post("/v4/memories", 201, **body))["memories"][0]["id"]
 
@@ -105,14 +105,14 @@ class V4(Api):
     async def search(
         self, query: str, tag: str | None = TAG, mode: str = "memories", **fields: Any
     ) -> list[dict[str, Any]]:
-        """The results of a search that lets everything through."""
+        """The results of a search without a threshold."""
         named = {} if tag is None else {"containerTag": tag}
         mode = "documents" if mode == "chunks" else mode
         body = {"q": query, "threshold": 0, "searchMode": mode, **named, **fields}
         return (await self.post("/v4/search", **body))["results"]
 
     def only(self, key: str, value: str) -> dict[str, Any]:
-        """The field of a request that filters by one value of the metadata."""
+        """The request field that filters by one metadata value."""
         return {"filters": {"AND": [{"key": key, "value": value}]}}
 
     async def profile(self, tag: str = TAG, **fields: Any) -> dict[str, Any]:
@@ -219,5 +219,5 @@ class V5(Api):
 
 
 def as_json(**fields: Any) -> dict[str, str]:
-    """Fields of a form: texts as they are, objects as JSON text."""
+    """Fields of a form: texts unchanged, objects as JSON text."""
     return {name: each if isinstance(each, str) else json.dumps(each) for name, each in fields.items()}

@@ -1,6 +1,7 @@
-"""Two tenants of one engine: what the first keeps, and every operation as the second would reach for it.
+"""Two tenants of one engine: the records of the first, and every operation by which the second could try to
+reach them.
 
-A request is written with names: `$tag` is the tag it is asked under, `$document`, `$custom`, `$memory`,
+A request is written with names: `$tag` is the tag of the request, `$document`, `$custom`, `$memory`,
 `$old`, `$turn`, `$episode` are ids of the first tenant, `$taken` is a custom id that it uses too, `$text` is
 one of its memories word for word, and `$rare` is a word that is used nowhere else.
 """
@@ -14,20 +15,20 @@ from typing import Any
 import httpx2
 
 FIRST, SECOND = "tenant-a", "tenant-b"
-RARE = "zyqwortha"  # what the second tenant asks for
-SECRET = "vexlumina"  # in all that the first tenant keeps, and in no request of the second
+RARE = "zyqwortha"  # the question of the second tenant
+SECRET = "vexlumina"  # in every record of the first tenant, and in no request of the second
 OWN = "quillbright"  # in the scope `user`, which no client sees over HTTP
 GONE = 404
 
 
 @dataclass(frozen=True)
 class Try:
-    """One request of the second tenant; `status` is the answer where it reaches for what is not its own."""
+    """One request of the second tenant; `status` is the answer if the target is not its own."""
 
     path: str
     status: int = 0  # 0: any success
     body: dict[str, Any] = field(default_factory=dict)
-    bound: int = 0  # the answer to a token of one tag, where that may not ask this at all
+    bound: int = 0  # the answer to a token of one tag, if it may not make this request at all
 
     def filled(self, words: dict[str, str]) -> dict[str, Any]:
         """The arguments of the request, names replaced."""
@@ -51,7 +52,7 @@ def _filled(value: Any, words: dict[str, str]) -> Any:
 
 
 def _either(method_path: str, path: str, status: int = GONE, **body: Any) -> dict[str, list[Try]]:
-    """An operation on a document by id, custom id and the id of something else, with the tag and without."""
+    """An operation on a document by id, custom id and the id of another record, with the tag and without."""
     tries = []
     for id in ("$document", "$custom", "$memory", "$turn"):
         tries += [
@@ -229,7 +230,7 @@ HEBB: dict[str, list[Try]] = {
     ],
     "POST /api/v1/ingest": _hebb(f"{_API}/ingest", json={"content": "User: Hello.\nAssistant: Hello, second tenant."}),
     "GET /api/v1/partitions": _hebb(f"{_API}/partitions"),
-    "POST /api/v1/partitions": [],  # below: a name is taken once
+    "POST /api/v1/partitions": [],  # below: a name can be used once
     "GET /api/v1/partitions/{partition_id}": _hebb(f"{_API}/partitions/mem_semantic"),
     "PATCH /api/v1/partitions/{partition_id}": [],
     "DELETE /api/v1/partitions/{partition_id}": [],
@@ -241,7 +242,7 @@ TRIES = SUPERMEMORY | NAMESPACES | HEBB
 
 
 async def settle_in(http: httpx2.AsyncClient) -> dict[str, str]:
-    """Let the first tenant keep something by every route that keeps. The names of what it has."""
+    """Store something for the first tenant by every route that stores; return the names."""
 
     async def kept(method: str, url: str, **body: Any) -> Any:
         answer = await http.request(method, url, **body)

@@ -1,4 +1,4 @@
-"""Exports of conversations become turns: a prompt and everything answered to it, whatever wrote them down."""
+"""Exports of conversations become turns, a prompt and everything answered to it, in any format."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_lines_that_only_say_who_said_what_are_turns_too():
     ]
 
 
-def test_of_an_edited_conversation_the_branch_that_was_left_standing_counts():
+def test_only_the_final_branch_of_an_edited_conversation_counts():
     export = read(CHATGPT)
     assert export.format == "chatgpt"
     first, second = export.turns
@@ -138,13 +138,13 @@ def test_of_an_edited_conversation_the_branch_that_was_left_standing_counts():
         ("", []),
     ],
 )
-def test_plain_text_is_parted_by_its_speakers(text: str, turns: list[tuple[str | None, str | None]]):
+def test_plain_text_is_split_by_its_speakers(text: str, turns: list[tuple[str | None, str | None]]):
     export = read(text)
     assert export.format == "plain" and [(turn.user, turn.assistant) for turn in export.turns] == turns
     assert bool(export.warnings) == (text == "just a note")
 
 
-def test_a_format_is_known_by_its_looks():
+def test_a_format_is_recognised_by_its_content():
     assert [detect(text) for text in (CLAUDE, CHATGPT, "User: Hi", '{"a": 1}', "[1]", "{")] == [
         "claude_code",
         "chatgpt",
@@ -179,7 +179,7 @@ JSON = st.recursive(
     text=st.text() | JSON.map(json.dumps) | st.lists(JSON.map(json.dumps)).map("\n".join),
     format=st.sampled_from([None, *FORMATS]),
 )
-def test_whatever_is_sent_nothing_breaks_and_every_turn_says_something(text: str, format: Any):
+def test_no_input_fails_and_every_turn_has_text(text: str, format: Any):
     export = read(text, format)
     assert all(isinstance(turn, Exchange) and (turn.user or turn.assistant) for turn in export.turns)
     numbers: dict[str | None, list[int]] = {}

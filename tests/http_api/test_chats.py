@@ -1,5 +1,5 @@
-"""Conversations over HTTP, conversations sent again as they grow, capture policies, and turns as cited results
-where they are asked for.
+"""Conversations over HTTP, conversations resent as they grow, capture policies, and turns as cited results on
+request.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ async def test_a_profile_shows_what_the_user_said_last_in_conversations(v4: V4):
     assert (await v4.post("/v4/profile", containerTag="elsewhere"))["profile"]["dynamic"] == []
 
 
-async def test_what_we_renamed_is_answered_with_a_chat_citation(v4: V4, engine: Engine):
+async def test_a_question_about_a_chat_is_answered_with_a_citation(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(
         v4,
@@ -88,7 +88,7 @@ async def test_what_we_renamed_is_answered_with_a_chat_citation(v4: V4, engine: 
         }
 
 
-async def test_of_a_turns_messages_the_one_that_answers_comes_first_and_counts_alone(v4: V4, engine: Engine):
+async def test_the_message_that_answers_comes_first_and_counts_alone(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(v4, RENAME)
     asked = "where is advance_clock() everywhere"
@@ -103,7 +103,7 @@ async def test_of_a_turns_messages_the_one_that_answers_comes_first_and_counts_a
     assert len({row["documentId"] for row in rows}) == 2
 
 
-async def test_a_long_message_is_shown_by_the_part_that_answers(v4: V4, engine: Engine):
+async def test_a_long_message_is_cut_to_the_part_that_answers(v4: V4, engine: Engine):
     await under(engine, "all")
     filler = "The weather on the way to the office was dull and grey again. " * 40
     await converse(
@@ -115,7 +115,7 @@ async def test_a_long_message_is_shown_by_the_part_that_answers(v4: V4, engine: 
     assert "advance_clock()" in answer["memory"] and len(answer["memory"]) <= 900
 
 
-async def test_the_id_of_a_message_means_its_turn(v4: V4, engine: Engine):
+async def test_the_id_of_a_message_refers_to_its_turn(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(v4, RENAME)
     (row,) = await turns(engine)
@@ -142,7 +142,7 @@ async def test_answers_without_chats_do_not_change(v4: V4, engine: Engine):
     assert not any("src" in each for results in before for each in results)
 
 
-async def test_every_result_says_where_it_is_from_when_chats_are_asked_for(v4: V4, engine: Engine):
+async def test_every_result_names_its_source_when_chats_are_included(v4: V4, engine: Engine):
     await v4.keep("We rename nothing without a test.")
     await turn(await engine.core(), "s1", scope=TAG, user="Shall we rename tick()?", assistant="Yes.")
     assert {each["src"] for each in await v4.search("rename", includeChats=True)} == {"doc", "chat"}
@@ -157,7 +157,7 @@ async def test_every_result_says_where_it_is_from_when_chats_are_asked_for(v4: V
     await v4.post("/v4/search", 400, q="rename", type=[])
 
 
-async def test_more_of_a_conversation_adds_only_what_is_new(v4: V4, engine: Engine):
+async def test_a_grown_conversation_adds_only_its_new_turns(v4: V4, engine: Engine):
     await under(engine, "all")
     first = await converse(v4, RENAME)
     for _ in range(2):
@@ -178,7 +178,7 @@ async def test_more_of_a_conversation_adds_only_what_is_new(v4: V4, engine: Engi
     assert (await turns(engine))[1].tools == ("Bash",)
 
 
-async def test_the_end_of_a_conversation_alone_is_added_and_an_answer_goes_with_its_question(
+async def test_only_the_end_of_a_conversation_is_added_and_an_answer_joins_its_question(
     v4: V4, engine: Engine
 ):
     await under(engine, "all")
@@ -192,7 +192,7 @@ async def test_the_end_of_a_conversation_alone_is_added_and_an_answer_goes_with_
     assert await text_of(engine, id) == await text_of(engine, whole)
 
 
-async def test_by_default_nothing_of_a_conversation_is_a_chat_and_nothing_is_lost(v4: V4, engine: Engine):
+async def test_by_default_a_conversation_is_a_document_and_nothing_is_lost(v4: V4, engine: Engine):
     kept = await converse(v4, [{"role": "system", "content": "Be brief."}, *RENAME])
     assert kept["status"] in ("queued", "embedding", "done") and await turns(engine) == []
     assert await v4.search(QUESTION) == [] == await v4.search(QUESTION, type="chat")
@@ -220,13 +220,13 @@ async def test_the_policy_decides_which_turns_are_recorded(
     assert [row.turn for row in await turns(engine)] == expected
 
 
-async def test_less_than_the_least_length_is_not_recorded(v4: V4, engine: Engine):
+async def test_messages_below_the_least_length_are_not_recorded(v4: V4, engine: Engine):
     await under(engine, "all", min_length=60)
     await converse(v4, [*RENAME, *PORT])
     assert len(await turns(engine)) == 1
 
 
-async def test_short_messages_of_one_turn_are_not_recorded_for_their_length_together(v4: V4, engine: Engine):
+async def test_short_messages_of_one_turn_do_not_add_up_to_the_least_length(v4: V4, engine: Engine):
     await under(engine, "all", min_length=60)
     short = [{"role": "user", "content": "Which port is it?"}, {"role": "user", "content": "And which host?"}]
     await converse(
@@ -235,13 +235,13 @@ async def test_short_messages_of_one_turn_are_not_recorded_for_their_length_toge
     assert await turns(engine) == []
 
 
-async def test_while_capture_rests_no_turn_is_recorded(v4: V4, engine: Engine):
+async def test_no_turn_is_recorded_while_capture_is_paused(v4: V4, engine: Engine):
     await under(engine, "all", paused=True)
     await converse(v4, RENAME)
     assert await turns(engine) == []
 
 
-async def test_summaries_alone_are_found_under_summary_only(v4: V4, engine: Engine):
+async def test_only_summaries_are_found_under_summary_only(v4: V4, engine: Engine):
     await under(engine, "summary_only")
     long = [
         {"role": "user", "content": "Which zebra did we decide on?"},
@@ -258,10 +258,10 @@ async def test_summaries_alone_are_found_under_summary_only(v4: V4, engine: Engi
     assert all(each["sessionId"] == "c1" and each["src"] == "chat" for each in found)
 
 
-async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(v4: V4, engine: Engine):
+async def test_a_conversation_is_not_returned_both_as_chat_and_as_document(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(v4, RENAME)
-    for policy in ("all", "off"):  # what was recorded stays
+    for policy in ("all", "off"):  # the recorded turns stay
         await under(engine, policy)
         found = await v4.search(QUESTION, mode="hybrid", includeChats=True)
         older = await v4.post("/v3/search", q=QUESTION, containerTag=TAG, includeChats=True)
@@ -272,7 +272,7 @@ async def test_a_conversation_does_not_answer_twice_as_chat_and_as_document(v4: 
     assert "src" not in whole and whole["title"] == "Conversation c1"
 
 
-async def test_a_conversation_that_no_turns_are_kept_of_comes_once_as_a_document(v4: V4):
+async def test_a_conversation_without_turns_is_returned_once_as_a_document(v4: V4):
     await converse(v4, RENAME)
     for fields in ({}, {"includeChats": True}, {"type": ["doc", "chat"]}):
         (found,) = (await v4.post("/v3/search", q=QUESTION, containerTag=TAG, **fields))["results"]
@@ -304,7 +304,7 @@ async def test_deleting_a_conversations_document_takes_its_turns_with_it(v4: V4,
     assert {each["sessionId"] for each in await v4.search(QUESTION, type="chat")} == {"s1", "c1"}
 
 
-async def test_conversations_of_two_tags_never_meet(v4: V4, engine: Engine):
+async def test_conversations_of_two_tags_never_mix(v4: V4, engine: Engine):
     await under(engine, "all")
     await converse(v4, RENAME)
     await v4.post("/v4/conversations", conversationId="c1", containerTag="other", messages=PORT)

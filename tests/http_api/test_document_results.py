@@ -47,7 +47,7 @@ async def search(http: AsyncClient, q: str = "pump", **more: Any) -> dict[str, A
     return answer.json()
 
 
-async def test_a_result_has_the_fields_of_the_seeds_and_no_other(filled: AsyncClient):
+async def test_a_result_has_exactly_the_fields_of_the_seeds(filled: AsyncClient):
     answer = await search(filled, "zxqv-7741")
     assert answer["total"] == len(answer["results"]) and answer["timing"] >= 0
     best = answer["results"][0]
@@ -58,12 +58,12 @@ async def test_a_result_has_the_fields_of_the_seeds_and_no_other(filled: AsyncCl
     assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
 
 
-async def test_full_texts_and_summaries_come_when_they_are_asked_for(filled: AsyncClient):
+async def test_full_texts_and_summaries_are_returned_on_request(filled: AsyncClient):
     best = (await search(filled, "zxqv-7741", includeFullDocs=True, includeSummary=True))["results"][0]
     assert best["content"] == RARE and best["summary"]
 
 
-async def test_chunks_around_a_match_come_unless_they_are_not_wanted(filled: AsyncClient):
+async def test_chunks_around_a_match_are_returned_unless_declined(filled: AsyncClient):
     around = (await search(filled, "zxqv-7741"))["results"][0]["chunks"]
     assert [chunk["position"] for chunk in around] == sorted(chunk["position"] for chunk in around)
     assert any(not chunk["isRelevant"] for chunk in around)
@@ -80,10 +80,10 @@ async def test_a_higher_threshold_never_returns_more(filled: AsyncClient):
         assert counts == sorted(counts, reverse=True) and counts[0] == 2
 
 
-async def test_a_document_without_anything_of_the_question_is_no_result(filled: AsyncClient, engine: Engine):
+async def test_a_document_unrelated_to_the_question_is_not_a_result(filled: AsyncClient, engine: Engine):
     for text in ("Kingfishers dive for minnows.", "Knead the dough for ten minutes."):
         await filled.post("/v3/documents", json={"content": text, "containerTag": TAG})
-    await embedded(await engine.core())  # meaning finds the nearest, however far they are
+    await embedded(await engine.core())  # vector search finds the nearest, however far they are
     (only,) = (await search(filled, "Which kingfishers dive?"))["results"]
     assert only["score"] > 0 and "Kingfishers" in only["chunks"][0]["content"]
     for more in ({"includeChats": True}, {"rewriteQuery": True}, {"limit": 100}):
@@ -91,7 +91,7 @@ async def test_a_document_without_anything_of_the_question_is_no_result(filled: 
     assert (await search(filled, "qqqq wwww"))["results"] == []
 
 
-async def test_a_document_is_found_by_words_of_its_path_and_metadata_alone(filled: AsyncClient):
+async def test_a_document_is_found_by_its_path_or_metadata_alone(filled: AsyncClient):
     body = {"content": "It opens at nine.", "filepath": "/depot/harbour.md", "metadata": {"who": "Ingeborg"}}
     await filled.post("/v3/documents", json={**body, "containerTag": TAG})
     for q in ("harbour", "Ingeborg"):
@@ -131,7 +131,7 @@ async def test_a_search_stays_in_its_tags(filled: AsyncClient):
     assert (await search(filled, containerTag="unheard"))["results"] == []
 
 
-async def test_a_search_can_be_of_one_document_or_one_folder(filled: AsyncClient):
+async def test_a_search_can_be_limited_to_one_document_or_folder(filled: AsyncClient):
     id = (await search(filled, "zxqv-7741"))["results"][0]["documentId"]
     assert [row["documentId"] for row in (await search(filled, docId=id))["results"]] == [id]
     assert (await search(filled, filepath="/ops/"))["total"] == 1
@@ -141,7 +141,7 @@ async def test_a_search_can_be_of_one_document_or_one_folder(filled: AsyncClient
     ).status_code == 404
 
 
-async def test_rewriting_and_reranking_are_taken(filled: AsyncClient):
+async def test_rewriting_and_reranking_are_accepted(filled: AsyncClient):
     more = {"rewriteQuery": True, "rerank": True, "categoriesFilter": ["x"]}
     answer = await search(filled, "What is the pump called, and who painted the fence?", **more)
     assert answer["total"] == 2

@@ -26,7 +26,7 @@ async def done(api: V4 | V5, id: str) -> dict[str, Any]:
     return found
 
 
-async def test_an_added_text_is_queued_readable_at_once_and_ends_done(api: V4 | V5):
+async def test_an_added_text_is_queued_readable_at_once_and_finally_done(api: V4 | V5):
     answer = await api.add(DEPLOYS, id="one", metadata={"n": 5})
     assert answer.keys() == {"id", "status"} and answer["status"] == "queued"
     found = await api.document("one")
@@ -35,7 +35,7 @@ async def test_an_added_text_is_queued_readable_at_once_and_ends_done(api: V4 | 
     assert (await done(api, answer["id"]))["status"] == "done"
 
 
-async def test_an_add_that_is_sent_again_changes_nothing_and_gives_the_present_status(api: V4 | V5):
+async def test_a_repeated_add_changes_nothing_and_returns_the_current_status(api: V4 | V5):
     before = await done(api, (await api.add(DEPLOYS))["id"])
     assert await api.add(DEPLOYS) == {"id": before["id"], "status": "done"}
     assert await api.document(before["id"]) == before
@@ -83,7 +83,7 @@ async def test_new_content_replaces_the_text_and_the_memories_follow(api: V4 | V
     assert found["memories"] == ["Deploys go out on Fridays now."] == said(await api.search("deploys"))
 
 
-async def test_new_metadata_leaves_text_and_vectors_and_reaches_the_memories(api: V4 | V5):
+async def test_new_metadata_keeps_text_and_vectors_and_reaches_the_memories(api: V4 | V5):
     id = (await done(api, (await api.add(DEPLOYS, metadata={"team": "ops"}))["id"]))["id"]
     await api.change(id, metadata={"team": "web"})
     await api.documents()  # commits the change
@@ -92,14 +92,14 @@ async def test_new_metadata_leaves_text_and_vectors_and_reaches_the_memories(api
     assert [each["metadata"] for each in (await api.memories())["rows"]] == [{"team": "web"}]
 
 
-async def test_words_that_named_a_document_before_it_was_changed_make_a_new_one(api: V4 | V5):
+async def test_the_old_content_of_a_changed_document_creates_a_new_one(api: V4 | V5):
     id = (await api.add(DEPLOYS))["id"]
     await api.change(id, content="Something else entirely.")
     assert (await api.add(DEPLOYS))["id"] != id
     assert (await api.document(id))["content"] == "Something else entirely."
 
 
-async def test_deleted_documents_and_their_memories_leave_every_search(api: V4 | V5):
+async def test_deleted_documents_and_their_memories_are_not_found(api: V4 | V5):
     one = (await api.add("Swordfish swim in the sea.", id="one"))["id"]
     two = (await api.add("Herons stand in the river."))["id"]
     assert await api.delete("one", two, "nope", one) == (2, ["nope"])
@@ -136,12 +136,12 @@ async def test_a_document_of_another_scope_is_unknown(api: V4 | V5):
         {"taskType": "none"},
     ],
 )
-async def test_a_wrong_field_is_refused_with_its_place(api: V4 | V5, body: dict[str, Any]):
+async def test_an_invalid_field_is_refused_with_its_location(api: V4 | V5, body: dict[str, Any]):
     answer = await api.add(**{"content": "x", **body}, status=400)
     assert answer["success"] is False and all(each["message"] and each["path"] for each in answer["error"])
 
 
-async def test_each_version_refuses_what_only_it_refuses(v4: V4, v5: V5):
+async def test_each_version_applies_its_own_limits(v4: V4, v5: V5):
     for tag in ("user", "*", "no spaces"):
         assert (await v4.add("x", tag, 400))["error"]
     assert (await v4.post("/v3/documents", 400, content="x", containerTags=["a", "b"]))["error"]
@@ -216,7 +216,7 @@ async def test_a_file_that_cannot_be_read_is_a_failed_document(api: V4 | V5):
 
 
 @pytest.mark.parametrize("form", [{"metadata": "no json"}, {"metadata": "[1]"}, {"date": "soon"}])
-async def test_a_wrong_field_of_a_form_is_refused(api: V4 | V5, form: dict[str, str]):
+async def test_an_invalid_form_field_is_refused(api: V4 | V5, form: dict[str, str]):
     await api.upload("t.txt", b"text", status=400, **form)
 
 
@@ -283,7 +283,7 @@ async def test_a_list_of_version_4_is_filtered_by_path_and_takes_digits_as_texts
     assert [said(row["memoryEntries"]) for row in entries] == [[f"Text number {n}."] for n in (2, 1, 0)]
 
 
-async def test_a_list_of_version_5_contains_what_is_asked_for(v5: V5):
+async def test_a_list_of_version_5_contains_the_requested_fields(v5: V5):
     await v5.add("https://example.org/page")
     (plain,) = (await v5.documents())["rows"]
     assert "memoryCount" not in plain["system"] and plain["url"] is None
@@ -306,7 +306,7 @@ async def test_a_list_of_version_5_contains_what_is_asked_for(v5: V5):
     await v5.listed("documents", status=400, sort="position")
 
 
-async def test_the_chunks_of_a_document_come_in_its_order(v4: V4, v5: V5):
+async def test_the_chunks_of_a_document_are_returned_in_order(v4: V4, v5: V5):
     text = "\n\n".join(f"# Part {n}\n\n" + f"Sentence {n} says something of its own. " * 40 for n in range(3))
     id = (await v4.add(text, id="long", metadata={"lang": "en"}))["id"]
     answer = await v4.call("GET", "/v3/documents/long/chunks?limit=2")
@@ -321,7 +321,7 @@ async def test_the_chunks_of_a_document_come_in_its_order(v4: V4, v5: V5):
     assert none["rows"] == [] and none["pagination"]["totalPages"] == 0
 
 
-async def test_version_5_reads_chunks_and_memories_only_if_they_are_asked_for(v5: V5):
+async def test_version_5_returns_chunks_and_memories_only_on_request(v5: V5):
     await v5.add("Read me.", id="d", taskType="superrag")
     path = f"/ns/{TAG}/document/d"
     assert {"chunks", "memories"}.isdisjoint(await v5.call("GET", path))
@@ -371,7 +371,7 @@ async def test_version_4_deletes_documents_by_tag_or_path(v4: V4):
         assert "error" in await delete(400, **bad)
 
 
-async def test_the_id_of_a_memory_stands_for_its_document_in_version_4_and_can_be_deleted(v4: V4):
+async def test_version_4_accepts_the_id_of_a_memory_for_its_document_and_can_delete_it(v4: V4):
     id = (await v4.add(DEPLOYS))["id"]
     (memory,) = (await v4.memories())["rows"]
     assert (await v4.document(memory["id"]))["id"] == id
@@ -413,7 +413,7 @@ async def test_the_title_comes_from_the_metadata_or_the_beginning_of_the_text(
     assert (await v4.post("/v3/search", q=content))["results"][0]["title"] == title
 
 
-async def test_another_title_in_the_metadata_is_another_title(v4: V4):
+async def test_a_changed_title_in_the_metadata_changes_the_title(v4: V4):
     id = (await v4.add(DEPLOYS, metadata={"title": "Deploys"}))["id"]
     for metadata, title in (
         ({"title": "Releases"}, "Releases"),
@@ -428,7 +428,7 @@ async def test_another_title_in_the_metadata_is_another_title(v4: V4):
     assert (await v4.document(uploaded))["title"] == "Hens"
 
 
-async def test_a_title_that_the_text_begins_with_is_not_repeated_above_its_paragraphs(v4: V4):
+async def test_a_title_at_the_start_of_the_text_is_not_repeated_above_its_paragraphs(v4: V4):
     text = "The osprey build runs on Fridays.\n\n" + "\n\n".join(
         f"Paragraph {n} says what the osprey does on day {n}, in as many words as it takes. " * 3
         for n in range(4)
@@ -448,12 +448,12 @@ async def test_each_paragraph_of_a_short_text_is_a_memory_under_its_heading(api:
     id = (await api.add("# Deploys\n\n" + "\n\n".join(lines)))["id"]
     facts = [f"Deploys\n{each}" for each in lines]
     assert set((await api.document(id))["memories"]) == set(facts)
-    for mode in ("memories", "hybrid"):  # the facts say everything that the chunk says
+    for mode in ("memories", "hybrid"):  # the facts contain everything that the chunk says
         results = await api.search("When do deploys freeze?", mode=mode)
         assert set(said(results)) == set(facts) and results[0]["memory"] == facts[2]
 
 
-async def test_adding_over_http_looks_for_no_similar_facts(
+async def test_adding_over_http_does_not_look_for_similar_facts(
     api: V4 | V5, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ):
     looks: list[str] = []
@@ -465,7 +465,7 @@ async def test_adding_over_http_looks_for_no_similar_facts(
 
     monkeypatch.setattr(engine_core, "nearest_facts", counted)
     await fact(await engine.core(), "The harbour opens at six.")
-    assert looks == ["The harbour opens at six."]  # a client that shows what is similar pays for it
+    assert looks == ["The harbour opens at six."]  # only clients that show similar facts pay for them
     await api.add("The harbour opens at seven.")
     await api.add_all([{"content": "The harbour opens at eight."}])
     await api.keep("The harbour opens at nine.")

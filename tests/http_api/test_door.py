@@ -1,5 +1,5 @@
-"""Who may in: tokens, Host and Origin, sizes and rates, on whatever route. The application behind the door
-says what permissions it got.
+"""Access control on every route: tokens, Host and Origin, sizes and rates. The application behind the door
+returns the permissions that it got.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def visitor(door: Door, base: str = "http://127.0.0.1:6767") -> httpx2.AsyncClie
 
 @pytest.fixture
 async def open_client() -> AsyncIterator[httpx2.AsyncClient]:
-    """Somebody at a door without tokens."""
+    """A client of a `Door` without tokens."""
     async with visitor(Door(says_its_permissions)) as client:
         yield client
 
 
 @pytest.fixture
 def guarded(home: Home) -> Door:
-    """A door to which the home's tokens open."""
+    """A `Door` that accepts the home's tokens."""
     return Door(says_its_permissions, Options(HERE), tokens.Tokens(home).now)
 
 
@@ -62,20 +62,22 @@ def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-# -- who comes in --------------------------------------------------------------------------------------------
+# -- access --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "headers", [{}, bearer("local"), bearer("sm_anything_at_all_12345"), {"Authorization": "Basic eDp5"}]
 )
-async def test_on_this_machine_any_key_opens_while_there_is_no_token(
+async def test_on_loopback_any_key_is_accepted_while_there_is_no_token(
     open_client: httpx2.AsyncClient, headers: dict[str, str]
 ):
     answer = await open_client.get("/v4/search", headers=headers)
     assert answer.json() == {"tag": None, "read_only": False, "bytes": 0}
 
 
-async def test_once_there_are_tokens_they_are_needed_at_once_and_until_they_go(home: Home, guarded: Door):
+async def test_tokens_are_required_as_soon_as_they_exist_and_until_they_are_removed(
+    home: Home, guarded: Door
+):
     async with visitor(guarded) as client:
         assert (await client.get("/")).status_code == 200
         _, key = tokens.add(home, NOW)
@@ -100,14 +102,14 @@ async def test_once_there_are_tokens_they_are_needed_at_once_and_until_they_go(h
         assert (await client.get("/")).status_code == 200
 
 
-async def test_an_address_of_other_machines_needs_a_key_even_when_the_last_token_goes(home: Home):
+async def test_a_public_address_needs_a_key_even_after_the_last_token_is_removed(home: Home):
     async with visitor(
         Door(says_its_permissions, Options(EVERYWHERE), tokens.Tokens(home).now), "http://10.0.0.7:6767"
     ) as client:
         assert (await client.get("/")).status_code == 401
 
 
-async def test_a_token_gives_the_leave_it_was_made_with(home: Home, guarded: Door):
+async def test_a_token_grants_the_permissions_it_was_made_with(home: Home, guarded: Door):
     _, key = tokens.add(home, NOW, tag="jay", read_only=True)
     async with visitor(guarded) as client:
         assert (await client.get("/", headers=bearer(key))).json() == {
@@ -117,7 +119,7 @@ async def test_a_token_gives_the_leave_it_was_made_with(home: Home, guarded: Doo
         }
 
 
-async def test_a_token_that_may_only_read_searches_and_lists_and_changes_nothing(home: Home, guarded: Door):
+async def test_a_read_only_token_searches_and_lists_and_changes_nothing(home: Home, guarded: Door):
     _, key = tokens.add(home, NOW, read_only=True)
     reads = [
         "/v3/search",
@@ -154,7 +156,7 @@ async def test_a_token_that_may_only_read_searches_and_lists_and_changes_nothing
             assert answer.status_code == 403 and "may only read" in answer.text, (verb, path)
 
 
-async def test_a_door_whose_tokens_cannot_be_read_accepts_no_key(home: Home, guarded: Door):
+async def test_a_server_with_unreadable_tokens_accepts_no_key(home: Home, guarded: Door):
     with open(home.tokens, "w") as file:
         file.write("{")
     async with visitor(guarded) as client:
@@ -168,7 +170,7 @@ async def test_a_door_whose_tokens_cannot_be_read_accepts_no_key(home: Home, gua
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.0.0.1:6767", "localhost:1", "LOCALHOST", "[::1]:6767", "[::1]"]
 )
-async def test_its_own_names_are_answered(open_client: httpx2.AsyncClient, host: str):
+async def test_requests_to_its_own_names_are_answered(open_client: httpx2.AsyncClient, host: str):
     assert (await open_client.get("/openapi.json", headers={"Host": host})).status_code == 200
 
 
@@ -179,7 +181,7 @@ async def test_its_own_names_are_answered(open_client: httpx2.AsyncClient, host:
     127.0.0.1:6767@evil.example evil@localhost [::1]evil.example localhost:67:67 127.0.0.1:x [::1
     """.split(),
 )
-async def test_a_name_that_was_made_to_point_here_is_not(open_client: httpx2.AsyncClient, host: str):
+async def test_a_foreign_name_that_points_here_is_rejected(open_client: httpx2.AsyncClient, host: str):
     answer = await open_client.get("/openapi.json", headers={"Host": host})
     assert answer.status_code == 421 and "--allow-host" in answer.json()["error"]
 
@@ -188,7 +190,7 @@ async def test_a_name_that_was_made_to_point_here_is_not(open_client: httpx2.Asy
     ("host", "status"),
     [("10.0.0.7", 401), ("[fd00::7]:6767", 401), ("nas.lan:6767", 401), ("evil.example", 421)],
 )
-async def test_where_others_reach_it_numbers_and_allowed_names_are_answered(host: str, status: int):
+async def test_on_a_public_address_numbers_and_allowed_names_are_answered(host: str, status: int):
     async with visitor(Door(says_its_permissions, Options(EVERYWHERE, names=("nas.lan",)))) as client:
         assert (await client.get("/", headers={"Host": host})).status_code == status
 
@@ -216,7 +218,7 @@ async def test_a_page_of_our_own_may_ask(open_client: httpx2.AsyncClient):
     assert answer.status_code == 200 and "access-control-allow-origin" not in answer.headers
 
 
-async def test_an_origin_that_the_user_named_may_ask_and_no_other(home: Home):
+async def test_only_an_allowed_origin_may_ask(home: Home):
     _, key = tokens.add(home, NOW)
     page = "https://app.example.com"
     async with visitor(
@@ -258,7 +260,7 @@ async def test_an_origin_that_the_user_named_may_ask_and_no_other(home: Home):
         "http://a:b",
     ],
 )
-def test_cors_takes_exact_origins(origin: str):
+def test_cors_requires_exact_origins(origin: str):
     with pytest.raises(InputError, match="--cors"):
         parse_origin(origin)
 
@@ -278,7 +280,7 @@ def test_allowed_hosts_are_plain_names(name: str):
 # -- how much and how often ----------------------------------------------------------------------------------
 
 
-async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
+async def test_a_too_long_body_is_refused_with_or_without_a_declared_length():
     async def chunks(size: int) -> AsyncIterator[bytes]:
         for _ in range(size // 1_000_000):
             yield b"x" * 1_000_000
@@ -295,7 +297,7 @@ async def test_a_body_that_is_too_long_is_refused_whether_or_not_it_says_so():
     assert fits.json()["bytes"] == LONGEST_BODY
 
 
-async def test_a_body_of_too_many_parts_is_refused_before_it_is_parsed_and_a_file_of_them_is_taken():
+async def test_json_with_too_many_parts_is_refused_before_parsing_but_accepted_as_a_file():
     crowd = b'{"tags":[' + b",".join([b"[]"] * MOST_MARKS) + b"]}"
     async with visitor(Door(says_its_permissions)) as client:
         refused = await client.post("/v4/search", content=crowd, headers={"Content-Type": "application/json"})
@@ -307,13 +309,13 @@ async def test_a_body_of_too_many_parts_is_refused_before_it_is_parsed_and_a_fil
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
 async def test_json_that_is_not_utf_8_is_refused(open_client: httpx2.AsyncClient, encoding: str):
-    """Its marks cannot be counted: half a letter may be a quote."""
+    """Its brackets and commas cannot be counted: half a character may look like a quote."""
     body = '{"q": "∢"}'.encode(encoding)
     refused = await open_client.post("/v4/search", content=body, headers={"Content-Type": "application/json"})
     assert refused.status_code == 400 and "UTF-8" in refused.json()["error"]
 
 
-async def test_large_bodies_are_worked_on_one_at_a_time_and_small_ones_meanwhile():
+async def test_large_bodies_are_handled_one_at_a_time_and_small_ones_meanwhile():
     working, most, go_on = 0, 0, asyncio.Event()
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -336,7 +338,7 @@ async def test_large_bodies_are_worked_on_one_at_a_time_and_small_ones_meanwhile
     assert most == 1
 
 
-async def test_a_runaway_loop_is_slowed_down_and_no_other_caller_is(home: Home):
+async def test_a_runaway_loop_is_throttled_and_no_other_caller_is(home: Home):
     keys = [tokens.add(home, NOW)[1] for _ in range(2)]
     seconds = [0.0]
     async with visitor(
@@ -351,7 +353,7 @@ async def test_a_runaway_loop_is_slowed_down_and_no_other_caller_is(home: Home):
         assert (await client.get("/", headers=bearer(keys[0]))).status_code == 200
 
 
-async def test_guessing_keys_is_slowed_down_too(home: Home):
+async def test_guessing_keys_is_throttled_too(home: Home):
     tokens.add(home, NOW)
     async with visitor(
         Door(says_its_permissions, Options(HERE, per_second=1), tokens.Tokens(home).now, lambda: 0.0)
@@ -393,7 +395,7 @@ async def test_a_form_needs_an_origin_or_a_key(open_client: httpx2.AsyncClient) 
     assert crossed.status_code == 403
 
 
-async def test_a_file_of_tokens_that_vanishes_opens_nothing(guarded: Door, home: Home) -> None:
+async def test_a_removed_token_file_grants_no_access(guarded: Door, home: Home) -> None:
     tokens.add(home, NOW)
     async with visitor(guarded) as client:
         assert (await client.get("/")).status_code == 401
@@ -401,7 +403,9 @@ async def test_a_file_of_tokens_that_vanishes_opens_nothing(guarded: Door, home:
         assert (await client.get("/")).status_code == 503
 
 
-async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_connection_that_does_not_complete_its_request_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(answering, "IDLE_SECONDS", 0.05)
     config = uvicorn.Config(says_its_permissions, lifespan="off", timeout_keep_alive=60)
     config.load()
@@ -418,14 +422,14 @@ async def test_a_connection_that_owes_a_request_is_closed(monkeypatch: pytest.Mo
     writer.write(b"GET / HTTP/1.1\r\nX-Slow: ")
     ended = asyncio.create_task(reader.read())
     async with asyncio.timeout(10):
-        while not ended.done():  # a head that comes byte by byte
+        while not ended.done():  # a header that arrives byte by byte
             writer.write(b"x")
             await asyncio.wait({ended}, timeout=0.01)
     writer.close()
     server.close()
 
 
-async def test_a_connection_whose_client_takes_nothing_of_its_answer_is_closed(
+async def test_a_connection_whose_client_does_not_read_its_answer_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(answering, "IDLE_SECONDS", 0.05)
@@ -452,14 +456,14 @@ async def test_an_engine_that_ends_does_not_wait_for_incomplete_requests(
         reader, writer = await asyncio.open_connection("127.0.0.1", options.address.port)
         writer.write(BEGUN)
         async with httpx2.AsyncClient(base_url=options.address.url) as client:
-            assert (await client.get("/")).status_code == 200  # by now the other is heard too
+            assert (await client.get("/")).status_code == 200  # by now the other is served too
     assert await asyncio.wait_for(reader.read(), 10) == b""
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
     writer.close()
 
 
 class Slow:
-    """An application that works on each request until it is let go, and says which began."""
+    """An application that works on each request until it is released, and reports which began."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -482,7 +486,7 @@ async def settled() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_caller_with_600_requests_does_not_keep_another_waiting() -> None:
+async def test_a_caller_with_600_requests_does_not_delay_another() -> None:
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))
     flood = [asyncio.create_task(asked(door, f"/{n}", "many")) for n in range(600)]
@@ -545,7 +549,7 @@ async def test_only_requests_from_before_the_start_have_waited_since_the_socket_
             assert (await client.get("/v4/memories")).status_code == 200
 
 
-async def test_an_answer_that_has_begun_takes_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_that_has_begun_has_no_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(door_module, "CALL_SECONDS", 0.05)
 
     late = asyncio.Event()
@@ -563,7 +567,7 @@ async def test_an_answer_that_has_begun_takes_its_time(monkeypatch: pytest.Monke
 async def served() -> AsyncIterator[
     Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 ]:
-    """Opens connections to a door that any key opens, and sends what it is given."""
+    """Opens connections to a `Door` that accepts any key, and sends the given data."""
     door = Door(says_its_permissions, Options(HERE, per_second=0))
     options, listening = Options(parse_address("127.0.0.1:0")).bind()
     writers: list[asyncio.StreamWriter] = []
@@ -586,7 +590,7 @@ BEGUN = b"POST /v4/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a
 
 @pytest.mark.parametrize("said", [True, False])
 async def test_a_client_that_sends_too_much_reads_a_413(served, said: bool):
-    """A connection that closes amid what is sent takes the answer with it."""
+    """Closing a connection while the client is still sending would lose the answer."""
     length = "Content-Length: 40000000" if said else "Transfer-Encoding: chunked"
     reader, writer = await served(BEGUN.replace(b"Content-Length: 100000", length.encode())[:-1])
     for _ in range(40):
@@ -598,7 +602,7 @@ async def test_a_client_that_sends_too_much_reads_a_413(served, said: bool):
     assert answer.startswith(b"HTTP/1.1 413") and b"33,554,432" in answer
 
 
-async def test_a_slow_sender_blocks_no_other_and_gets_a_408(served, monkeypatch: pytest.MonkeyPatch):
+async def test_a_slow_sender_blocks_no_other_client_and_gets_a_408(served, monkeypatch: pytest.MonkeyPatch):
     slow = [await served(BEGUN) for _ in range(4 * AT_ONCE)]
     for reader, _ in slow:
         assert not reader.at_eof()
@@ -609,15 +613,15 @@ async def test_a_slow_sender_blocks_no_other_and_gets_a_408(served, monkeypatch:
     answer = asyncio.create_task(reader.readuntil(b"not come whole"))  # a reset may follow
     began = asyncio.get_running_loop().time()
     while not answer.done() and asyncio.get_running_loop().time() < began + 10:
-        writer.write(b"a")  # each byte is a sign of life, and all together are too few
+        writer.write(b"a")  # each byte shows that the client is alive, but all together they are too few
         await asyncio.wait({answer}, timeout=0.02)
     assert b" 408 " in answer.result()
 
 
-async def test_a_long_body_that_comes_at_the_least_rate_is_read(served, monkeypatch: pytest.MonkeyPatch):
+async def test_a_long_body_sent_at_the_minimum_rate_is_read(served, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(door_module, "BODY_SECONDS", 0.1)
     reader, writer = await served(BEGUN)
-    for _ in range(9):  # 99,000 bytes pay for three seconds, and half a second is needed
+    for _ in range(9):  # 99,000 bytes allow three seconds, and half a second is needed
         writer.write(b"x" * 11_000)
         await asyncio.sleep(0.05)
     writer.write(b"x" * 999)
@@ -644,7 +648,7 @@ async def test_waiting_bodies_take_a_bounded_amount_of_memory(monkeypatch: pytes
     assert not door._room.held
 
 
-async def test_a_slow_reader_holds_no_slot():
+async def test_a_slow_reader_occupies_no_slot():
     door, going = Door(says_its_permissions, Options(HERE, per_second=0)), asyncio.Event()
 
     async def empty() -> Message:
@@ -667,14 +671,14 @@ async def test_a_slow_reader_holds_no_slot():
     await asyncio.gather(*taking)
 
 
-async def test_a_client_that_disconnects_while_it_waits_takes_no_slot() -> None:
+async def test_a_client_that_disconnects_while_waiting_occupies_no_slot() -> None:
     slow = Slow()
     door = Door(slow, Options(HERE, per_second=0))
     flood = [asyncio.create_task(asked(door, f"/{n}", "any")) for n in range(AT_ONCE + 3)]
     await settled()
     flood[AT_ONCE].cancel()
     slow.go.release()
-    flood[AT_ONCE + 1].cancel()  # as its turn comes
+    flood[AT_ONCE + 1].cancel()  # when its turn comes
     await settled()
     for _ in range(AT_ONCE + 2):
         slow.go.release()

@@ -1,5 +1,5 @@
-"""Filters in v5's form: what each operator means, what is refused and where, and that the schema says the
-same.
+"""Filters in the form of v5: the meaning of each operator, what is refused and where, and that the schema
+agrees.
 """
 
 from __future__ import annotations
@@ -112,14 +112,14 @@ def wide(operands: int) -> dict[str, Any]:
         (wide(WIDEST + 1), "1 to 200"),
     ],
 )
-def test_what_is_not_of_the_form_is_refused_with_its_place(wrong: Any, says: str) -> None:
+def test_an_invalid_expression_is_refused_with_its_location(wrong: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         parse_expression(wrong)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(wrong, SCHEMA)
 
 
-def test_the_deepest_and_the_widest_are_allowed() -> None:
+def test_the_deepest_and_widest_allowed_expressions_are_accepted() -> None:
     for allowed in (nested(DEEPEST), wide(WIDEST)):
         assert matches(parse_expression(allowed), ROW)
         jsonschema.validate(allowed, SCHEMA)
@@ -146,7 +146,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_whatever_is_sent_is_read_or_refused(value: Any) -> None:
+def test_any_expression_is_read_or_refused(value: Any) -> None:
     try:
         parse_expression(value)
     except ValueError as error:

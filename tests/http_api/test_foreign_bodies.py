@@ -1,4 +1,4 @@
-"""Whatever a body holds, it is taken or refused: bodies of JSON and of forms that were damaged."""
+"""Any body is accepted or refused: damaged bodies of JSON and of forms."""
 
 from __future__ import annotations
 

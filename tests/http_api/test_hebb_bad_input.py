@@ -1,6 +1,4 @@
-"""Whatever is sent to Hebb Mind's API, the answer is its own: 4xx in its shape, and never a failure of the
-server.
-"""
+"""Hebb Mind's API answers any input in its own shape: 4xx, and never a server error."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ WRITES = [
 
 
 def refused(answer: httpx2.Response) -> bool:
-    """Whether it is a refusal in the shape that these clients parse."""
+    """Return True if it is a refusal in the shape that these clients parse."""
     return 400 <= answer.status_code < 500 and isinstance(answer.json()["detail"], str | list)
 
 
@@ -77,7 +75,7 @@ async def test_odd_bodies_are_answered(http: httpx2.AsyncClient, path: str):
 
 
 class Letting:
-    """A door that lets everybody in with the same permissions."""
+    """A `Door` that gives every client the same permissions."""
 
     def __init__(self, app: ASGIApp, permissions: Permissions) -> None:
         self._app, self._permissions = app, permissions
@@ -87,7 +85,7 @@ class Letting:
         await self._app(scope, receive, send)
 
 
-async def test_a_token_of_one_scope_meets_no_other(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_token_of_one_scope_reaches_no_other(http: httpx2.AsyncClient, engine: Engine):
     secret = (
         await http.post("/api/v1/memories", json={"content": "The zebra of others.", "tags": ["theirs"]})
     ).json()["id"]

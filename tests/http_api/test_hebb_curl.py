@@ -1,6 +1,4 @@
-"""The requests of Hebb Mind's page on search, as a shell sends them, against an engine that serves on a port:
-Hebb Mind at the prompt.
-"""
+"""The requests of Hebb Mind's page on search, as a shell sends them, against an engine that serves on a port."""
 
 from __future__ import annotations
 
@@ -43,12 +41,12 @@ WINDOWED = {"query": "what country did Melanie move from", "top_k": 10, "prev_tu
 
 
 def curl(url: str, body: Any) -> Any:
-    """What `curl -X POST URL -H "Content-Type: application/json" -d BODY` prints."""
+    """The output of `curl -X POST URL -H "Content-Type: application/json" -d BODY`."""
     command = [
         "curl",
         "-fsS",
         "--retry",
-        "3",  # a machine with other things to do may need more than the 8 seconds of one answer
+        "3",  # a busy machine may need more than the 8 seconds of one answer
         "-X",
         "POST",
         url,
@@ -64,7 +62,7 @@ def curl(url: str, body: Any) -> Any:
 
 @pytest.mark.long
 @pytest.mark.skipif(shutil.which("curl") is None, reason="no curl on this machine")
-def test_the_examples_of_the_page_run_at_a_prompt(tmp_path: Path):
+def test_the_examples_of_the_page_run_in_a_shell(tmp_path: Path):
     newcomer = make_user(tmp_path)
     with answering(newcomer) as url:
         assert len(curl(f"{url}/api/v1/memories/batch", WRITTEN)) == len(WRITTEN)

@@ -35,15 +35,15 @@ async def test_a_conversation_sent_twice_is_recorded_once(http: httpx2.AsyncClie
     assert {(each["partition_id"], each["source"]) for each in items} == {("mem_episodic", "ingest")}
 
 
-async def test_what_was_said_is_found_with_the_turns_around_it(http: httpx2.AsyncClient):
+async def test_a_turn_is_found_with_its_neighbours(http: httpx2.AsyncClient):
     await ingest(http, PLAIN)
     answer = await http.post(
         "/api/v1/search", json={"query": "What did we rename tick() to?", "top_k": 1, "next_turns": 1}
     )
     (hit,) = answer.json()["results"]
     assert "advance()" in hit["memory"]["content"] and hit["memory"]["metadata"]["turn"] == 0
-    (beside,) = answer.json()["related"]
-    assert beside["reason"] == "window" and "green" in beside["content"]
+    (neighbour,) = answer.json()["related"]
+    assert neighbour["reason"] == "window" and "green" in neighbour["content"]
 
 
 async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.AsyncClient):
@@ -68,7 +68,7 @@ async def test_a_transcript_that_has_grown_adds_only_what_is_new(http: httpx2.As
     assert [each["created_at"] for each in items] == [f"2026-03-01T09:0{n}:00.000Z" for n in (2, 1, 0)]
 
 
-async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_taken(
+async def test_a_turn_that_contradicts_the_recorded_one_is_reported_and_the_rest_is_stored(
     http: httpx2.AsyncClient,
 ):
     def export(*texts: str) -> str:
@@ -86,7 +86,7 @@ async def test_a_turn_that_contradicts_what_is_recorded_is_told_and_the_rest_is_
     ) and "already has another user text" in again["warnings"][0]
 
 
-async def test_fields_without_effect_are_named_in_a_warning(http: httpx2.AsyncClient):
+async def test_ignored_fields_are_named_in_a_warning(http: httpx2.AsyncClient):
     answer = await ingest(http, PLAIN, format_hint="word", partition_id="mem_semantic")
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]
 
@@ -104,7 +104,7 @@ async def test_an_unknown_partition_is_not_found(http: httpx2.AsyncClient):
     ).status_code == 404
 
 
-async def test_halves_of_characters_and_nothing_at_all_break_nothing(http: httpx2.AsyncClient):
+async def test_lone_surrogates_and_empty_input_break_nothing(http: httpx2.AsyncClient):
     for content in (
         '{"type": "user", "content": "a \\ud83d b"}',
         '{"type": "user"}',

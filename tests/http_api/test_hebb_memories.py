@@ -1,6 +1,4 @@
-"""Memories one by one through Hebb Mind's API: written, listed, read, changed and forgotten, each under one
-id.
-"""
+"""Single memories through Hebb Mind's API: written, listed, read, changed and forgotten, each under one id."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> dict[st
     return answer.json()
 
 
-async def test_what_is_not_said_of_a_memory_is_as_its_own_server_has_it(http: httpx2.AsyncClient):
+async def test_unset_fields_have_the_defaults_of_the_original_server(http: httpx2.AsyncClient):
     made = await keep(http, "The zebra stable is green.")
     assert {
         name: made[name]
@@ -39,7 +37,7 @@ async def test_what_is_not_said_of_a_memory_is_as_its_own_server_has_it(http: ht
     assert datetime.fromisoformat(made["created_at"]).tzinfo is not None
 
 
-async def test_everything_that_is_said_of_a_memory_comes_back(http: httpx2.AsyncClient):
+async def test_every_field_of_a_memory_is_returned(http: httpx2.AsyncClient):
     said = {
         "partition_id": "mem_preference",
         "importance_score": 7.5,
@@ -71,14 +69,16 @@ async def test_everything_that_is_said_of_a_memory_comes_back(http: httpx2.Async
         {"source": "engine:summary"},
     ],
 )
-async def test_a_wrong_memory_is_refused_with_its_place(http: httpx2.AsyncClient, fields: dict[str, Any]):
+async def test_an_invalid_memory_is_refused_with_its_location(
+    http: httpx2.AsyncClient, fields: dict[str, Any]
+):
     answer = await http.post(AT, json={"content": "zebra", **fields})
     assert answer.status_code == 422
     assert answer.json()["detail"][0]["loc"][:2] == ["body", next(iter(fields))]
     assert (await http.get(AT)).json()["total"] == 0
 
 
-async def test_an_unknown_partition_is_not_found_and_nothing_is_kept(http: httpx2.AsyncClient):
+async def test_an_unknown_partition_is_not_found_and_nothing_is_stored(http: httpx2.AsyncClient):
     answer = await http.post(AT, json={"content": "zebra", "partition_id": "mem_elsewhere"})
     assert answer.status_code == 404 and "mem_elsewhere" in answer.json()["detail"]
     batch = [{"content": "giraffe"}, {"content": "zebra", "partition_id": "mem_elsewhere"}]
@@ -97,7 +97,7 @@ async def test_blanks_in_a_tag_become_dashes(http: httpx2.AsyncClient):
     assert len(found.json()["results"]) == 1
 
 
-async def test_a_secret_is_never_kept(http: httpx2.AsyncClient):
+async def test_a_secret_is_never_stored(http: httpx2.AsyncClient):
     made = await keep(http, "The key is AKIAIOSFODNN7EXAMPLE, do not lose it.")
     assert "AKIAIOSFODNN7EXAMPLE" not in made["content"]
 
@@ -271,13 +271,13 @@ async def test_each_field_can_be_changed_alone(http: httpx2.AsyncClient):
     assert (await http.get(at)).json()["content"] == "zebra"
 
 
-async def test_a_turn_keeps_what_was_said(http: httpx2.AsyncClient, engine: Engine):
+async def test_the_words_of_a_turn_cannot_be_changed(http: httpx2.AsyncClient, engine: Engine):
     recorded = await turn(await engine.core(), "a", user="the zebra stable")
     answer = await http.patch(f"{AT}/{recorded.id}", json={"content": "the giraffe house"})
     assert answer.status_code == 400 and "keeps what was said" in answer.json()["detail"]
 
 
-async def test_a_deleted_memory_is_gone_softly(http: httpx2.AsyncClient, engine: Engine):
+async def test_deleting_a_memory_is_a_soft_delete(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
     made = await keep(http, "The zebra stable is green.")
     recorded = await turn(core, "a", user="the zebra stable")
@@ -301,11 +301,11 @@ async def test_a_deleted_memory_is_gone_softly(http: httpx2.AsyncClient, engine:
 
 
 @pytest.mark.parametrize("id", ["mem_unknown", "%20", "a'b", "x" * 201, "documents"])
-async def test_an_id_that_names_nothing_is_4xx(http: httpx2.AsyncClient, id: str):
+async def test_an_unknown_id_is_4xx(http: httpx2.AsyncClient, id: str):
     assert (await http.get(f"{AT}/{id}")).status_code in (404, 422)
 
 
-async def test_a_scope_can_be_named_and_nothing_crosses_it(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_scope_can_be_named_and_is_isolated(http: httpx2.AsyncClient, engine: Engine):
     made = await keep(http, "The zebra of one.")
     other = await http.post(
         AT, json={"content": "The zebra of the other."}, headers={"X-Scrubjay-Scope": "other"}

@@ -20,7 +20,7 @@ async def keep(http: httpx2.AsyncClient, content: str, **fields: Any) -> None:
     assert (await http.post("/api/v1/memories", json={"content": content, **fields})).status_code == 201
 
 
-async def test_the_five_are_always_there_and_cannot_be_deleted(http: httpx2.AsyncClient):
+async def test_the_five_built_in_partitions_always_exist_and_cannot_be_deleted(http: httpx2.AsyncClient):
     listed = (await http.get("/api/v1/partitions")).json()
     assert [each["id"] for each in listed] == SYSTEM and all(
         each["is_system"] and each["description"] for each in listed
@@ -30,7 +30,7 @@ async def test_the_five_are_always_there_and_cannot_be_deleted(http: httpx2.Asyn
         assert answer.status_code == 400 and "built-in" in answer.json()["detail"]
 
 
-async def test_a_partition_is_made_filled_changed_and_deleted(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_partition_is_created_filled_changed_and_deleted(http: httpx2.AsyncClient, engine: Engine):
     made = await http.post("/api/v1/partitions", json=MINE)
     assert made.status_code == 201 and made.json() | MINE == made.json()
     assert (made.json()["is_system"], made.json()["memory_count"], made.json()["enabled"]) == (False, 0, True)
@@ -73,7 +73,7 @@ async def test_a_partition_that_another_client_filled_is_known(http: httpx2.Asyn
         {"name": "x" * 129},
     ],
 )
-async def test_a_partition_that_does_not_fit_is_refused(http: httpx2.AsyncClient, fields: dict[str, str]):
+async def test_an_invalid_partition_is_refused(http: httpx2.AsyncClient, fields: dict[str, str]):
     assert (await http.post("/api/v1/partitions", json=MINE | fields)).status_code == 422
 
 
@@ -90,7 +90,7 @@ async def test_a_damaged_file_of_partitions_stops_nothing(home):
     assert list(PartitionBook(home).of(["a"])) == SYSTEM
 
 
-async def test_both_addresses_answer_the_state_of_the_server(http: httpx2.AsyncClient):
+async def test_health_and_status_are_answered_at_both_addresses(http: httpx2.AsyncClient):
     for at in ("", "/api/v1"):
         assert (await http.get(f"{at}/health")).json()["status"] == "ok"
         status = (await http.get(f"{at}/status")).json()
@@ -101,7 +101,7 @@ async def test_both_addresses_answer_the_state_of_the_server(http: httpx2.AsyncC
         )
 
 
-async def test_consolidation_summarises_and_destroys_no_turn(http: httpx2.AsyncClient, engine: Engine):
+async def test_consolidation_summarises_and_deletes_no_turn(http: httpx2.AsyncClient, engine: Engine):
     core = await engine.core()
     for n in range(20):
         await turn(

@@ -1,5 +1,5 @@
-"""Recall through Hebb Mind's API: fields, ranges and defaults, a score that can be checked, and windows of
-turns and of memories.
+"""Recall through Hebb Mind's API: fields, ranges and defaults, verifiable scores, and windows of turns and
+memories.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ async def test_a_score_is_the_weighted_mean_of_its_parts(
     assert scores == sorted(scores, reverse=True)
 
 
-async def test_weights_are_one_where_none_is_named(http: httpx2.AsyncClient):
+async def test_weights_default_to_one(http: httpx2.AsyncClient):
     await keep(http, "The zebra stable is green.", importance_score=9)
     (hit,) = (await search(http, "zebra stable"))["results"]
     mean = (hit["relevance_score"] + hit["importance_score_normalized"] + hit["recency_score"]) / 3
@@ -149,7 +149,7 @@ async def test_weights_are_one_where_none_is_named(http: httpx2.AsyncClient):
         {"weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
     ],
 )
-async def test_a_value_out_of_range_is_refused_with_its_place(
+async def test_a_value_out_of_range_is_refused_with_its_location(
     http: httpx2.AsyncClient, fields: dict[str, Any]
 ):
     answer = await http.post("/api/v1/search", json={"query": "zebra", **fields})
@@ -168,14 +168,14 @@ async def test_all_weights_of_zero_are_refused_with_a_sentence(http: httpx2.Asyn
     assert "make at least one of them positive" in answer.json()["detail"][0]["msg"]
 
 
-async def test_a_search_finds_ten_where_no_count_is_named(http: httpx2.AsyncClient):
+async def test_a_search_returns_ten_results_by_default(http: httpx2.AsyncClient):
     batch = [{"content": f"The zebra stable has door number {n}."} for n in range(12)]
     assert (await http.post("/api/v1/memories/batch", json=batch)).status_code == 201
     assert len((await search(http, "zebra stable"))["results"]) == 10
     assert len((await search(http, "zebra stable", top_k=12))["results"]) == 12
 
 
-async def test_partitions_are_any_and_tags_are_all(http: httpx2.AsyncClient):
+async def test_any_partition_and_all_tags_must_match(http: httpx2.AsyncClient):
     await keep(http, "zebra one", tags=["ui"], partition_id="mem_preference")
     await keep(http, "zebra two", tags=["ui", "css"], partition_id="mem_semantic")
     await keep(http, "zebra three", tags=["css"])
@@ -187,7 +187,7 @@ async def test_partitions_are_any_and_tags_are_all(http: httpx2.AsyncClient):
     assert len((await search(http, "zebra", partition_ids=None, tags=None))["results"]) == 3
 
 
-async def test_tags_and_the_partition_count_as_if_a_memory_said_them(
+async def test_tags_and_the_partition_are_searched_like_words_of_the_memory(
     http: httpx2.AsyncClient, engine: Engine
 ):
     dark = "User prefers dark mode and compact layout"
@@ -210,7 +210,7 @@ async def test_tags_and_the_partition_count_as_if_a_memory_said_them(
 
 
 @pytest.mark.long
-async def test_a_memory_among_many_is_found_by_its_tags_alone(http: httpx2.AsyncClient, engine: Engine):
+async def test_one_memory_among_many_is_found_by_its_tags_alone(http: httpx2.AsyncClient, engine: Engine):
     batch = [{"content": f"The zebra stable has door number {n}."} for n in range(300)]
     batch.append({"content": "Nobody enters on Sundays.", "tags": ["quagga"]})
     assert (await http.post("/api/v1/memories/batch", json=batch)).status_code == 201
@@ -222,7 +222,7 @@ async def test_a_memory_among_many_is_found_by_its_tags_alone(http: httpx2.Async
     assert all(each["relevance_score"] < best["relevance_score"] for each in others)
 
 
-async def test_a_partition_that_is_not_there_is_named_and_not_passed_over(http: httpx2.AsyncClient):
+async def test_an_unknown_partition_is_an_error_and_is_named(http: httpx2.AsyncClient):
     await keep(http, "zebra one", partition_id="mem_preference")
     for asked in (["mem_nowhere"], ["mem_preference", "mem_nowhere"]):
         answer = await http.post("/api/v1/search", json={"query": "zebra", "partition_ids": asked})
@@ -231,7 +231,7 @@ async def test_a_partition_that_is_not_there_is_named_and_not_passed_over(http: 
     assert (await search(http, "zebra", partition_ids=["mem_nowhere"]))["results"] == []
 
 
-async def test_a_floor_excludes_lower_scores(http: httpx2.AsyncClient):
+async def test_a_minimum_score_excludes_lower_scores(http: httpx2.AsyncClient):
     await keep(http, "The zebra stable is green.", importance_score=10)
     await keep(http, "The zebra stable is not far.", importance_score=0)
     scores = [hit["score"] for hit in (await search(http, "zebra stable"))["results"]]
@@ -241,14 +241,14 @@ async def test_a_floor_excludes_lower_scores(http: httpx2.AsyncClient):
         assert len((await search(http, "zebra stable", **{name: 0}))["results"]) == 2
 
 
-async def test_strict_recall_says_nothing_of_what_it_does_not_know(http: httpx2.AsyncClient):
+async def test_strict_recall_returns_nothing_for_unknown_subjects(http: httpx2.AsyncClient):
     await keep(http, "The zebra stable is green.")
     assert contents((await search(http, "The zebra stable is green.", strict_recall=True))["results"])
     assert not (await search(http, "quarterly tax forecast", strict_recall=True))["results"]
     assert (await search(http, "quarterly zebra forecast", strict_recall=True, min_score=0))["results"]
 
 
-async def test_memories_written_per_utterance_bring_their_neighbours(http: httpx2.AsyncClient):
+async def test_memories_written_per_utterance_are_returned_with_their_neighbours(http: httpx2.AsyncClient):
     await talk(http, "a")
     await talk(http, "b", ["Nothing about that.", "Nor here."])
     found = await search(http, "zebra pendant stand for", top_k=1, prev_turns=2, next_turns=1)
@@ -276,7 +276,7 @@ async def test_a_window_stays_in_the_partition_of_its_result(http: httpx2.AsyncC
     assert not [each for each in found["related"] if each["reason"] == "window"]
 
 
-async def test_windows_of_recorded_turns_come_in_order_without_results(
+async def test_windows_of_recorded_turns_are_in_order_and_exclude_results(
     http: httpx2.AsyncClient, engine: Engine
 ):
     core = await engine.core()
@@ -347,7 +347,7 @@ async def test_recency_halves_in_thirty_days(http: httpx2.AsyncClient, engine: E
     assert abs(hit["recency_score"] - 0.5) < 0.001
 
 
-async def test_a_forgotten_memory_is_no_neighbour(http: httpx2.AsyncClient, engine: Engine):
+async def test_a_forgotten_memory_is_not_a_neighbour(http: httpx2.AsyncClient, engine: Engine):
     await talk(http, "a")
     items = (await http.get("/api/v1/memories")).json()["items"]
     gone = next(each for each in items if each["content"] == TALK[4])

@@ -54,7 +54,7 @@ async def test_a_new_version_hides_the_old_one_and_keeps_the_chain(v4: V4):
     assert entry["isStatic"] and [each["version"] for each in entry["history"]] == [2, 1]
 
 
-async def test_a_revision_with_the_same_words_makes_no_new_version(v4: V4):
+async def test_a_revision_with_the_same_words_creates_no_version(v4: V4):
     id = await v4.keep("The zebra lives in Lisbon.")
     again = await v4.revise(id, "The zebra lives in Lisbon.")
     assert (again["id"], again["version"]) == (id, 1)
@@ -85,7 +85,7 @@ async def test_an_expiry_is_inherited_and_null_clears_it_with_its_reason(v4: V4)
         assert (new["forgetAfter"], new["forgetReason"]) == (after, reason)
 
 
-async def test_temporal_context_is_metadata_and_outlives_other_metadata(v4: V4):
+async def test_temporal_context_is_metadata_and_survives_a_metadata_update(v4: V4):
     dates = {"documentDate": "2026-01-02", "eventDate": ["2026-02-03"]}
     id = await v4.keep("The zebra arrives.", temporalContext=dates)
     new = await v4.revise(id, "The zebra arrived.", metadata={"a": 1})
@@ -120,14 +120,14 @@ async def test_version_5_forgets_by_ids_and_reports_each_unknown_one(v5: V5):
     assert (await v5.call("DELETE", path, json={"ids": [document_id]}))["errors"][0]["id"] == document_id
 
 
-async def test_the_id_of_an_older_version_stands_for_the_newest(v4: V4):
+async def test_the_id_of_an_older_version_refers_to_the_newest(v4: V4):
     first = await v4.keep("The zebra lives in Lisbon.")
     second = await v4.revise(first, "The zebra lives in Porto.")
     assert (await v4.forget(id=first))["id"] == second["id"]
     assert await v4.search("zebra") == []
 
 
-async def test_the_id_of_a_document_stands_for_its_memory(v4: V4, engine: Engine):
+async def test_the_id_of_a_document_refers_to_its_memory(v4: V4, engine: Engine):
     core = await engine.core()
     short = (await document(core, "The zebra is calm.", scope=TAG, task_type="memory")).id
     assert (await v4.revise(short, "The zebra is wild."))["version"] == 2
@@ -172,7 +172,7 @@ async def test_a_query_forgets_what_its_dry_run_lists(api: V4 | V5):
     assert await api.forget_about(query, dry=False) == []
 
 
-async def test_version_4_forgets_at_most_so_many_and_only_what_is_similar(v4: V4):
+async def test_version_4_forgets_only_similar_memories_and_at_most_the_limit(v4: V4):
     ids = [await v4.keep(f"The zebra {n} is {'very ' * n}calm.") for n in range(6)]
 
     async def forget(**fields: Any) -> dict[str, Any]:
@@ -200,7 +200,7 @@ async def test_memories_are_listed_in_pages_by_time(api: V4 | V5):
     assert [each["id"] for each in (await api.memories(**api.only("n", "3")))["rows"]] == [ids[3]]
 
 
-async def test_a_list_has_the_newest_versions_and_forgotten_ones_on_request(api: V4 | V5, v5: V5):
+async def test_a_list_has_the_newest_versions_and_on_request_forgotten_ones(api: V4 | V5, v5: V5):
     id = await api.keep("The port is 8080.", metadata={"team": "ops"})
     newer = (await api.revise(id, "The port is 9090."))["id"]
     gone = await api.keep("The alarm rings in room 4711.")
@@ -240,7 +240,7 @@ async def test_version_5_reads_a_memory_with_its_versions_and_its_document(v5: V
     await read(alone, 400, relatedLimit=101)
 
 
-async def test_a_route_that_version_5_does_not_have_names_that_of_version_4(v5: V5):
+async def test_a_route_missing_in_version_5_names_the_one_of_version_4(v5: V5):
     id = await v5.keep("Alex lives in Graz.")
     added = await v5.post(f"/ns/{TAG}/memories", 404, memories=[{"content": "Alex is on leave."}])
     assert "POST /v4/memories" in added["error"]
@@ -249,7 +249,7 @@ async def test_a_route_that_version_5_does_not_have_names_that_of_version_4(v5: 
     assert said(await v5.search("Alex")) == ["Alex lives in Graz."]
 
 
-async def test_a_concluded_memory_waits_for_review(v4: V4, engine: Engine):
+async def test_an_inferred_memory_waits_for_review(v4: V4, engine: Engine):
     core = await engine.core()
     parent = await v4.keep("The pump is red.")
     request = AddMemory(content="A painter came.", derives=[parent])

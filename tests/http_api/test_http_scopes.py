@@ -27,20 +27,20 @@ from scrubjay.mcp_server.server import build_server
     "name", ["user", "*", "two words", "grün", "a/b", "a/b/c", "", "x" * 101, "a\x00", "semi;colon", "100%"]
 )
 @pytest.mark.parametrize("path", ["/search", "/document", "/list/documents", "/profile"])
-async def test_a_name_that_no_namespace_can_have_is_refused(http: httpx2.AsyncClient, name: str, path: str):
+async def test_an_invalid_namespace_is_refused(http: httpx2.AsyncClient, name: str, path: str):
     answer = await http.post(f"/ns/{quote(name, safe='/')}{path}", json={"query": "x", "content": "x"})
     assert answer.status_code == 400, answer.text
     assert "100 letters" in answer.text or "reserved" in answer.text
 
 
 @pytest.mark.parametrize("name", ["a", "x" * 100, "A.b_c:d-9", "."])
-async def test_a_name_that_a_namespace_can_have_works(v5: V5, name: str):
+async def test_a_valid_namespace_works(v5: V5, name: str):
     await v5.add("Something.", quote(name) if name != "." else "%2E")
     assert await v5.scopes() == {name: (1, 1)}
 
 
 @pytest.mark.parametrize("path", ["/ns/a/b", "/ns/a/b/document/x", "/ns/team/alex/memories/semantic"])
-async def test_a_slash_in_a_namespace_is_named_as_the_mistake(v5: V5, path: str):
+async def test_a_slash_in_a_namespace_is_reported_as_the_mistake(v5: V5, path: str):
     assert "slash" in (await v5.call("GET", path, 400))["error"]
 
 
@@ -89,7 +89,7 @@ async def test_each_version_describes_a_scope_in_its_own_words(v4: V4, v5: V5):
         await v5.call("PATCH", f"/ns/{TAG}", 400, json=wrong)
 
 
-async def test_a_deleted_scope_is_gone_with_its_bytes(api: V4 | V5, engine: Engine):
+async def test_deleting_a_scope_removes_its_bytes(api: V4 | V5, engine: Engine):
     await api.add("Swordfish swim in the sea.", id="s")
     await api.add("Herons stand in the river.", "other")
     answer = await api.drop()
@@ -103,7 +103,7 @@ async def test_a_deleted_scope_is_gone_with_its_bytes(api: V4 | V5, engine: Engi
     assert not [path for path in home.rglob("*") if path.is_file() and b"wordfish" in path.read_bytes()]
 
 
-async def test_a_moved_scope_is_in_the_other_one(api: V4 | V5):
+async def test_a_moved_scope_ends_up_in_the_other_one(api: V4 | V5):
     await api.add("The port is 8080.", id="port", supportingContext="Ports.")
     await api.add("The host is web1.", "archive")
     await api.move("archive")
@@ -154,9 +154,7 @@ async def test_settings_of_clients_are_stored_and_returned(v4: V4, engine: Engin
 # -- profiles ------------------------------------------------------------------------------------------------
 
 
-async def test_a_profile_has_lasting_facts_recent_ones_and_buckets_word_for_word(
-    api: V4 | V5, engine: Engine
-):
+async def test_a_profile_has_lasting_facts_recent_facts_and_buckets_verbatim(api: V4 | V5, engine: Engine):
     await api.keep("The team is in Lisbon.", isStatic=True)
     await api.keep("The API has a new port.", metadata={"kind": "a"})
     await api.keep("The demo is down.")
@@ -169,7 +167,7 @@ async def test_a_profile_has_lasting_facts_recent_ones_and_buckets_word_for_word
     assert await api.profile("nobody") == {"static": [], "dynamic": [], "buckets": {}}
 
 
-async def test_a_fact_is_in_the_bucket_whose_description_it_answers_best(api: V4 | V5, engine: Engine):
+async def test_a_fact_is_in_the_bucket_whose_description_matches_best(api: V4 | V5, engine: Engine):
     settings, at = (await engine.core()).scope_settings, (await engine.core()).clock()
     for scope, buckets in (
         (TAG, {"food": "what the animals eat for lunch"}),
@@ -186,7 +184,7 @@ async def test_a_fact_is_in_the_bucket_whose_description_it_answers_best(api: V4
     assert (await api.profile("elsewhere"))["buckets"] == {"caches": []}
 
 
-async def test_a_profile_of_version_4_has_the_sections_asked_for_and_results(v4: V4, engine: Engine):
+async def test_a_profile_of_version_4_has_the_requested_sections_and_results(v4: V4, engine: Engine):
     await document(await engine.core(), "# Zebra\n\nThe zebra cache holds forty entries.\n", scope=TAG)
     await v4.keep("The zebra cache was cold.", isStatic=True, metadata={"kind": "a"})
     for sections in (["static"], ["dynamic"], ["buckets"], ["static", "buckets"]):
@@ -220,7 +218,7 @@ async def test_a_profile_of_version_5_is_markdown_for_a_client_that_prefers_it(v
     assert both.headers["content-type"] == "application/json"
 
 
-async def test_buckets_are_added_described_again_and_removed(v5: V5):
+async def test_buckets_are_added_redescribed_and_removed(v5: V5):
     path = f"/ns/{TAG}/profile/buckets"
 
     async def change(method: str, buckets: Any) -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""Tags and namespaces never cross: every operation of the HTTP face, asked by one tenant for what is
-another's. An operation that nobody wrote a request for fails here, so that none is forgotten.
+"""Tags and namespaces are isolated: with every operation of the HTTP interface, one tenant tries to reach the
+records of another. An operation without a request fails here, so that none is forgotten.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ GHOSTS |= {"session": "nothing-1"}
 
 
 class House(NamedTuple):
-    """One engine, what the first tenant keeps in it, and two ways in: without any token, and with one for the
-    second tenant alone.
+    """One engine, the records of the first tenant, and two clients: without any token, and with a token of
+    the second tenant alone.
     """
 
     core: Core
@@ -88,7 +88,7 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     async with _client(opened) as open_client, _client(guarded, key) as bound:
         words = await settle_in(open_client)
         await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")
-        # What an engine does by itself for every tag is not part of any answer.
+        # An engine's own work for every tag is not part of any answer.
         await core.consolidation.work_off()
         yield House(core, app, words, await kept(core), open_client, bound)
     await engine.close()
@@ -102,7 +102,7 @@ def _client(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
 
 
 async def kept(core: Core) -> dict[str, Any]:
-    """All that is stored of the first tenant and of the user, with what is said of their scopes."""
+    """All records of the first tenant and of the user, with the settings of their scopes."""
     await core.writer.settle()
     found: dict[str, Any] = {}
     for scope in (FIRST, "user"):
@@ -113,14 +113,14 @@ async def kept(core: Core) -> dict[str, Any]:
     return found
 
 
-def test_every_operation_is_tried(house: House):
+def test_every_operation_has_a_request(house: House):
     served = {
         f"{method.upper()} {path}" for path, item in house.app.openapi()["paths"].items() for method in item
     }
     assert served == set(TRIES)
 
 
-def test_the_first_tenant_keeps_something_of_every_kind(house: House):
+def test_the_first_tenant_stores_something_of_every_kind(house: House):
     rows = [row for row in house.before.values() if isinstance(row, dict)]
     assert len(rows) >= 12 and {"content_hash", "root_id", "user"} <= {name for row in rows for name in row}
     assert sum(SECRET in json.dumps(row, default=str) for row in rows) >= 10
@@ -162,7 +162,7 @@ async def test_reserved_tags_are_refused(house: House, operation: str, tag: str)
 
 
 @OPERATIONS
-async def test_no_client_sees_the_scope_user(house: House, operation: str):
+async def test_no_client_sees_the_user_scope(house: House, operation: str):
     for each in TRIES[operation]:
         if not each.names_a_tag and operation.startswith(("GET", "POST")):
             answer, request = await house.ask(house.open_client, operation, each, "")
@@ -170,8 +170,8 @@ async def test_no_client_sees_the_scope_user(house: House, operation: str):
 
 
 async def _finds_nothing(house: House, door: httpx2.AsyncClient, operation: str, each: Try) -> None:
-    """The answer holds nothing of the first tenant; what is not there for the second is answered like what is
-    nowhere.
+    """The answer holds nothing of the first tenant; a record hidden from the second is answered like one that
+    does not exist.
     """
     answer, request = await house.ask(door, operation, each, SECOND)
     shown = (request, answer.status_code, answer.text)

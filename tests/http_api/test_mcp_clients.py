@@ -1,4 +1,4 @@
-"""MCP over HTTP with clients of others: the Inspector in both protocol eras, and the conformance suite with
+"""MCP over HTTP with third-party clients: the Inspector in both protocol eras, and the conformance suite with
 its baseline.
 """
 
@@ -18,7 +18,7 @@ __all__ = ["installed", "served"]  # fixtures
 
 @pytest.mark.long
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_the_inspector_meets_the_server_over_http(installed: Path, served: tuple[User, str], era: str):
+def test_the_inspector_connects_to_the_server_over_http(installed: Path, served: tuple[User, str], era: str):
     user, url = served
     launcher = installed / "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js"
     env = {
@@ -57,7 +57,7 @@ def test_the_inspector_meets_the_server_over_http(installed: Path, served: tuple
 
 @pytest.mark.long
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_the_conformance_suite_finds_what_its_baseline_says_and_nothing_else(
+def test_the_conformance_suite_finds_exactly_its_baseline(
     installed: Path, served: tuple[User, str], revision: str
 ):
     suite = installed / "node_modules/@modelcontextprotocol/conformance/dist/index.js"

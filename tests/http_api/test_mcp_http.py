@@ -1,5 +1,5 @@
-"""MCP over HTTP, to an engine in a process of its own: Python's client in both protocol eras, and what scopes
-and tokens let it reach.
+"""MCP over HTTP to an engine in a process of its own: the Python client in both protocol eras, and what
+scopes and tokens let it reach.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])
 
 @pytest.fixture(scope="module")
 def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[str, str]]]:
-    """The URL of an engine with tokens, and their keys: of everything, of the tags ours and theirs, and one
-    that only reads ours.
+    """The URL of an engine with tokens, and their keys: for everything, for the tags ours and theirs, and a
+    read-only one for ours.
     """
     owner = make_user(tmp_path_factory.mktemp("k"))
     options = {
@@ -45,7 +45,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict[s
 
 
 @ERAS
-async def test_a_client_calls_every_tool_and_reads_what_they_made(served: tuple[User, str], mode: str):
+async def test_a_client_calls_every_tool_and_reads_their_results_as_resources(
+    served: tuple[User, str], mode: str
+):
     async with connected(served[1], mode) as client:
         assert (client.protocol_version < "2026") == (mode == "legacy")
         assert [tool.name for tool in (await client.list_tools()).tools] == TOOLS
@@ -88,7 +90,7 @@ async def test_a_folder_that_the_user_allowed_is_read(served: tuple[User, str], 
     assert not result.is_error and result.structured_content["ingested"]["added"] == 3
 
 
-async def test_a_client_of_a_session_cancels_its_call(served: tuple[User, str]):
+async def test_a_client_with_a_session_cancels_its_call(served: tuple[User, str]):
     user, url = served
     folder = user.folder / "many"
     folder.mkdir()
@@ -112,7 +114,7 @@ async def test_a_client_of_a_session_cancels_its_call(served: tuple[User, str]):
         assert '"id":7,"error":{"code":-32800' in "".join(rest)
 
 
-async def test_a_scope_is_named_by_header_or_query_and_is_else_that_of_supermemorys_tools(
+async def test_a_scope_is_named_by_header_or_query_and_defaults_to_that_of_supermemorys_tools(
     served: tuple[User, str],
 ):
     _, url = served
@@ -172,7 +174,7 @@ async def test_no_request_without_a_key_is_served(keys: tuple[str, dict[str, str
 
 
 @ERAS
-async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str, str]], mode: str):
+async def test_a_token_of_one_tag_reaches_no_other_tag(keys: tuple[str, dict[str, str]], mode: str):
     url, key = keys
     async with connected(url, mode, key["theirs"]) as them, connected(url, mode, key["all"]) as everybody:
         fact = await kept(them, f"Their {mode} secret word is oystercatcher.")
@@ -238,7 +240,7 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
         for text in seen
         if "ystercatcher is" in text or "is oystercatcher" in text or "oystercatcher page" in text
     ]
-    async with connected(url, mode, key["theirs"]) as them:  # and all of it is still there
+    async with connected(url, mode, key["theirs"]) as them:  # and all of it still exists
         assert "is oystercatcher" in await said(them, "search_memories", query="secret word oystercatcher")
         assert "oystercatcher page" in await said(them, "search_documents", query="oystercatcher")
     async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key['ours']}"}) as client:
@@ -247,7 +249,7 @@ async def test_a_token_of_one_tag_reaches_nothing_else(keys: tuple[str, dict[str
 
 
 @ERAS
-async def test_a_token_that_may_only_read_changes_nothing(keys: tuple[str, dict[str, str]], mode: str):
+async def test_a_read_only_token_changes_nothing(keys: tuple[str, dict[str, str]], mode: str):
     url, key = keys
     async with connected(url, mode, key["ours"]) as us:
         fact = await kept(us, f"The {mode} turnstone turns stones.")

@@ -1,4 +1,4 @@
-"""What every operation answers while its engine loads, could not be opened, or is closed: never a 500."""
+"""The answers of every operation while the engine loads, could not be opened, or is closed: never a 500."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Options, parse_address
 from scrubjay.mcp_server.server import build_server
 
-NOBODY: dict[str, str] = defaultdict(lambda: "nobody")
+PLACEHOLDERS: dict[str, str] = defaultdict(lambda: "nobody")
 
 
 def client_of(engine: Engine) -> httpx2.AsyncClient:
@@ -41,7 +41,7 @@ async def answers(engine: Engine, words: dict[str, str]) -> AsyncIterator[tuple[
                 yield operation, await client.request(operation.partition(" ")[0], **asked)
 
 
-async def test_an_engine_that_loads_says_so(home: Home) -> None:
+async def test_an_engine_that_is_loading_says_so(home: Home) -> None:
     go = threading.Event()
 
     def open_model(*_: object, **__: object) -> HashingEncoder:
@@ -52,7 +52,7 @@ async def test_an_engine_that_loads_says_so(home: Home) -> None:
     loading = asyncio.create_task(engine.load())
     wrong = [
         (operation, answer.status_code, answer.text)
-        async for operation, answer in answers(engine, NOBODY)
+        async for operation, answer in answers(engine, PLACEHOLDERS)
         if answer.status_code not in (200, 503) or (answer.is_success and "/api/v1/" not in operation)
     ]
     go.set()
@@ -67,7 +67,7 @@ async def test_an_engine_that_cannot_be_opened_says_why(home: Home) -> None:
     await engine.load()
     wrong = [
         (operation, answer.status_code, answer.text)
-        async for operation, answer in answers(engine, NOBODY)
+        async for operation, answer in answers(engine, PLACEHOLDERS)
         if answer.status_code == 500 or (answer.is_success and "/api/v1/" not in operation)
     ]
     assert wrong == []
@@ -75,7 +75,7 @@ async def test_an_engine_that_cannot_be_opened_says_why(home: Home) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("ends", ["before", "meanwhile"])
-async def test_an_engine_that_closes_fails_with_a_sentence_at_most(home: Home, ends: str) -> None:
+async def test_an_engine_that_is_closing_answers_or_fails_with_a_sentence(home: Home, ends: str) -> None:
     engine = Engine(home, open_model=lambda *_, **__: HashingEncoder())
     await engine.load()
     async with client_of(engine) as client:

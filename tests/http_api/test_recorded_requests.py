@@ -1,7 +1,7 @@
 """Requests as the official clients send them, byte for byte (`clients/recorded/`), against the application:
 the status, and every key that the client parses. DELETE with a body, DELETE with a content type and none,
-multipart forms, filters, and a `/` without escaping; and in `others.json` those of programs that use no
-client, written after their documentation.
+multipart forms, filters, and an unescaped `/`; and in `others.json` those of programs without an official
+client, written from their documentation.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ async def http(
 
 
 async def settle_in(http: httpx2.AsyncClient, which: str) -> dict[str, str]:
-    """What the recorded requests speak of: a new document and a new memory of the tag `a`."""
+    """The records that the recorded requests refer to: a new document and a new memory of the tag `a`."""
     metadata = {"kind": "bird", "n": 2}
     added = await http.post(
         "/v3/documents",
@@ -104,7 +104,7 @@ def test_every_recorded_call_has_an_answer(client: str):
 
 
 def keys_of(answer: Any, path: str = "") -> set[str]:
-    """The paths of all keys of an answer; those of every element of a list are one, `results.id`."""
+    """The paths of all keys of an answer; elements of a list share one path, `results.id`."""
     if isinstance(answer, list):
         return set().union(*(keys_of(each, path) for each in answer))
     if not isinstance(answer, dict):

@@ -1,4 +1,4 @@
-"""Other ways to put a question."""
+"""Rewritten forms of a question."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ def test_a_plain_question_is_asked_with_and_without_its_wording():
     assert rewrites("When do we deploy the zebra?") == ["When do we deploy the zebra?", "deploy zebra"]
 
 
-def test_the_parts_of_a_question_are_asked_by_themselves():
+def test_the_parts_of_a_question_are_asked_separately():
     assert "how often does the walrus queue drain" in rewrites(
         "How big is the zebra cache, and how often does the walrus queue drain?"
     )
 
 
-def test_what_a_question_names_is_asked_for_alone():
+def test_names_in_a_question_are_searched_separately():
     assert rewrites("why is `HttpClient` slow")[-1] == "HttpClient"
 
 
 @given(query=st.text(max_size=200))
-def test_any_question_comes_first_once_and_the_same_every_time(query: str):
+def test_any_question_itself_comes_first_once_and_repeatably(query: str):
     ways = rewrites(query)
     assert ways == rewrites(query) and len(set(ways)) == len(ways) <= MOST_WORDINGS
     assert ways[:1] == ([query] if query else [])

@@ -32,7 +32,7 @@ async def similarities(api: V4 | V5, question: str) -> dict[str, float]:
     return {each["id"]: each["similarity"] for each in await api.search(question, limit=100)}
 
 
-async def test_a_memory_has_its_fields_and_no_others_unless_asked_for(v4: V4, v5: V5):
+async def test_a_memory_has_exactly_its_fields_unless_others_are_requested(v4: V4, v5: V5):
     id = await v4.keep(CACHE, metadata={"area": "cache"})
     answer = await v4.post("/v4/search", q="the zebra cache holds forty", containerTag=TAG)
     assert set(answer) == {"results", "timing", "total"} and answer["total"] == 1 and answer["timing"] > 0
@@ -58,7 +58,7 @@ async def test_a_quotation_passes_the_default_threshold_and_noise_does_not(v4: V
     assert all(each["similarity"] >= least for each in found)
 
 
-async def test_results_are_ordered_and_a_higher_threshold_never_gives_more(api: V4 | V5):
+async def test_results_are_ordered_and_a_higher_threshold_never_returns_more(api: V4 | V5):
     for n in range(8):
         await api.keep(f"The deploy of service {n} runs on day {n} of the week.")
     found = {}
@@ -80,7 +80,7 @@ async def test_other_records_never_change_the_similarity_of_a_record(api: V4 | V
     before = {each: await similarities(api, each) for each in questions}
     assert all(len(values) == 3 for values in before.values())
     for others in (
-        ["The walrus queue drains every minute."],  # worse, or about something else
+        ["The walrus queue drains every minute."],  # worse, or about another subject
         ["How many entries does the zebra cache hold? It holds forty."],  # better, and a quotation
         [f"Zebra cache {n} holds {n} entries in the stable of zebra {n}." for n in range(20)],
         [f"The walrus of stable {n} is {'very ' * (n % 7)}calm." for n in range(30)],
@@ -109,7 +109,7 @@ async def test_a_hundred_better_records_do_not_change_the_similarity_of_a_record
     assert min(now, key=lambda id: now[id]) in before
 
 
-async def test_each_mode_gives_what_it_says_and_a_result_has_one_key(api: V4 | V5):
+async def test_each_mode_returns_its_kinds_and_a_result_has_one_key(api: V4 | V5):
     await api.add("The rollback script is called undo.sh.", taskType="superrag", metadata={"kind": "guide"})
     await api.keep("Rollbacks are announced in the ops channel.")
     modes = ("memories", "chunks", "hybrid")
@@ -134,7 +134,7 @@ async def test_a_chunk_does_not_repeat_a_memory_of_its_document(api: V4 | V5):
     assert ["memory" in each for each in found] == [True]
 
 
-async def test_versions_and_links_come_if_asked_for(v4: V4, v5: V5, engine: Engine):
+async def test_versions_and_links_are_returned_on_request(v4: V4, v5: V5, engine: Engine):
     core = await engine.core()
     first = await v4.keep("The zebra lives in Lisbon.")
     second = (await v4.revise(first, "The zebra lives in Porto."))["id"]
@@ -159,7 +159,7 @@ async def test_versions_and_links_come_if_asked_for(v4: V4, v5: V5, engine: Engi
     assert related["children"] == [] and len(related["siblings"]) == 2
 
 
-async def test_documents_summaries_and_chunks_come_if_asked_for(v4: V4, v5: V5, engine: Engine):
+async def test_documents_summaries_and_chunks_are_returned_on_request(v4: V4, v5: V5, engine: Engine):
     id = await with_guide(engine, custom_id="guide", filepath="/guides/zebra.md")
     await fact(await engine.core(), "The zebra cache is small.", scope=TAG, derives=[id])
     (plain,) = await v4.search("zebra cache")
@@ -177,14 +177,14 @@ async def test_documents_summaries_and_chunks_come_if_asked_for(v4: V4, v5: V5, 
     assert passage["included"]["document"]["id"] == id and "related" not in passage["included"]
 
 
-async def test_a_filter_also_holds_for_what_comes_with_a_result(v5: V5):
+async def test_a_filter_also_applies_to_records_returned_with_a_result(v5: V5):
     old = await v5.keep("The port is 8080.", metadata={"team": "red"})
     await v5.revise(old, "The port is 9090.", metadata={"team": "blue"})
     (found,) = await v5.search("port", **v5.only("team", "blue"), include={"related": True})
     assert found["memory"] == "The port is 9090." and found["included"]["related"]["parents"] == []
 
 
-async def test_forgotten_and_expired_memories_come_only_if_asked_for(v4: V4, v5: V5):
+async def test_forgotten_and_expired_memories_are_returned_only_on_request(v4: V4, v5: V5):
     id = await v4.keep("The zebra cache holds forty entries.")
     await v4.forget(id=id, reason="wrong")
     await v4.keep("The zebra sale is on.", forgetAfter="2020-01-01T00:00:00Z")
@@ -225,9 +225,7 @@ SINCE_2020 = {"AND": [{"key": "year", "value": "2020", "filterType": "numeric", 
     ],
     indirect=["api"],
 )
-async def test_a_filter_lets_through_records_whose_metadata_matches(
-    api: V4 | V5, filters: Any, expected: set[str]
-):
+async def test_a_filter_passes_records_whose_metadata_matches(api: V4 | V5, filters: Any, expected: set[str]):
     for lang, year in (("go", 2012), ("rust", 2021), ("c", 1972)):
         await api.add(f"The zebra is written in {lang}.", metadata={"lang": lang, "year": year})
     for mode in ("memories", "chunks", "hybrid"):
@@ -236,7 +234,7 @@ async def test_a_filter_lets_through_records_whose_metadata_matches(
         assert {each["metadata"]["lang"] for each in found} == expected
 
 
-async def test_a_filepath_keeps_results_of_documents_there(v4: V4, engine: Engine):
+async def test_a_filepath_limits_results_to_documents_below_it(v4: V4, engine: Engine):
     core = await engine.core()
     inside = await with_guide(engine, custom_id="in", filepath="/guides/zebra.md")
     other = GUIDE.replace("forty", "fifty")
@@ -296,7 +294,9 @@ async def test_options_without_effect_are_accepted(v4: V4, v5: V5):
         {"filters": {"OR": []}},
     ],
 )
-async def test_a_search_of_version_4_out_of_range_is_refused_with_its_place(v4: V4, wrong: dict[str, Any]):
+async def test_an_out_of_range_search_of_version_4_is_refused_with_its_location(
+    v4: V4, wrong: dict[str, Any]
+):
     answer = await v4.post("/v4/search", 400, **{"q": "zebra", **wrong})
     assert answer["success"] is False and answer["error"][0]["path"][0] == next(iter(wrong))
 
@@ -326,12 +326,12 @@ async def test_version_4_refuses_reserved_tags_and_rerank_with_aggregate(v4: V4)
         {"q": "x"},
     ],
 )
-async def test_a_search_of_version_5_out_of_range_is_refused_with_its_place(v5: V5, body: dict[str, Any]):
+async def test_an_out_of_range_search_of_version_5_is_refused_with_its_location(v5: V5, body: dict[str, Any]):
     answer = await v5.post(f"/ns/{TAG}/search", 400, **body)
     assert answer["success"] is False and answer["error"][0]["path"]
 
 
-async def test_summaries_and_turns_are_in_no_answer_without_chats(v4: V4, engine: Engine):
+async def test_summaries_and_turns_are_returned_only_with_chats(v4: V4, engine: Engine):
     core = await engine.core()
     for n in range(20):
         user, assistant = f"How is zebra number {n} today?", f"We decided that zebra {n} is fine."

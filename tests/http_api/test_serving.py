@@ -1,6 +1,4 @@
-"""`scrubjay serve --http` and `scrubjay token` as a person meets them: where it is found, how it begins and
-ends, what it refuses.
-"""
+"""`scrubjay serve --http` and `scrubjay token` as a user sees them: the address, start and end, and refusals."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ __all__ = ["served"]  # a fixture
 ENDS_SECONDS = 15.0  # 5 for requests in flight, and a margin for a busy machine
 
 
-def test_the_address_is_where_people_and_programs_look_for_it(served: tuple[User, str]):
+def test_the_address_is_printed_and_published_in_engine_json(served: tuple[User, str]):
     user, url = served
     assert facts(user)["http"] == url and not url.endswith(":0")
     assert url in user.gets("status")
@@ -35,7 +33,7 @@ def test_the_address_is_where_people_and_programs_look_for_it(served: tuple[User
 
 
 @pytest.mark.long
-def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
+def test_open_connections_do_not_delay_the_shutdown(tmp_path: Path):
     owner = make_user(tmp_path)
     with answering(owner) as url:
         where = (urlsplit(url).hostname, urlsplit(url).port)
@@ -45,7 +43,7 @@ def test_connections_that_stay_open_do_not_hold_up_the_end(tmp_path: Path):
                 b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\nContent-Type: "
                 b"application/json\r\n"
             )
-        # a request of which the rest never comes
+        # a request whose rest never arrives
         idle[2].sendall(b"Accept: application/json, text/event-stream\r\n\r\n{")
         began = time.monotonic()
         owner.gets("stop")
@@ -80,14 +78,14 @@ async def test_one_program_with_600_requests_at_once_starves_no_other(served: tu
         answers = await asyncio.gather(*flood)
     statuses = collections.Counter(answer.status_code for answer in answers)
     print(f"600 at once: {dict(statuses)}; another's ten took at most {max(waits):.2f} s")
-    answered = statuses[200] + statuses[503]  # 503: what a busy machine does not finish in 8 s
+    answered = statuses[200] + statuses[503]  # 503: requests that a busy machine does not finish in 8 s
     assert answered >= 264 and statuses[200] and set(statuses) <= {200, 429, 503}  # 264 on a quiet machine
     assert all(int(answer.headers["Retry-After"]) for answer in answers if answer.status_code == 429)
     assert max(waits) < 10
 
 
 @pytest.mark.long
-async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(tmp_path: Path):
+async def test_an_engine_started_by_a_client_gives_way_and_the_client_stays_connected(tmp_path: Path):
     owner = make_user(tmp_path)
     pipe = StdioServerParameters(
         command=console_command()[0], args=[*console_command()[1:]], env=owner.env, cwd=owner.project
@@ -99,14 +97,14 @@ async def test_an_engine_that_a_client_started_makes_room_and_the_client_stays(t
             assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
             assert not facts(owner)["auto"] and facts(owner)["http"] == url
             async with connected(url) as other:
-                address = f"scrubjay://memory/{fact}?scope=*"  # this client comes from no project
+                address = f"scrubjay://memory/{fact}?scope=*"  # this client is in no project
                 assert "whimbrel" in (await other.read_resource(address)).contents[0].text
         assert "whimbrel" in await said(client, "search_memories", query="who was there before HTTP?")
     owner.types("stop")
 
 
 @pytest.mark.long
-def test_an_address_of_other_machines_needs_a_token_before_anything_is_started(tmp_path: Path):
+def test_a_public_address_needs_a_token_before_anything_is_started(tmp_path: Path):
     newcomer = make_user(tmp_path)
     assert "scrubjay token add" in newcomer.refused("serve", "--http", "0.0.0.0:0")
     assert not facts(newcomer)
@@ -137,7 +135,7 @@ def test_options_about_http_need_http(tmp_path: Path):
 
 
 @pytest.mark.long
-def test_tokens_are_made_listed_and_removed_on_the_command_line(tmp_path: Path):
+def test_tokens_are_created_listed_and_removed_on_the_command_line(tmp_path: Path):
     newcomer = make_user(tmp_path)
     assert "no token" in newcomer.gets("token")
     key = newcomer.gets("token", "add", "--tag", "jay", "--read-only").strip()

@@ -1,4 +1,4 @@
-"""Tokens as they are kept, and when an address is served without one."""
+"""Tokens as they are stored, and when an address is served without one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scrubjay.http_api.permissions import Permissions
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 
 
-def test_a_key_is_such_as_the_clients_demand_and_is_kept_nowhere(home: Home):
+def test_a_key_has_the_form_that_clients_demand_and_is_not_stored(home: Home):
     made, key = tokens.add(home, NOW, tag="jay")
     assert key.startswith("sm_") and len(key) >= 40 and " " not in key
     assert (made.name, made.tag, made.read_only) == ("jay", "jay", False)
@@ -30,7 +30,7 @@ def test_a_key_is_such_as_the_clients_demand_and_is_kept_nowhere(home: Home):
     assert tokens.match(key, tokens.load(home)) == made and tokens.match(key + "x", tokens.load(home)) is None
 
 
-def test_names_of_tokens_are_never_given_twice(home: Home):
+def test_names_of_tokens_are_never_reused(home: Home):
     assert [tokens.add(home, NOW)[0].name for _ in range(3)] == ["token", "token-2", "token-3"]
     with pytest.raises(InputError, match="'token' already"):
         tokens.add(home, NOW, name="token")
@@ -39,13 +39,13 @@ def test_names_of_tokens_are_never_given_twice(home: Home):
 
 
 @pytest.mark.parametrize("tag", ["user", "*", "a b", ""])
-def test_no_token_is_made_for_a_malformed_tag(home: Home, tag: str):
+def test_no_token_is_created_for_a_malformed_tag(home: Home, tag: str):
     with pytest.raises(InputError, match="containerTag"):
         tokens.add(home, NOW, tag=tag)
     assert tokens.load(home) == ()
 
 
-def test_a_token_that_is_removed_opens_nothing(home: Home):
+def test_a_removed_token_grants_no_access(home: Home):
     _, key = tokens.add(home, NOW, name="laptop")
     tokens.remove(home, "laptop")
     assert tokens.match(key, tokens.load(home)) is None
@@ -54,7 +54,7 @@ def test_a_token_that_is_removed_opens_nothing(home: Home):
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"tokens": [{}]}', '{"tokens": {"a": 1}}', "\x00"])
-def test_a_damaged_file_of_tokens_is_no_open_door(home: Home, content: str):
+def test_a_damaged_token_file_grants_no_access(home: Home, content: str):
     with open(home.tokens, "w") as file:
         file.write(content)
     with pytest.raises(HomeError, match=r"tokens\.json"):
@@ -70,7 +70,7 @@ def test_a_weak_key_is_refused(key: str):
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=20, max_size=80))
-def test_a_chosen_key_opens_and_no_other_does(key: str):
+def test_only_the_chosen_key_grants_access(key: str):
     token = tokens.given(key, "--token")
     assert tokens.match(key, [token]) is token
     assert tokens.match(key[:-1], [token]) is None and tokens.match("", [token]) is None
@@ -78,7 +78,7 @@ def test_a_chosen_key_opens_and_no_other_does(key: str):
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:6767", "[::]:6767", "192.168.1.5:6767"])
-def test_an_address_of_other_machines_is_not_served_without_a_token(address: str):
+def test_a_public_address_is_not_served_without_a_token(address: str):
     options = Options(parse_address(address))
     with pytest.raises(InputError, match="scrubjay token add"):
         options.check(0)
@@ -86,7 +86,7 @@ def test_an_address_of_other_machines_is_not_served_without_a_token(address: str
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:6767", "[::1]:6767", "localhost:0", "6767", "127.8.9.1:1"])
-def test_an_address_of_this_machine_is(address: str):
+def test_a_loopback_address_is_served_without_a_token(address: str):
     Options(parse_address(address)).check(0)
 
 
@@ -104,6 +104,6 @@ def bound() -> Iterator[Callable[[str], Options]]:
         listening.close()
 
 
-def test_port_zero_is_a_real_one_once_bound(bound: Callable[[str], Options]):
+def test_port_zero_becomes_a_real_port_once_bound(bound: Callable[[str], Options]):
     assert bound("127.0.0.1:0").address.port > 0
     assert bound("127.0.0.1:0").address.url.startswith("http://127.0.0.1:")

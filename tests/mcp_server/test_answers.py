@@ -1,4 +1,6 @@
-"""What a model is shown: the best first, inside the budget, behind the fence, and nothing where nothing is."""
+"""What a model sees: the best first, within the budget, inside the fence, and nothing if there is no
+answer.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +68,7 @@ _SCOPES = (f"repo_made_up_{number}__0123456789abcdef" for number in itertools.co
 
 @settings(max_examples=6)
 @given(STORES, st.lists(st.tuples(QUESTIONS, st.integers(200, 3_000)), min_size=1, max_size=3))
-async def test_no_answer_exceeds_its_budget_and_each_says_what_was_rendered(
+async def test_no_answer_exceeds_its_budget_and_each_reports_what_was_rendered(
     engine: Engine, store: list[tuple[str, Any]], questions: list[tuple[dict[str, Any], int]]
 ):
     core, scope = await engine.core(), next(_SCOPES)
@@ -95,7 +97,7 @@ async def test_no_answer_exceeds_its_budget_and_each_says_what_was_rendered(
 # The order.
 
 
-async def test_the_text_begins_with_the_best_hit_and_one_strong_hit_does_not_bring_all_others(client: Client):
+async def test_the_text_begins_with_the_best_hit_and_a_strong_hit_does_not_pull_in_all_others(client: Client):
     for number in range(20):
         await call(client, "record_turn", session_id=f"s{number}", user=f"Meeting {number} was about lunch.")
     best, _ = await call(client, "add_memory", content="Uploads are kept for 72 hours, then deleted.")
@@ -107,7 +109,7 @@ async def test_the_text_begins_with_the_best_hit_and_one_strong_hit_does_not_bri
     assert short_id("memory", best["id"]) in lines[1] and lines[2].startswith("> Uploads are kept for 72")
 
 
-async def test_what_states_the_old_value_comes_after_what_replaced_it_and_says_so(client: Client):
+async def test_a_record_with_the_old_value_comes_after_its_replacement_and_says_so(client: Client):
     await call(
         client,
         "record_turn",
@@ -139,7 +141,7 @@ def _strings(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else []
 
 
-async def test_without_structure_no_tool_shows_recalled_text_outside_its_fence(
+async def test_without_structured_output_no_tool_shows_recalled_text_outside_its_fence(
     client: Client, engine: Engine
 ):
     said = "The marzipan gateway listens on port 8080."
@@ -174,21 +176,21 @@ async def test_without_structure_no_tool_shows_recalled_text_outside_its_fence(
             assert "marzipan" not in outside.lower(), (tool, text)
             fenced = text[text.find(OPENING) :].splitlines() if OPENING in text else []
             assert all(line.startswith("> ") for line in fenced if "gateway" in line)
-    assert quoting == 8  # both searches once; the others that quote in text and in structure
+    assert quoting == 8  # both searches once; the other quoting tools in text and in structure
 
 
-# Where an argument is given.
+# Ways to pass an argument.
 
 
-async def test_an_argument_means_the_same_beside_the_others_and_in_options(client: Client, engine: Engine):
+async def test_an_argument_means_the_same_at_the_top_level_and_in_options(client: Client, engine: Engine):
     for number, said in enumerate(["alpha", "the zebra stable", "beta", "the zebra stable is shut"]):
         await call(client, "record_turn", session_id="s", user=said, ts=f"2026-03-01T09:0{number}:00Z")
-    await embedded(await engine.core())  # a vector that comes in between would change the ranking
+    await embedded(await engine.core())  # a vector that arrives in between would change the ranking
     rare = {"top_k": 1, "prev_turns": 1, "session_id": "s", "threshold": 0.0, "weight_recency": 0.0}
-    beside = await shown(client, "search_memories", query="zebra stable", **rare)
-    assert beside == await shown(client, "search_memories", query="zebra stable", options=rare)
-    assert beside == await shown(client, "search_memories", options={"query": "zebra stable", **rare})
-    assert "[next to it]" in beside
+    top_level = await shown(client, "search_memories", query="zebra stable", **rare)
+    assert top_level == await shown(client, "search_memories", query="zebra stable", options=rare)
+    assert top_level == await shown(client, "search_memories", options={"query": "zebra stable", **rare})
+    assert "[next to it]" in top_level
     twice = await refusal(client, "search_memories", query="zebra", top_k=1, options={"top_k": 1})
     assert twice == "top_k is given both in options and outside; give it once."
     for content, place in (("One.", {"importance": 9, "is_static": True}), ("Two.", {})):
@@ -198,10 +200,10 @@ async def test_an_argument_means_the_same_beside_the_others_and_in_options(clien
     assert [hit["importance_score_normalized"] for hit in found["results"]] == [0.9, 0.9]
 
 
-# What is offered.
+# The list of tools.
 
 
-def test_what_every_session_pays_for_the_tools_is_little():
+def test_the_tool_list_costs_few_tokens_per_session():
     offered = tools()
     shown_to_all = [{name: tool[name] for name in ("name", "description", "inputSchema")} for tool in offered]
     with_output = [
@@ -234,7 +236,7 @@ async def _gateways(client: Client) -> None:
         await call(client, "record_turn", session_id=f"s{number}", user=said)
 
 
-async def test_a_doubtful_answer_is_headed_so_and_short_unless_more_is_asked_for(
+async def test_a_doubtful_answer_says_so_and_is_short_unless_more_is_requested(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ):
     await _gateways(client)
@@ -248,7 +250,7 @@ async def test_a_doubtful_answer_is_headed_so_and_short_unless_more_is_asked_for
     assert len(more["results"]) == 5
 
 
-async def test_where_nothing_answers_one_line_says_what_was_searched(
+async def test_an_empty_answer_is_one_line_that_names_what_was_searched(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ):
     await _gateways(client)

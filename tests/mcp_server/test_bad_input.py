@@ -1,6 +1,4 @@
-"""Every argument of every tool, given what it may not hold: one clear sentence that names it, and nothing
-written.
-"""
+"""Every argument of every tool with invalid values: one clear sentence that names it, and nothing is written."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ NEEDED: dict[str, dict[str, Any]] = {
 SQL = """'); DROP TABLE turns; -- " ' \\' OR 1=1 /* % _ */ `x` ${y} {z}"""
 MEGABYTE = "x" * 1_000_001
 
-BAD: dict[str, list[Any]] = {  # type of an argument, as its schema says -> what none of that type may hold
+BAD: dict[str, list[Any]] = {  # type of an argument in its schema -> values that are invalid for that type
     "string": [
         7,
         True,
@@ -101,7 +99,7 @@ FOREIGN = (
 
 
 async def sentence(engine: Engine, tool: str, **arguments: Any) -> str:
-    """What refuses this call: one line that can be sent, in our words."""
+    """The error of this call: one line, valid as text, in our words."""
     answer = await call(engine, tool, arguments)
     text = answer["content"][0]["text"]
     assert answer["isError"], (tool, {name: str(value)[:80] for name, value in arguments.items()})
@@ -132,20 +130,20 @@ def types(request: type[Request]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("offer", OFFERS, ids=lambda offer: offer.name)
-@pytest.mark.parametrize("place", ["beside", "in options"])
-async def test_what_an_argument_may_not_hold_is_refused_by_a_sentence_that_names_it(
+@pytest.mark.parametrize("place", ["at the top", "in options"])
+async def test_an_invalid_argument_is_refused_with_a_sentence_that_names_it(
     engine: Engine, offer: Offer, place: str
 ):
     for name, kind in types(offer.request).items():
         for value in BAD[kind]:
             needed = {each: given for each, given in NEEDED[offer.name].items() if each != name}
-            wrong = {name: value} if place == "beside" else {"options": {name: value}}
+            wrong = {name: value} if place == "at the top" else {"options": {name: value}}
             assert (await sentence(engine, offer.name, **needed, **wrong)).startswith(name)
     assert await nothing_written(engine)
 
 
 @pytest.mark.parametrize("tool", NEEDED)
-async def test_options_are_an_object_of_arguments_that_are_given_once(engine: Engine, tool: str):
+async def test_options_are_an_object_of_arguments_not_given_elsewhere(engine: Engine, tool: str):
     for value in ("x", 1, True, [], [{}]):
         assert (await sentence(engine, tool, **NEEDED[tool], options=value)).startswith("options = ")
     for name, value in NEEDED[tool].items():
@@ -233,7 +231,7 @@ async def test_options_are_an_object_of_arguments_that_are_given_once(engine: En
         ("forget", {"id": "x" * 10_000}, "id has 10,000 characters; at most 200 are allowed"),
     ],
 )
-async def test_the_sentence_says_what_is_allowed(
+async def test_the_error_says_what_is_allowed(
     engine: Engine, tool: str, arguments: dict[str, Any], says: str
 ):
     assert (await sentence(engine, tool, **arguments)).startswith(says)
@@ -241,14 +239,14 @@ async def test_the_sentence_says_what_is_allowed(
 
 
 @pytest.mark.parametrize("tool", NEEDED)
-async def test_an_unknown_argument_is_refused_and_the_known_ones_are_named(engine: Engine, tool: str):
+async def test_an_unknown_argument_is_refused_and_the_known_ones_are_listed(engine: Engine, tool: str):
     for name in ("topK", "user_id", "", "a\x00b", "a\ud800b", "__class__", "x" * 10_000, SQL):
         text = await sentence(engine, tool, **{**NEEDED[tool], name: 1})
         assert "is not an argument here; known arguments: " in text, text
     assert await nothing_written(engine)
 
 
-async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothing(
+async def test_an_unknown_id_or_one_of_another_kind_is_refused_and_changes_nothing(
     client: Client, engine: Engine
 ):
     turn, _ = await ask(client, "record_turn", session_id="s-1", user="A zebra.")
@@ -275,7 +273,7 @@ async def test_an_id_of_another_kind_or_of_nothing_is_refused_and_changes_nothin
     assert (await ask(client, "search_memories", query="zebra", search_mode="hybrid"))[0]["total"] == 3
 
 
-async def test_quotes_and_sql_in_every_text_are_text(client: Client, engine: Engine):
+async def test_quotes_and_sql_in_any_text_are_plain_text(client: Client, engine: Engine):
     await ask(client, "record_turn", session_id="other", user="A zebra.")
     label = "it's"
     turn, _ = await ask(
@@ -334,7 +332,7 @@ JSON = st.recursive(_LEAVES, lambda of: st.lists(of) | st.dictionaries(st.text()
 
 
 @given(st.data())
-def test_whatever_is_given_becomes_a_request_or_a_sentence(data: st.DataObject):
+def test_any_arguments_become_a_request_or_an_error(data: st.DataObject):
     offer = data.draw(st.sampled_from(OFFERS))
     names = st.sampled_from([*offer.request.model_fields]) | st.text(st.characters())
     try:

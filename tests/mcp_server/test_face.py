@@ -1,4 +1,4 @@
-"""What the client of a pipe hears from an engine: the same as from the SDK's server, mostly without it."""
+"""What a pipe's client gets from an engine: the same as from the SDK's server, mostly without it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OPEN = hello("2025-11-25")
 
 
 class Talk:
-    """The client's end of a connection that a face serves."""
+    """The client's end of a served connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader, self.writer = reader, writer
@@ -103,13 +103,13 @@ def tool(name: str, **arguments: object) -> Any:
 
 
 async def said(engine: Engine, project: Path, *asked: Any) -> list[str]:
-    """What a client in a folder, which names no scope, is answered as text."""
+    """The text answer to a client in a folder that names no scope."""
     async with talk(engine, project, never, None) as client:
         await client.answers([OPEN])
         return [(await client.answers([each]))[1]["result"]["content"][0]["text"] for each in asked]
 
 
-async def test_a_large_line_waits_for_another_clients_and_a_small_one_does_not(
+async def test_a_large_line_waits_for_another_clients_large_line_and_a_small_one_does_not(
     engine: Engine, tmp_path: Path
 ) -> None:
     large = request("tools/call", {"name": "add_memory", "arguments": {"content": "x" * LARGE}}, 2)
@@ -122,7 +122,7 @@ async def test_a_large_line_waits_for_another_clients_and_a_small_one_does_not(
             assert not one.reader._buffer  # type: ignore[attr-defined]
         answer = await one.hear()
         assert answer["id"] == 2 and "characters" in answer["result"]["content"][0]["text"]
-        await other.answers([large])  # the turn was given back
+        await other.answers([large])  # the lock was released
     assert not engine.large.locked()
 
 
@@ -136,7 +136,7 @@ async def test_folders_without_git_do_not_see_each_other(engine: Engine, tmp_pat
     assert fact not in (await said(engine, other, search))[0]
 
 
-async def test_in_no_project_a_write_names_its_scope_and_a_search_sees_the_users_own(engine: Engine) -> None:
+async def test_outside_a_project_writes_need_a_scope_and_searches_see_the_user_scope(engine: Engine) -> None:
     fact = "I like zebras best of all animals."
     search = tool("search_memories", query="Which animals do I like best?")
     nameless, named, found, turn = await said(
@@ -153,11 +153,11 @@ async def test_in_no_project_a_write_names_its_scope_and_a_search_sees_the_users
 
 @pytest.fixture
 def timeless(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two searches take the same time."""
+    """Make all searches report the same time."""
     monkeypatch.setattr("time.perf_counter", lambda: 5.0)
 
 
-async def test_usual_calls_are_answered_as_by_the_sdk_and_without_it(engine: Engine, project: Path, timeless):
+async def test_common_calls_are_answered_like_the_sdk_but_without_it(engine: Engine, project: Path, timeless):
     ways = {"handshake": ([OPEN], {}), "modern": ([], envelope(MODERN)["_meta"])}
     for opening, meta in ways.values():
         asked = [
@@ -171,7 +171,7 @@ async def test_usual_calls_are_answered_as_by_the_sdk_and_without_it(engine: Eng
 
 
 @pytest.mark.parametrize("opening", [[OPEN], []], ids=["open", "not open"])
-async def test_unusual_requests_are_answered_by_the_sdk(engine: Engine, project: Path, opening):
+async def test_uncommon_requests_are_answered_by_the_sdk(engine: Engine, project: Path, opening):
     asked = [*opening, *(request(*each, number) for number, each in enumerate(UNUSUAL, 1))]
     async with talk(engine, project) as client:
         heard = await client.answers(asked)
@@ -190,9 +190,7 @@ HALF = "half \ud83d a zebra"
 
 
 @pytest.mark.parametrize("extra", [{}, {"unusual": 1}], ids=["usual", "the SDK's"])
-async def test_half_of_a_surrogate_pair_is_replaced_and_the_rest_is_kept(
-    engine: Engine, project: Path, extra
-):
+async def test_a_lone_surrogate_is_replaced_and_the_rest_is_kept(engine: Engine, project: Path, extra):
     add = {"name": "add_memory", "arguments": {"content": HALF + " \U0001f993"}, **extra}
     ask = {"name": "search_memories", "arguments": {"query": HALF}, **extra}
     async with talk(engine, project) as client:
@@ -213,7 +211,7 @@ async def test_half_of_a_surrogate_pair_is_replaced_and_the_rest_is_kept(
         {"id": 1, "method": "tools/list", "params": "x"},
     ],
 )
-async def test_a_line_that_no_reader_takes_is_answered_under_its_id(engine: Engine, project: Path, odd):
+async def test_an_unreadable_line_is_answered_under_its_id(engine: Engine, project: Path, odd):
     async with talk(engine, project) as client:
         heard = await client.answers([OPEN, request("tools/call", {"name": "recall"}, 0) | odd])
         client.say(request("tools/call", {"name": "recall"}, 99))
@@ -221,7 +219,7 @@ async def test_a_line_that_no_reader_takes_is_answered_under_its_id(engine: Engi
     assert heard[odd["id"]]["error"]["code"] == -32600
 
 
-async def test_a_client_with_many_calls_does_not_keep_another_waiting(engine: Engine, project: Path):
+async def test_a_client_with_many_calls_does_not_delay_another(engine: Engine, project: Path):
     search = {"name": "search_memories", "arguments": {"query": "zebra"}}
     async with talk(engine, project) as greedy, talk(engine, project) as modest:
         await modest.answers([OPEN])
@@ -236,7 +234,7 @@ async def test_a_client_with_many_calls_does_not_keep_another_waiting(engine: En
         assert {(await greedy.hear())["id"] for _ in range(400)} == set(range(1, 401))
 
 
-async def test_a_call_to_an_engine_that_loads_for_long_is_answered_that_it_does(
+async def test_a_call_to_a_slowly_loading_engine_is_answered_with_a_notice(
     home: Home, clock: Callable[[], datetime]
 ):
     go = threading.Event()
@@ -263,7 +261,7 @@ async def test_a_failure_of_the_sdks_server_ends_the_connection(engine: Engine, 
         assert await asyncio.wait_for(client.reader.readline(), PATIENCE) == b""
 
 
-async def test_a_handshake_of_an_unusual_form_is_the_sdks(engine: Engine, project: Path):
+async def test_an_unusual_handshake_is_left_to_the_sdk(engine: Engine, project: Path):
     odd = hello("2025-11-25", capabilities={"experimental": None})
     async with talk(engine, project) as client:
         heard = await client.answers([odd, request("tools/call", {"name": "recall"})])
@@ -296,7 +294,7 @@ async def test_a_cancelled_call_is_never_answered_and_the_next_one_is(
         assert (await client.hear())["id"] == 2
 
 
-async def test_who_asks_for_progress_hears_that_a_long_call_lives_and_how_far_it_is(
+async def test_a_client_that_asks_for_progress_gets_it_during_a_long_call(
     home: Home, clock: Callable[[], datetime], project: Path
 ):
     go = threading.Event()

@@ -1,4 +1,4 @@
-"""What others wrote is harmless to show: on a terminal, and between the tags that a model is shown."""
+"""Stored text is harmless to show: on a terminal, and between the tags that a model sees."""
 
 import io
 import json
@@ -32,13 +32,13 @@ COMMANDS = "\x1b]0;owned\x07\x9b2J\u202eevil\u2066\u200b\u2028\U000e0041\ufeff\u
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_no_spelling_of_a_tag_closes_the_fence(text: str) -> None:
+def test_no_variant_of_a_tag_closes_the_fence(text: str) -> None:
     for shown in (defused(text), one_line(f"a title {text} more")):
         assert not re.search(r"<[\s/]*(recalled-data|scrubjay-memory)", shown, re.IGNORECASE)
 
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("<>/ \u200b\x1b-")), max_size=80))
-def test_what_is_shown_holds_nothing_that_commands_or_hides(text: str) -> None:
+def test_shown_text_has_no_control_or_invisible_characters(text: str) -> None:
     shown = visible(text)
     assert visible(shown) == shown and defused(defused(text)) == defused(text)
     bad = {char for char in shown if unicodedata.category(char) in ("Cc", "Zl", "Zp")} - {"\n", "\t"}
@@ -47,7 +47,7 @@ def test_what_is_shown_holds_nothing_that_commands_or_hides(text: str) -> None:
     assert "\n" not in one_line(text)
 
 
-def test_words_of_every_language_stay_as_they_are() -> None:
+def test_words_of_every_language_are_unchanged() -> None:
     for text in (
         "Größe, naïve café",
         "привет мир",
@@ -60,7 +60,7 @@ def test_words_of_every_language_stay_as_they_are() -> None:
         assert visible(text) == text == defused(text)
 
 
-def test_a_terminal_gets_no_commands_from_what_is_recalled() -> None:
+def test_recalled_text_sends_no_control_sequences_to_a_terminal() -> None:
     assert first_line(COMMANDS + "text", 80) == "]0;owned2Jevil"
     for as_json in (True, False):
         with redirect_stdout(io.StringIO()) as out:
@@ -72,7 +72,7 @@ def test_a_terminal_gets_no_commands_from_what_is_recalled() -> None:
 
 
 @pytest.mark.parametrize("part", ["<", "< ", "</ recalled-", "\x1b", "\r\n", "<recalled-data", "\u200b<"])
-def test_it_is_linear_in_the_length_of_a_text(part: str) -> None:
+def test_cleaning_is_linear_in_the_length_of_a_text(part: str) -> None:
     text = part * (400_000 // len(part))
     started = time.process_time()
     defused(text), defused("<" + " " * 400_000)

@@ -1,6 +1,4 @@
-"""Folders as MCP clients and people at a terminal give them to Scrubjay: what they are told, and how they
-stop it.
-"""
+"""Folders indexed by MCP clients and by people at a terminal: what they are told, and how they stop it."""
 
 from __future__ import annotations
 
@@ -49,14 +47,14 @@ async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, 
         "unchanged": 0,
         "forgotten": 0,
     }
-    # Nothing is reported in the first second, which is all that this takes on a quick machine.
+    # Nothing is reported in the first second, and a fast machine needs no longer.
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert {total for _, total in told} <= {3, None}
     _, text = await call(client, "add_document", path="docs")
     assert text == "Documents: 3 unchanged."
 
 
-async def test_a_workbook_that_aborts_its_reader_costs_itself_alone(client: Client, project: Path) -> None:
+async def test_a_workbook_that_aborts_its_reader_affects_no_other_file(client: Client, project: Path) -> None:
     fill(project)
     (project / "docs" / "corners.xlsx").write_bytes(FILES["corners.xlsx"]())
     said = await refusal(client, "add_document", path="docs/corners.xlsx")
@@ -74,7 +72,7 @@ async def test_a_title_for_a_folder_is_refused(client: Client, project: Path) ->
     )
 
 
-async def test_a_search_is_kept_to_a_file_or_a_folder_of_the_project(client: Client, project: Path) -> None:
+async def test_a_search_can_be_limited_to_a_file_or_folder(client: Client, project: Path) -> None:
     fill(project)
     await call(client, "add_document", path="docs")
     found, _ = await call(client, "search_documents", query="ship in harbour", path="docs/note1.md")
@@ -85,7 +83,7 @@ async def test_a_search_is_kept_to_a_file_or_a_folder_of_the_project(client: Cli
     assert "No document here is at or below" in no_folder
 
 
-def test_a_folder_is_indexed_listed_found_and_followed(user) -> None:
+def test_a_folder_is_indexed_listed_found_and_updated(user) -> None:
     fill(user.project)
     (user.project / "broken.pdf").write_bytes(b"%PDF-1.7")
     done = user.types("index", "docs", "broken.pdf")
@@ -117,7 +115,7 @@ def test_standard_input_is_a_document_and_its_title_names_it(user) -> None:
 
 
 @pytest.mark.long
-def test_a_watched_folder_is_followed_until_ctrl_c(user) -> None:
+def test_a_watched_folder_is_updated_until_ctrl_c(user) -> None:
     fill(user.project, "watched")
     watching = subprocess.Popen(
         [*console_command(), "index", "watched", "--watch"],
@@ -156,7 +154,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interrupt_that_python_drops_is_heard_all_the_same(tmp_path) -> None:
+def test_an_interrupt_that_python_drops_still_takes_effect(tmp_path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PRESSED_IN_A_CALLBACK, str(tmp_path)],
         capture_output=True,
@@ -167,13 +165,13 @@ def test_an_interrupt_that_python_drops_is_heard_all_the_same(tmp_path) -> None:
 
 
 def line_of(process: subprocess.Popen[str]) -> str:
-    """The next line that it prints, or "" when none comes in time."""
+    """The next line that it prints, or "" if none arrives in time."""
     assert process.stdout is not None
     ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
     return process.stdout.readline() if ready else ""
 
 
-async def test_a_path_means_its_folder_and_one_without_documents_says_so(
+async def test_a_path_selects_its_folder_and_one_without_documents_is_reported(
     client: Client, project: Path
 ) -> None:
     (project / "docs").mkdir()
@@ -190,14 +188,14 @@ async def test_a_path_means_its_folder_and_one_without_documents_says_so(
     )
 
 
-async def test_a_page_that_is_given_as_content_is_read_as_a_page(client: Client) -> None:
+async def test_an_html_page_given_as_content_is_read_as_html(client: Client) -> None:
     page = "<!DOCTYPE html><html><head><title>Owls</title></head><body><nav>Home</nav><p>They hunt.</p></body></html>"
     await call(client, "add_document", content=page)
     text = await shown(client, "search_documents", query="what do owls hunt?")
     assert "They hunt." in text and "<p>" not in text and "Home" not in text
 
 
-async def test_an_index_says_what_it_passed_over_and_why(client: Client, project: Path) -> None:
+async def test_indexing_reports_skipped_files_and_why(client: Client, project: Path) -> None:
     fill(project)
     (project / "docs" / "map.png").write_bytes(b"\x89PNG")
     (project / "docs" / "model.pkl").write_bytes(b"\x80\x04\x00\x00")
@@ -210,7 +208,7 @@ async def test_an_index_says_what_it_passed_over_and_why(client: Client, project
     assert "plan.pkl" not in text
 
 
-def test_documents_that_failed_are_listed_with_the_files_that_were_left_out(user) -> None:
+def test_failed_documents_are_listed_with_the_skipped_files(user) -> None:
     folder = user.project / "pictures"
     folder.mkdir()
     (folder / "about.md").write_text("# Pictures\n\nOne map.")

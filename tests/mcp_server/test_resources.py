@@ -1,4 +1,6 @@
-"""The resources: the whole text of what a search shows in part, and a clear error for every other address."""
+"""The resources: the whole text of records that a search shows in part, and a clear error for any other
+address.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ def mode(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_from(client: Client):
+async def test_resources_give_the_whole_text_below_a_line_that_names_its_source(client: Client):
     templates = (await client.list_resource_templates()).resource_templates
     assert [each.uri_template for each in templates] == [
         *(f"scrubjay://{kind}/{{id}}" for kind in ("memory", "turn", "document")),
@@ -57,7 +59,7 @@ async def test_resources_give_the_whole_text_under_a_line_that_says_where_it_is_
     assert whole["document"].endswith(GUIDE)
 
 
-async def test_an_address_that_names_nothing_is_a_protocol_error_that_says_what_does(client: Client):
+async def test_an_unknown_address_is_a_protocol_error_that_lists_valid_ones(client: Client):
     fact, _ = await call(client, "add_memory", content="Zebras are striped.")
     await call(client, "forget", id=fact["id"])
     for uri, says in {

@@ -1,4 +1,4 @@
-"""Ids short enough to be said again: what is shown, and that every face takes it."""
+"""Short ids: how they are shown, and that every interface accepts them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ V4 = "66288832-1c1a-4b0e-9c3f-2d8a5f1e7b6c"
 V7 = "0199a1b2-c3d4-7e5f-8a6b-7c8d9e0f1a2b"
 OPENCODE = "ses_6f3b2a1c9ffeQkVw3mTzAbCdEf"
 
-# What is shown.
+# How ids are shown.
 
 
-def test_of_an_id_its_kind_and_eight_digits_are_shown() -> None:
+def test_an_id_is_shown_as_its_kind_and_eight_digits() -> None:
     fact = derived_id("mem", "a")
     assert short_id("memory", fact) == fact[: len("mem_") + 8]
     assert short_id("chunk", derived_id("doc", "a"))[:4] == "doc_"
@@ -53,7 +53,7 @@ def test_a_turn_is_shown_by_its_session_and_number() -> None:
         assert short_id("turn", turn, name, 5) == turn[: len("turn_") + 8]
 
 
-def test_of_a_session_is_shown_what_tells_it_from_those_of_the_same_minute() -> None:
+def test_a_session_is_shown_by_a_prefix_unique_among_those_of_the_same_minute() -> None:
     assert short_session(V4) == "66288832"
     assert short_session(V4.replace("-", "")) == "66288832"
     assert short_session(V7) == "0199a1b2-c3d4"
@@ -61,10 +61,10 @@ def test_of_a_session_is_shown_what_tells_it_from_those_of_the_same_minute() -> 
     assert short_session("a name that somebody chose") == "a name that somebody chose"
 
 
-# What is said again: over a store, where a caller may see every scope.
+# How ids are read: over a store, where a caller may see every scope.
 
 
-async def test_the_beginning_of_an_id_means_its_record_before_and_after_the_commit(core: Core) -> None:
+async def test_a_prefix_of_an_id_finds_its_record_before_and_after_the_commit(core: Core) -> None:
     added = await said.fact(core, "The atlas listens on port 5433.")
     talk = await said.turn(core, V4, user="Which port?", turn=5)
     guide = await said.document(core, "# Ports\n\nThe atlas has 5433.", custom_id="ports")
@@ -82,7 +82,7 @@ async def test_the_beginning_of_an_id_means_its_record_before_and_after_the_comm
         await core.writer.settle()
 
 
-async def test_what_may_mean_several_is_answered_with_each_and_its_date(core: Core) -> None:
+async def test_an_ambiguous_id_is_answered_with_each_match_and_its_date(core: Core) -> None:
     other = V4[:10] + V4[10:].replace("1", "2")
     first = await said.turn(core, V4, user="Which port?", turn=5, ts="2026-03-01")
     second = await said.turn(core, other, user="Which host?", turn=5, ts="2026-03-02")
@@ -99,7 +99,7 @@ async def test_what_may_mean_several_is_answered_with_each_and_its_date(core: Co
         await core.writer.settle()
 
 
-async def test_a_session_of_just_that_name_comes_before_those_that_begin_with_it(core: Core) -> None:
+async def test_an_exact_session_name_takes_precedence_over_a_prefix(core: Core) -> None:
     one = await said.turn(core, "week_1", user="One.", turn=0)
     await said.turn(core, "week_10", user="Ten.", turn=0)
     assert await core.ids.full("week_1/0", SCOPE) == one.id
@@ -108,7 +108,7 @@ async def test_a_session_of_just_that_name_comes_before_those_that_begin_with_it
     assert await core.ids.full("s/0", SCOPE) == short.id
 
 
-async def test_quotes_and_wildcards_mean_themselves(core: Core) -> None:
+async def test_quotes_and_wildcards_are_literal(core: Core) -> None:
     names = ["it's 100%_done", "it's 100%xdone", "it_s 100", 'a "quoted\\" name']
     ids = {name: (await said.turn(core, name, user=name, turn=3)).id for name in names}
     await core.writer.settle()
@@ -119,7 +119,7 @@ async def test_quotes_and_wildcards_mean_themselves(core: Core) -> None:
         assert await core.ids.full(nothing, SCOPE) == nothing
 
 
-async def test_a_caller_of_one_scope_means_its_own_records_alone(core: Core) -> None:
+async def test_a_caller_limited_to_one_scope_finds_only_its_own_records(core: Core) -> None:
     theirs = await said.turn(core, V4, user="Which port?", turn=5, scope="repo_other__0123456789abcdef")
     assert await core.ids.full("66288832/5", (SCOPE,)) == "66288832/5"
     assert await core.ids.full(theirs.id[:13], (SCOPE,)) == theirs.id[:13]
@@ -129,7 +129,7 @@ async def test_a_caller_of_one_scope_means_its_own_records_alone(core: Core) -> 
         await core.ids.full("66288832/5", SCOPE)
 
 
-async def test_requests_are_spelled_out_except_that_a_recorded_turn_makes_its_session(core: Core) -> None:
+async def test_short_ids_in_requests_are_expanded_except_the_session_of_a_new_turn(core: Core) -> None:
     old = await said.fact(core, "The atlas listens on port 5432.")
     talk = await said.turn(core, V4, user="It moved.", turn=5)
     guide = await said.document(core, "# Ports\n\nThe atlas has 5433.", custom_id="doc_ports")
@@ -153,7 +153,7 @@ async def spelled(core: Core, kind: type[R], **arguments: Any) -> R:
 # From outside.
 
 
-async def test_an_mcp_client_says_short_ids_wherever_an_id_is_taken(client: Client) -> None:
+async def test_an_mcp_client_can_use_short_ids_wherever_an_id_is_accepted(client: Client) -> None:
     turn, _ = await call(client, "record_turn", session_id=V4, user="Which port?", assistant="5433.", turn=5)
     old, _ = await call(
         client, "add_memory", content="The atlas listens on port 5433.", derives=["66288832/5"]
@@ -174,7 +174,7 @@ async def test_an_mcp_client_says_short_ids_wherever_an_id_is_taken(client: Clie
         await client.read_resource("scrubjay://memory/66288832/5")
 
 
-async def test_a_token_of_one_scope_says_short_ids_of_its_scope(client: Client) -> None:
+async def test_a_token_of_one_scope_can_use_short_ids_of_its_scope(client: Client) -> None:
     other, _ = await call(client, "add_memory", content="A heron.", scope="user")
     own, _ = await call(client, "add_memory", content="A wren.")
     set_caller(Caller(scope=SCOPE, confined=True))
@@ -183,7 +183,7 @@ async def test_a_token_of_one_scope_says_short_ids_of_its_scope(client: Client) 
     assert gone["ids"] == [own["id"]]
 
 
-async def test_an_id_alone_opens_no_other_project(client: Client) -> None:
+async def test_an_id_alone_gives_no_access_to_another_project(client: Client) -> None:
     turn, _ = await call(client, "record_turn", session_id=V4, user="Which port?", assistant="5433.")
     fact, _ = await call(client, "add_memory", content="The atlas listens on port 5433.")
     own, _ = await call(client, "add_memory", content="I like herons.", scope="user")
@@ -214,7 +214,7 @@ async def test_an_id_alone_opens_no_other_project(client: Client) -> None:
 
 
 @pytest.mark.long
-def test_the_command_line_takes_short_ids(user: User) -> None:
+def test_the_command_line_accepts_short_ids(user: User) -> None:
     user.says("Which port?", "The atlas has 5433.", session=V4, turn=0)
     fact = user.gets("add", "The atlas has port 5433.", "--derives", "66288832/0").split()[2].rstrip(".")
     short = fact[:12]

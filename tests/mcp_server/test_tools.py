@@ -1,4 +1,4 @@
-"""What an MCP client sees of the six tools, in both protocol eras, in text and in structure."""
+"""The six tools as an MCP client sees them, in both protocol eras, as text and as structured content."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def tools(client: Client) -> dict[str, Tool]:
     return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
-# What is offered.
+# The list of tools.
 
 
 async def test_there_are_six_tools_in_their_order(client: Client):
@@ -73,7 +73,7 @@ async def test_schemas_are_closed_objects_without_alternatives_at_their_root(cli
         assert '"null"' not in json.dumps(tool.input_schema), name
 
 
-async def test_every_keyword_of_a_schema_is_of_the_type_it_stands_beside(client: Client):
+async def test_every_keyword_of_a_schema_fits_its_type(client: Client):
     schemas = {name: [tool.input_schema, tool.output_schema] for name, tool in (await tools(client)).items()}
     assert strays(schemas) == []
 
@@ -84,7 +84,7 @@ async def test_descriptions_and_instructions_fit_where_clients_cut_them(client: 
         assert 80 < len(tool.description.encode()) <= 2048, name
 
 
-async def test_an_unknown_tool_is_answered_with_the_names_of_those_there_are(client: Client):
+async def test_an_unknown_tool_is_answered_with_the_names_of_the_existing_ones(client: Client):
     with pytest.raises(MCPError) as refused:
         await client.call_tool("recall", {})
     assert refused.value.message == f"There is no tool 'recall'. The tools are: {', '.join(TOOLS)}."
@@ -94,7 +94,7 @@ async def test_an_unknown_tool_is_answered_with_the_names_of_those_there_are(cli
 # Each tool.
 
 
-async def test_a_recorded_turn_is_found_with_what_was_said_around_it(client: Client):
+async def test_a_recorded_turn_is_found_with_its_neighbours(client: Client):
     for number, said in enumerate(["Where do we keep the protos?", ATLAS, "Then the gateway needs a flag."]):
         recorded, text = await call(
             client, "record_turn", session_id="s-1", user=said, ts=f"2026-03-01T09:0{number}:00Z"
@@ -168,7 +168,7 @@ async def test_the_text_says_date_session_turn_project_and_id_of_each_hit(client
     assert " in demo:" in elsewhere
 
 
-async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
+async def test_scores_are_descending_fractions_and_costs_are_stated(client: Client):
     for number in range(5):
         await call(
             client,
@@ -184,7 +184,7 @@ async def test_scores_are_shares_in_order_and_costs_are_stated(client: Client):
     assert tokens["rendered"] == math.ceil(max(len(text), len(compact(found))) / 4)
 
 
-async def test_nothing_found_is_an_answer_and_no_error(client: Client):
+async def test_an_empty_result_is_not_an_error(client: Client):
     found, text = await call(client, "search_memories", query="zebra")
     assert (found["results"], found["related"], found["total"]) == ([], [], 0)
     assert text.startswith("No memory answers this. Searched: demo and the user's own facts.")
@@ -198,9 +198,9 @@ async def test_nothing_found_is_an_answer_and_no_error(client: Client):
     assert "No document here is at or below" in narrow and "docs" in narrow
 
 
-async def test_a_scope_is_named_as_it_is_displayed_and_a_slip_is_pointed_out(client: Client):
+async def test_a_scope_is_named_by_its_display_name_and_a_typo_is_pointed_out(client: Client):
     scopes = ("repo_sparrow__fe81c5a29d047b36", "client_1", "client_2")
-    for scope in scopes:  # the last is as new as it is alike
+    for scope in scopes:  # the last is both the newest and the most similar
         await call(client, "add_memory", content=f"The pond of {scope} is deep.", scope=scope)
     found, _ = await call(client, "search_memories", query="How deep is the pond?", scope="sparrow")
     assert [hit["scope"] for hit in found["results"]] == [scopes[0]]
@@ -214,7 +214,7 @@ async def test_a_scope_is_named_as_it_is_displayed_and_a_slip_is_pointed_out(cli
         assert "There is no scope" in await refusal(client, tool, **arguments)
 
 
-async def test_what_is_recorded_twice_is_stored_once(client: Client):
+async def test_a_turn_recorded_twice_by_a_client_is_stored_once(client: Client):
     same = {"session_id": "s", "user": "The zebra is striped.", "prompt_id": "p-1"}
     first, _ = await call(client, "record_turn", **same)
     again, text = await call(client, "record_turn", **same)
@@ -230,7 +230,7 @@ async def test_what_is_recorded_twice_is_stored_once(client: Client):
     assert "forgotten before and stays forgotten" in (await call(client, "record_turn", **same))[1]
 
 
-async def test_a_fact_is_known_the_second_time_and_like_ones_are_shown(client: Client):
+async def test_a_repeated_fact_is_recognised_and_similar_ones_are_shown(client: Client):
     stored, text = await call(
         client,
         "add_memory",
@@ -296,7 +296,7 @@ async def test_a_document_is_read_searched_and_replaced(client: Client, project:
     assert "zebra" not in json.dumps(found)
 
 
-async def test_a_large_document_does_not_keep_others_waiting(client: Client):
+async def test_a_large_document_does_not_delay_other_clients(client: Client):
     adding = asyncio.ensure_future(
         call(client, "add_document", content="The zebra is striped, the lion is not.\n" * 40_000)
     )
@@ -322,7 +322,7 @@ async def test_files_outside_the_project_are_not_read(client: Client, project: P
         assert sentence.startswith("path = ") and says in sentence, sentence
 
 
-async def test_what_is_forgotten_is_not_found_again(client: Client):
+async def test_forgotten_records_are_not_found(client: Client):
     added, _ = await call(client, "add_memory", content="The zebra is striped.")
     done, text = await call(client, "forget", id=added["id"], reason="it was a horse")
     assert (done["ids"], done["forgotten"]) == ([added["id"]], 1) and added["id"] in text
@@ -331,7 +331,7 @@ async def test_what_is_forgotten_is_not_found_again(client: Client):
     assert (await call(client, "search_memories", query="zebra"))[0]["total"] == 0
 
 
-async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protocol_error(
+async def test_a_store_failure_is_a_sentence_for_the_model_and_not_a_protocol_error(
     client: Client, engine: Engine, caplog
 ):
     added, _ = await call(client, "add_memory", content="The zebra is striped.")
@@ -340,5 +340,5 @@ async def test_a_failure_of_the_store_is_a_sentence_for_the_model_and_no_protoco
     sentence = await refusal(client, "forget", id=added["id"])
     assert sentence.startswith("forget failed. The store in ") and "scrubjay doctor" in sentence
     assert "\n" not in sentence and ".rs:" not in sentence
-    _, text = await call(client, "search_memories", query="zebra")  # which has the tables made anew
+    _, text = await call(client, "search_memories", query="zebra")  # which rebuilds the tables
     assert "Some stored data is damaged. `scrubjay doctor` shows what" in text

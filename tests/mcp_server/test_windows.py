@@ -1,4 +1,4 @@
-"""Windows, budgets and dates as an MCP client meets them: neighbours merged and in order, costs shared and
+"""Windows, budgets and dates as an MCP client sees them: neighbours merged and in order, costs shared and
 stated.
 """
 
@@ -38,7 +38,7 @@ async def test_windows_of_two_hits_are_merged_and_in_time_order(client: Client):
     assert {hit["reason"] for hit in found["related"]} == {"window"}
 
 
-async def test_prev_and_next_are_told_apart_and_stop_at_the_ends_of_a_session(client: Client):
+async def test_prev_and_next_are_separate_and_stop_at_the_ends_of_a_session(client: Client):
     await _session(client, "a", "alpha", "the zebra stable", "beta")
     await _session(client, "b", "another thing", "and one more", day="2026-03-02")
     for before, after, around in ((1, 0, [0]), (0, 1, [2]), (20, 20, [0, 2]), (0, 0, [])):
@@ -48,7 +48,7 @@ async def test_prev_and_next_are_told_apart_and_stop_at_the_ends_of_a_session(cl
         assert _places(found["related"]) == [("a", turn) for turn in around]
 
 
-async def test_equal_session_names_in_two_scopes_are_two_sessions(client: Client):
+async def test_the_same_session_name_in_two_scopes_is_two_sessions(client: Client):
     await _session(client, "a", "one", "the zebra stable", "two")
     await _session(
         client, "a", "secret one", "secret two", "secret three", scope="repo_other__fe81c5a29d047b36"
@@ -60,7 +60,7 @@ async def test_equal_session_names_in_two_scopes_are_two_sessions(client: Client
         assert [hit["memory"] for hit in found["related"]] == ["one", "two"]
 
 
-async def test_a_turn_recorded_late_stands_where_it_was_said(client: Client):
+async def test_a_turn_recorded_late_is_placed_by_its_time(client: Client):
     await call(client, "record_turn", session_id="a", user="first", ts="2026-03-01T09:00:00Z")
     await call(client, "record_turn", session_id="a", user="the zebra stable", ts="2026-03-01T09:02:00Z")
     await call(client, "record_turn", session_id="a", user="in between", ts="2026-03-01T09:01:00Z")
@@ -68,7 +68,7 @@ async def test_a_turn_recorded_late_stands_where_it_was_said(client: Client):
     assert [hit["memory"] for hit in found["related"]] == ["in between"]
 
 
-async def test_where_no_turn_was_recorded_the_facts_of_a_session_stand_for_turns(client: Client):
+async def test_facts_of_a_session_without_turns_serve_as_its_turns(client: Client):
     for session, said in (
         ("a", ["one", "two", "the zebra stable", "three", "four"]),
         ("b", ["five", "six", "seven"]),
@@ -92,7 +92,7 @@ async def test_where_no_turn_was_recorded_the_facts_of_a_session_stand_for_turns
     ]
 
 
-async def test_hits_and_neighbours_share_one_budget_and_the_answer_says_what_was_rendered(client: Client):
+async def test_hits_and_neighbours_share_one_budget_and_the_answer_reports_what_was_rendered(client: Client):
     for name in "abcd":
         await _session(
             client,
@@ -111,7 +111,7 @@ async def test_hits_and_neighbours_share_one_budget_and_the_answer_says_what_was
         assert limit / 2 < math.ceil(len(alone) / 4) <= limit
 
 
-async def test_a_budget_that_is_named_is_filled_with_single_turns_and_a_count_is_kept(client: Client):
+async def test_an_explicit_budget_is_filled_with_single_turns_and_a_count_is_respected(client: Client):
     for n in range(40):
         await _session(client, f"s{n}", f"zebra note {n} " + "word " * 50)
     text = await shown(client, "search_memories", query="zebra note", max_tokens=1500)
@@ -142,7 +142,7 @@ async def test_the_text_gives_each_hit_its_window_in_time_order_and_begins_with_
         r"^2026-03-\d\d \d\d:\d\d (?:(\w/\d)|fact (\w+))[^\n]*?(\[next to it\])?:$", text, re.M
     )
     names = [turn or fact for turn, fact, _ in heads]
-    hits = [name for name, (*_, beside) in zip(names, heads, strict=True) if not beside]
+    hits = [name for name, (*_, is_neighbour) in zip(names, heads, strict=True) if not is_neighbour]
     assert hits == [
         short_id(hit["src"], hit["id"], hit["session_id"], hit["turn"])
         if "session_id" in hit
@@ -175,14 +175,14 @@ async def test_a_time_in_a_question_is_read_against_now(client: Client):
             first = date.fromisoformat(found["results"][0]["date"][:10])
             assert abs(first - date.fromisoformat(day)) <= timedelta(days=1), (
                 phrase
-            )  # what was done is often told the day after
+            )  # work is often reported the day after
 
 
 @pytest.mark.parametrize(
     ("phrase", "days"),
     [("over the weekend", {"2026-02-28", "2026-03-01"}), ("since Monday", {"2026-03-02", "2026-03-04"})],
 )
-async def test_a_stretch_of_time_finds_all_that_lies_in_it_first(client: Client, phrase: str, days: set[str]):
+async def test_records_within_a_named_period_come_first(client: Client, phrase: str, days: set[str]):
     for day in ("2026-02-10", "2026-02-20", "2026-02-28", "2026-03-01", "2026-03-02", "2026-03-04"):
         await _session(client, f"on {day}", "We talked about the zebra stable and its new doors.", day=day)
     found, _ = await call(
@@ -191,10 +191,8 @@ async def test_a_stretch_of_time_finds_all_that_lies_in_it_first(client: Client,
     assert days == {hit["date"][:10] for hit in found["results"][: len(days)]}
 
 
-async def test_near_midnight_the_day_before_and_after_still_match(client: Client):
-    """Days are UTC days; what was said late in the evening of another zone is within a day of the one that is
-    named.
-    """
+async def test_near_midnight_adjacent_days_still_match(client: Client):
+    """Days are UTC days; a turn late in the evening of another time zone is within a day of the named one."""
     await _session(client, "late", "We talked about the zebra stable and its doors.", day="2026-03-04")
     await _session(client, "early", "We talked about the zebra stable and its doors.", day="2026-02-20")
     for now in (

@@ -1,4 +1,4 @@
-"""The page of `scrubjay open` without a browser: who may come in, and what its calls answer."""
+"""The page of `scrubjay open` without a browser: access control, and the answers of its calls."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ OTHER = "http://127.0.0.1:1"  # the origin of another program of this machine
 
 
 class Browser(NamedTuple):
-    """A browser at the page of an engine; its cookie comes with the key of a link."""
+    """A browser at the page of an engine; it gets its cookie by the key of a link."""
 
     client: httpx2.AsyncClient
     origin: str
@@ -59,7 +59,7 @@ class Browser(NamedTuple):
 
 @pytest.fixture
 async def stranger(engine: Engine) -> AsyncIterator[Browser]:
-    """A browser that has a link and has not come in yet."""
+    """A browser that has a link and has not opened it yet."""
     async with (
         serving(engine, lambda: [{"host": "codex", "tools": True}]) as (page, origin),
         httpx2.AsyncClient(base_url=origin) as client,
@@ -73,13 +73,13 @@ async def browser(stranger: Browser) -> Browser:
     return stranger
 
 
-# Who may come in.
+# Access.
 
 
-async def test_a_link_opens_the_page_once_and_for_one_browser(stranger: Browser):
+async def test_a_link_opens_the_page_once_in_one_browser(stranger: Browser):
     assert (await stranger.post("home")).status_code == 401
     entered = await stranger.enter()
-    assert entered.status_code == 200 and entered.json()["results"] == []  # what the page shows first
+    assert entered.status_code == 200 and entered.json()["results"] == []  # the first view of the page
     cookie = entered.headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=strict" in cookie and f"Path={stranger.path}" in cookie
     assert (await stranger.post("home")).status_code == 200
@@ -90,14 +90,14 @@ async def test_a_link_opens_the_page_once_and_for_one_browser(stranger: Browser)
         assert (await other.post("home")).status_code == 401
 
 
-async def test_background_work_rests_while_somebody_looks(stranger: Browser, engine: Engine):
+async def test_background_work_pauses_while_the_page_is_in_use(stranger: Browser, engine: Engine):
     core = await engine.core()
     assert core._is_resting()
     await stranger.enter()
     assert not core._is_resting()
 
 
-def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nobody_made():
+def test_expired_and_forged_links_open_nothing():
     now = [0.0]
     browsers = Browsers(lambda: now[0])
     key = browsers.invite()
@@ -111,7 +111,7 @@ def test_a_link_that_waited_too_long_opens_nothing_and_neither_does_one_that_nob
     assert cookie is not None and browsers.is_known(cookie) and not browsers.is_known("")
 
 
-async def test_whatever_is_sent_as_a_call_is_answered_with_a_sentence(stranger: Browser):
+async def test_any_invalid_call_is_answered_with_a_sentence(stranger: Browser):
     half = r'{"key": "\ud83d", "call": "\ud83d", "params": {}}'
     for body in (half, "[" * 100_000, "null", '{"key": "é"}'):
         answer = await stranger.client.post(f"{stranger.path}enter", content=body)
@@ -126,7 +126,7 @@ async def test_whatever_is_sent_as_a_call_is_answered_with_a_sentence(stranger: 
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1.evil.example"])
-async def test_a_name_that_was_made_to_point_here_is_refused(browser: Browser, host: str):
+async def test_a_foreign_name_that_points_here_is_refused(browser: Browser, host: str):
     assert (await browser.post("home", headers={"host": host})).status_code == 421
     assert (await browser.client.get(browser.path, headers={"host": host})).status_code == 421
 
@@ -134,14 +134,14 @@ async def test_a_name_that_was_made_to_point_here_is_refused(browser: Browser, h
 @pytest.mark.parametrize("origin", [OTHER, "https://evil.example", "null"])
 async def test_a_page_of_another_origin_is_refused_even_with_the_cookie(browser: Browser, origin: str):
     assert (await browser.post("home", headers={"origin": origin})).status_code == 403
-    # a request that says no origin, such as one for a picture, says where it is from all the same
+    # a request without an origin, such as one for an image, still has Sec-Fetch-Site
     site = {"sec-fetch-site": "same-site"}
     for path in ("news", "export"):
         assert (await browser.client.get(f"{browser.path}{path}", headers=site)).status_code == 403
     assert (await browser.post("home", headers={"origin": browser.origin})).status_code == 200
 
 
-async def test_without_the_path_of_its_link_there_is_nothing(browser: Browser):
+async def test_the_page_exists_only_at_the_path_of_its_link(browser: Browser):
     for path in (
         "/",
         "/call/home",
@@ -152,7 +152,7 @@ async def test_without_the_path_of_its_link_there_is_nothing(browser: Browser):
         assert (await browser.client.get(path)).status_code in (404, 405)
 
 
-async def test_every_answer_forbids_what_the_page_does_not_need(stranger: Browser):
+async def test_every_answer_has_a_strict_content_security_policy(stranger: Browser):
     answers = [
         await stranger.client.get(stranger.path),
         await stranger.client.get(f"{stranger.path}page.js"),
@@ -164,7 +164,7 @@ async def test_every_answer_forbids_what_the_page_does_not_need(stranger: Browse
         "no-store",
         "private",
         "no-store",
-    ]  # of its own files alone a browser keeps a copy
+    ]  # a browser caches only the page's own files
     policy = HEADERS["content-security-policy"]
     assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
 
@@ -180,7 +180,7 @@ def test_the_page_has_no_script_or_style_in_its_markup_and_loads_nothing_from_el
         )
 
 
-def test_the_page_hides_the_same_characters_as_every_other_face():
+def test_the_page_hides_the_same_characters_as_every_other_interface():
     written = "".join(re.findall(r'"((?:\\\\[xu][^"]*|\[[^"]*))"', (STATIC / "dom.js").read_text()))
     as_python = re.sub(r"\\\\u\{([0-9a-f]+)\}", lambda match: f"\\U{match[1]:0>8}", written).replace(
         "\\\\", "\\"
@@ -192,7 +192,7 @@ def test_the_page_hides_the_same_characters_as_every_other_face():
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_every_colour_of_words_has_the_contrast_of_wcag_aa(theme: int):
+def test_every_text_colour_has_wcag_aa_contrast(theme: int):
     pairs = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", (STATIC / "style.css").read_text())
     colours = {name: _luminance(both[theme]) for name, *both in pairs}
 
@@ -203,7 +203,7 @@ def test_every_colour_of_words_has_the_contrast_of_wcag_aa(theme: int):
     grounds = ("ground", "paper", "sunk", "wash")
     words = [(word, ground) for word in ("ink", "faint", "accent", "warn") for ground in grounds]
     least = dict.fromkeys([*words, ("on-accent", "accent"), ("ink", "mark")], 4.5)
-    least |= {("edge", ground): 3.0 for ground in ("ground", "paper")}  # of what a control is bounded by
+    least |= {("edge", ground): 3.0 for ground in ("ground", "paper")}  # for the borders of controls
     assert {pair: round(contrast(*pair), 2) for pair, value in least.items() if contrast(*pair) < value} == {}
 
 
@@ -216,12 +216,10 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-# What its calls answer.
+# Its calls.
 
 
-async def test_sessions_are_listed_the_latest_first_with_title_host_and_days(
-    engine: Engine, browser: Browser
-):
+async def test_sessions_are_listed_latest_first_with_title_host_and_days(engine: Engine, browser: Browser):
     core = await engine.core()
     await turn(
         core,
@@ -254,7 +252,7 @@ async def test_sessions_are_listed_the_latest_first_with_title_host_and_days(
     assert names == {"dir_b__1": "b", SCOPE: "demo"}
 
 
-async def test_a_session_is_read_in_stretches_and_around_a_turn(engine: Engine, browser: Browser):
+async def test_a_session_is_read_in_pages_and_around_a_turn(engine: Engine, browser: Browser):
     core = await engine.core()
     for number in range(12):
         await turn(
@@ -298,10 +296,10 @@ async def test_a_search_shows_what_a_model_would_be_shown_and_why(engine: Engine
     assert [hit["id"] for hit in facts_alone["results"]] == [kept.id]
     assert (await browser.post("search", query="")).status_code == 400
     counts = await browser.call("record", id=kept.id)
-    assert counts["record"].get("access_count", 0) == 0  # looking is no recall
+    assert counts["record"].get("access_count", 0) == 0  # looking is not a recall
 
 
-async def test_a_search_for_one_host_finds_its_turns_wherever_they_rank(engine: Engine, browser: Browser):
+async def test_a_search_for_one_host_finds_its_turns_at_any_rank(engine: Engine, browser: Browser):
     core = await engine.core()
     for number in range(120):
         await turn(
@@ -324,9 +322,9 @@ async def test_a_search_for_one_host_finds_its_turns_wherever_they_rank(engine: 
     assert from_tests["results"] and {hit["src"] for hit in from_tests["results"]} == {"turn"}
 
 
-async def test_words_near_in_meaning_are_marked_where_the_model_says_where_its_tokens_stand(browser: Browser):
+async def test_words_with_a_similar_meaning_are_marked_if_the_model_gives_token_offsets(browser: Browser):
     (pieces,) = (await browser.call("marked", query="which port?", texts=["The ports are 80."]))["results"]
-    assert pieces == [["The ", ""], ["ports", "word"], [" are 80.", ""]]  # the hashing encoder says nothing
+    assert pieces == [["The ", ""], ["ports", "word"], [" are 80.", ""]]  # the hashing encoder has no tokens
     model, text = BundledEncoder(), "The import needs 610 MB."
     asked = model.embed_question("how much memory does it take?").tokens
     assert asked is not None
@@ -335,9 +333,7 @@ async def test_words_near_in_meaning_are_marked_where_the_model_says_where_its_t
     assert ("MB", "token") in marked("how much memory does it take?", text, tokens)
 
 
-async def test_a_fact_is_added_changed_forgotten_restored_and_deleted_for_good(
-    engine: Engine, browser: Browser
-):
+async def test_a_fact_is_added_changed_forgotten_restored_and_purged(engine: Engine, browser: Browser):
     added = await browser.call("add", content="The heron is on port 8421.", scope=SCOPE, tags=["ports"])
     changed = await browser.call("change", id=added["id"], content="The heron is on port 9000.")
     shown = await browser.call("fact", id=added["id"])
@@ -354,13 +350,13 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_deleted_for_good(
     assert (
         len((await browser.call("would-purge", ids=[changed["id"]]))["results"]) == 2
     )  # the older version too
-    assert len((await browser.call("facts"))["results"]) == 1  # nothing is deleted by asking
+    assert len((await browser.call("facts"))["results"]) == 1  # asking deletes nothing
     await browser.call("purge", ids=[changed["id"]])
     assert (await browser.call("facts", forgotten=True))["results"] == []
     assert (await browser.post("fact", id=added["id"])).status_code == 404
 
 
-async def test_records_that_are_gone_already_are_passed_over_and_the_answer_has_the_others(
+async def test_already_deleted_records_are_skipped_and_the_others_are_changed(
     engine: Engine, browser: Browser
 ):
     core = await engine.core()
@@ -379,19 +375,19 @@ async def test_records_that_are_gone_already_are_passed_over_and_the_answer_has_
     assert await browser.call("restore", ids=[said.id]) == {"ids": [], "gone": [said.id], "unseen": {}}
 
 
-async def test_a_restored_fact_that_searches_leave_out_says_why(engine: Engine, browser: Browser):
+async def test_a_restored_fact_that_searches_still_leave_out_says_why(engine: Engine, browser: Browser):
     core = await engine.core()
     old = await fact(core, "The heron nests in May.")
     await fact(core, "The heron nests in June.", updates=[old.id])
     brief = await fact(core, "The wren sings.", expires_at="2026-03-05T12:00:30Z")
     while engine.clock() < datetime(2026, 3, 5, 12, 0, 30, tzinfo=UTC):
-        pass  # each look at this clock is a second
+        pass  # each read of this clock is a second
     await browser.call("forget", ids=[old.id, brief.id])
     why = (await browser.call("restore", ids=[old.id, brief.id]))["unseen"]
     assert why == {old.id: "a newer version has replaced it", brief.id: "it expired on 2026-03-05"}
 
 
-async def test_a_request_that_its_page_takes_back_leaves_no_error(
+async def test_a_request_cancelled_by_the_page_logs_no_error(
     browser: Browser, caplog: pytest.LogCaptureFixture
 ):
     host, _, port = browser.origin.removeprefix("http://").partition(":")
@@ -409,7 +405,7 @@ async def test_a_request_that_its_page_takes_back_leaves_no_error(
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
 
 
-async def test_a_fact_shows_which_other_says_nearly_the_same(engine: Engine, browser: Browser):
+async def test_a_fact_shows_a_nearly_identical_one(engine: Engine, browser: Browser):
     core = await engine.core()
     first = await fact(core, "The staging database of the heron listens on port 5433.")
     second = await fact(core, "The staging database of the heron listens on port 6000.")
@@ -417,7 +413,7 @@ async def test_a_fact_shows_which_other_says_nearly_the_same(engine: Engine, bro
     assert [hit["id"] for hit in like] == [first.id] and like[0]["reason"] == "update"
 
 
-async def test_a_file_becomes_a_document_and_replaces_itself(browser: Browser):
+async def test_an_uploaded_file_becomes_a_document_and_is_replaced_by_the_next_upload(browser: Browser):
     address = f"{browser.path}file?name=notes.md&scope={SCOPE}"
     first = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in May.")).json()
     again = (await browser.client.post(address, content=b"# Notes\n\nThe heron nests in June.")).json()
@@ -430,7 +426,7 @@ async def test_a_file_becomes_a_document_and_replaces_itself(browser: Browser):
     assert bad.status_code == 400 and bad.json()["error"]
 
 
-async def test_a_setting_is_changed_for_hooks_and_engine_at_once(engine: Engine, browser: Browser):
+async def test_a_setting_changes_for_hooks_and_engine_at_once(engine: Engine, browser: Browser):
     answer = await browser.call("settings")
     assert answer["hosts"] == [{"host": "codex", "tools": True}]
     shown = {each["key"]: each for each in answer["settings"]}
@@ -442,7 +438,7 @@ async def test_a_setting_is_changed_for_hooks_and_engine_at_once(engine: Engine,
     assert refused.status_code == 400 and "summary_only" in refused.json()["error"]
 
 
-async def test_the_map_places_facts_with_a_vector(engine: Engine, browser: Browser):
+async def test_the_map_shows_facts_that_have_a_vector(engine: Engine, browser: Browser):
     core = await engine.core()
     ids = [
         (await fact(core, f"The {bird} sings at {hour}.")).id
@@ -454,7 +450,7 @@ async def test_the_map_places_facts_with_a_vector(engine: Engine, browser: Brows
     assert all(0 <= point[2] <= 1 and 0 <= point[3] <= 1 for point in drawn["points"])
 
 
-async def test_an_export_is_sent_and_leaves_no_file(engine: Engine, browser: Browser):
+async def test_an_export_is_downloaded_and_leaves_no_file(engine: Engine, browser: Browser):
     await fact(await engine.core(), "The heron is on port 8421.")
     exported = await browser.client.get(f"{browser.path}export")
     assert "attachment" in exported.headers["content-disposition"]
@@ -463,7 +459,7 @@ async def test_an_export_is_sent_and_leaves_no_file(engine: Engine, browser: Bro
     assert [each.name for each in Path(engine.home.scratch).glob("export*")] == []
 
 
-async def test_news_come_while_one_looks_and_the_engine_tells_when_it_ends(engine: Engine, browser: Browser):
+async def test_an_open_page_receives_news_and_hears_when_the_engine_ends(engine: Engine, browser: Browser):
     core = await engine.core()
     async with browser.client.stream("GET", f"{browser.path}news") as news:
         lines = news.aiter_lines()
@@ -477,7 +473,7 @@ async def test_news_come_while_one_looks_and_the_engine_tells_when_it_ends(engin
     assert (await browser.post("nothing")).status_code == 404
 
 
-async def test_pages_that_look_are_told_of_new_settings(engine: Engine, browser: Browser):
+async def test_open_pages_are_notified_of_new_settings(engine: Engine, browser: Browser):
     async with browser.client.stream("GET", f"{browser.path}news") as news:
         lines = news.aiter_lines()
         assert await anext(lines) == "event: hello"
@@ -488,7 +484,7 @@ async def test_pages_that_look_are_told_of_new_settings(engine: Engine, browser:
         assert line == "event: settings"
 
 
-async def test_nobody_is_told_when_nobody_looks(engine: Engine, browser: Browser):
+async def test_nothing_is_sent_when_no_page_is_open(engine: Engine, browser: Browser):
     core = await engine.core()
     async with browser.client.stream("GET", f"{browser.path}news") as news:
         await anext(news.aiter_lines())
@@ -511,14 +507,14 @@ async def test_nobody_is_told_when_nobody_looks(engine: Engine, browser: Browser
         ("purge", {"ids": ["\0"]}, "ids[0] = '\\x00': contains a NUL character"),
     ],
 )
-async def test_a_call_with_a_value_that_cannot_be_is_refused_by_its_name(
+async def test_a_call_with_an_invalid_value_is_refused_and_names_the_field(
     browser: Browser, name: str, params: dict[str, Any], sentence: str
 ):
     refused = await browser.post(name, **params)
     assert (refused.status_code, refused.json()["error"][: len(sentence)]) == (400, sentence)
 
 
-async def test_every_call_answers_in_an_empty_home_or_says_what_it_needs(browser: Browser):
+async def test_every_call_works_in_an_empty_home_or_says_what_it_needs(browser: Browser):
     for name in CALLS:
         answer = await browser.post(name)
         assert answer.status_code in (200, 400), (name, answer.text)
@@ -538,7 +534,7 @@ async def test_the_list_of_sessions_does_not_wait_for_a_busy_store(engine: Engin
     assert {each["session_id"] for each in shown["results"]} == {"one", "two"} and shown["behind"] is None
 
 
-def test_an_engine_loads_nothing_of_the_page_before_somebody_opens_it():
+def test_an_engine_loads_the_page_only_when_it_is_opened():
     code = (
         "import sys, scrubjay.cli.serve, scrubjay.engine.core, scrubjay.engine.control, scrubjay.mcp_server.face\n"
         "parts = 'scrubjay.page', 'scrubjay.http_api', 'scrubjay.cli.doctor', 'starlette', 'uvicorn', 'fastapi'\n"

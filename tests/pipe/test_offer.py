@@ -1,4 +1,4 @@
-"""What a pipe answers without an engine is what the engine would have answered."""
+"""A pipe without an engine gives the same answers as the engine."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ CALL = {"name": "search_memories", "arguments": {"query": "?"}}
 
 
 def offered(*requests: dict[str, Any]) -> list[Any]:
-    """What one client's pipe answers to each; None for what it leaves to an engine."""
+    """The answers of one client's pipe to each request; None for those it leaves to an engine."""
     offer = read_offer()
     lines = [offer.answer(Message(json.dumps(each).encode() + b"\n")) for each in requests]
     assert all(line is None or line.endswith(b"\n") for line in lines)
     return [line and json.loads(line) for line in lines]
 
 
-async def test_the_file_holds_what_the_engine_answers():
+async def test_the_offer_file_holds_the_engines_answers():
     with open(OFFER_FILE, encoding="utf-8") as file:
         written = json.load(file)
-    assert written == await everything(), "run `python tests/support/offering.py`, which writes the file anew"
+    assert written == await everything(), "run `python tests/support/offering.py`, which rewrites the file"
 
 
 @pytest.mark.parametrize("version", [*HANDSHAKE_PROTOCOL_VERSIONS, MODERN, "1999-01-01", ""])
@@ -38,7 +38,7 @@ async def test_the_answers_after_a_handshake_are_the_engines_at_every_version(ve
     assert offered(*asked) == [{**answers[each["id"]], "id": each["id"]} for each in asked]
 
 
-def test_the_version_that_demands_batches_is_not_agreed_to():
+def test_the_version_that_requires_batches_is_not_negotiated():
     (answer,) = offered(hello("2025-03-26"))
     assert answer["result"]["protocolVersion"] == "2024-11-05"
 
@@ -82,18 +82,18 @@ def test_an_unusual_list_after_a_handshake_is_left_to_an_engine(params):
     assert offered(hello("2025-11-25"), request("tools/list", params))[1] is None
 
 
-def test_a_progress_token_does_not_hinder_an_answer():
+def test_a_progress_token_does_not_prevent_an_answer():
     assert offered(hello("2025-11-25"), request("tools/list", {"_meta": {"progressToken": "a"}}))[1]
 
 
-async def test_an_id_comes_back_as_it_was():
+async def test_an_id_is_returned_unchanged():
     for number in (0, 7, "7", "ä"):
         (answer,) = offered({**hello("2025-11-25"), "id": number})
         assert answer["id"] == number and type(answer["id"]) is type(number)
 
 
-async def test_the_other_way_is_left_to_an_engine_once_one_was_asked_in_this():
-    """An engine keeps to the way of its first request; only a pipe can tell which that will be."""
+async def test_the_other_protocol_era_is_left_to_an_engine_after_a_first_request():
+    """An engine keeps the protocol era of its first request; only a pipe can tell which that will be."""
     listed, call = request("tools/list", {}, 2), request("tools/call", CALL | envelope(MODERN), 3)
     assert [answer is not None for answer in offered(DISCOVER, hello("2025-11-25"), listed)] == [True] * 3
     assert offered(hello("2025-11-25"), DISCOVER)[1] is None
@@ -102,7 +102,7 @@ async def test_the_other_way_is_left_to_an_engine_once_one_was_asked_in_this():
     assert refused[1]["error"]["message"].startswith("this connection serves the handshake protocol")
 
 
-def test_a_client_that_says_much_of_itself_is_answered():
+def test_a_client_with_a_long_self_description_is_answered():
     capabilities = {
         "roots": {"listChanged": True},
         "elicitation": {"form": {}, "url": {}},

@@ -92,7 +92,7 @@ def test_a_glance_agrees_with_a_parser(id, params, order, indent, ascii_only):
 
 
 @given(JSON, st.integers() | st.text())
-def test_an_answer_is_known_whatever_it_holds(result, id):
+def test_an_answer_is_recognised_whatever_it_contains(result, id):
     for message in ({"result": result, "id": id}, {"id": id, "result": result}, {"error": result, "id": id}):
         assert glance(json.dumps(message).encode()) == Glance(id=id, is_answer=True)
 
@@ -101,11 +101,11 @@ def test_an_answer_is_known_whatever_it_holds(result, id):
     "line",
     [b"", b"junk", b"[]", b'[{"id":1,"method":"x"}]', b'{"id":tru}', b'{"id":null}', b'"id":1', b'{"id":'],
 )
-def test_what_is_no_message_has_nothing_to_see(line):
+def test_anything_but_a_message_has_no_key(line):
     assert glance(line).key is None
 
 
-def test_one_and_quoted_one_are_two_requests():
+def test_the_ids_1_and_quoted_1_are_two_requests():
     assert glance(b'{"id":1,"method":"x"}').key != glance(b'{"id":"1","method":"x"}').key
 
 
@@ -117,13 +117,13 @@ def test_one_and_quoted_one_are_two_requests():
         (b'{"params":{"text":"', b'","id":8}}\n', None),
     ],
 )
-def test_the_id_of_a_dropped_line_is_found_at_either_end(head, tail, id):
+def test_the_id_of_a_dropped_line_is_found_at_its_start_or_end(head, tail, id):
     line = LineCutter(10_000).feed(head + b"x" * 20_000 + tail)[0]
     assert glance(line).id == id
 
 
 @pytest.mark.parametrize("part", [b'"k":1', b"[]", b"0", b"{}"])
-def test_a_line_of_too_many_parts_is_read_no_further_and_answered_under_its_id(part):
+def test_a_line_with_too_many_parts_is_not_parsed_and_is_answered_under_its_id(part):
     crowd = b",".join([part] * CALL_MARKS)
     first = b'{"id":7,"method":"tools/call","params":{"arguments":[' + crowd + b"]}}\n"
     last = b'{"method":"tools/call","params":{"arguments":[' + crowd + b']},"id":"x"}\n'
@@ -133,12 +133,12 @@ def test_a_line_of_too_many_parts_is_read_no_further_and_answered_under_its_id(p
         assert message.seen.id == id and "20,000" in (message.problem or "")
 
 
-def test_a_line_that_is_not_utf_8_is_refused_as_its_marks_cannot_be_counted():
+def test_a_line_that_is_not_utf_8_is_refused():
     line = '{"id":1,"method":"x","params":{"a":"∢"}}'.encode("utf-16-le") + b"\n"
     assert "UTF-8" in (Message(b'{"id":1,"method":"x",' + line).problem or "")
 
 
-def test_a_long_text_is_one_part_whatever_stands_in_it():
+def test_a_long_text_is_one_part_whatever_it_contains():
     text = json.dumps('a, [b], {"c": "d"}, ' * CALL_MARKS).encode()
     line = b'{"id":1,"method":"tools/call","params":{"arguments":{"content":' + text + b"}}}"
     assert glance(line).problem is None and not is_crowded(line, CALL_MARKS)
@@ -148,7 +148,7 @@ ESCAPES = [r"\ud83d", r"\ude00", r"\uDBFF", r"\u00e9", r"\n", r"\\", r"\"", "x",
 
 
 @given(st.lists(st.sampled_from(ESCAPES), max_size=12))
-def test_halves_of_pairs_are_replaced_and_nothing_else_is(parts):
+def test_only_lone_surrogates_are_replaced(parts):
     written = "".join(parts)
     text = json.loads(f'"{written}"')
     repaired = json.loads(well_formed(f'"{written}"'.encode()))
@@ -179,13 +179,13 @@ def opened() -> tuple[Session, list[Message]]:
     return session, outs
 
 
-def test_a_new_engine_hears_what_set_up_the_client_in_order():
+def test_a_new_engine_gets_the_clients_setup_messages_in_order():
     session, outs = opened()
     told(session, 5, id=3, method="tools/list")
     assert session.replay() == outs
 
 
-def test_only_the_latest_level_and_the_open_subscriptions_are_repeated():
+def test_only_the_latest_log_level_and_open_subscriptions_are_replayed():
     session, outs = opened()
     level = told(session, 5, id=3, method="logging/setLevel")
     told(session, 6, id=4, method="resources/unsubscribe", params={"uri": "a"})
@@ -193,7 +193,7 @@ def test_only_the_latest_level_and_the_open_subscriptions_are_repeated():
     assert session.replay() == [*outs[:2], level]
 
 
-def test_an_unanswered_initialize_is_sent_again_and_not_replayed():
+def test_an_unanswered_initialize_is_resent_and_not_replayed():
     session = Session()
     first = told(session, 1, id=0, method="initialize")
     assert session.replay() == []
@@ -211,7 +211,7 @@ def test_reads_are_repeated_once_and_writes_never():
     assert session.sort_loss(None) == ([], [], [])
 
 
-def test_what_a_finishing_engine_never_read_is_repeated_even_if_it_writes():
+def test_requests_that_a_finishing_engine_never_read_are_repeated_even_if_they_write():
     session, _ = opened()
     seen = told(session, 5, id=3, method="tools/call", params={"name": "add_memory"})
     unseen = told(session, 6, id=4, method="tools/call", params={"name": "add_memory"})
@@ -219,7 +219,7 @@ def test_what_a_finishing_engine_never_read_is_repeated_even_if_it_writes():
     assert (loss.resend, loss.uncertain) == ([unseen], [seen])
 
 
-def test_an_engine_that_finishes_in_order_does_not_use_up_the_one_repetition():
+def test_a_clean_engine_shutdown_does_not_use_up_the_one_repetition():
     session, _ = opened()
     stream = told(session, 5, id=3, method="subscriptions/listen")
     assert session.sort_loss(5).resend == [stream]
@@ -234,7 +234,7 @@ def test_a_cancelled_request_is_not_repeated():
     assert session.sort_loss(None) == ([], [], [])
 
 
-def test_a_line_no_engine_had_is_not_lost():
+def test_a_line_sent_while_no_engine_runs_is_not_lost():
     session, _ = opened()
     told(session, None, id=3, method="tools/call", params={"name": "add_memory"})
     assert session.sort_loss(None) == ([], [], [])
@@ -257,7 +257,7 @@ def test_a_refused_call_is_a_result_and_anything_else_an_error():
 
 
 class Nowhere:
-    """A client that says a few lines and leaves when it has heard as many."""
+    """A client that sends a few lines and leaves after as many answers."""
 
     def __init__(self, *lines: bytes) -> None:
         self.heard, self.closed, self.wanted = [], False, 1
@@ -281,7 +281,7 @@ class Nowhere:
 
 
 @pytest.mark.parametrize("trouble", [OSError(28, "No space left on device"), ZeroDivisionError("secret")])
-def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
+def test_an_unexpected_failure_is_an_error_response(trouble):
     def reach(since):
         raise trouble
 
@@ -296,7 +296,7 @@ def test_a_failure_that_nobody_thought_of_is_an_answer(trouble):
 @pytest.mark.parametrize(
     ("tool", "says"), [("search_memories", "Call again"), ("add_memory", "may not have")]
 )
-def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch, tool, says):
+def test_an_engine_without_signs_of_life_is_given_up(monkeypatch, tool, says):
     monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
     monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
     ours, frozen = socket.socketpair()
@@ -312,7 +312,7 @@ def test_an_engine_that_gives_no_sign_of_life_is_given_up(monkeypatch, tool, say
 
 
 @pytest.mark.long
-def test_an_engine_that_gives_signs_of_life_may_take_its_time(monkeypatch):
+def test_an_engine_with_signs_of_life_has_no_time_limit(monkeypatch):
     monkeypatch.setattr(relay, "_SILENCE_SECONDS", 0.02)
     monkeypatch.setattr(relay, "STALL_SECONDS", 0.1)
     ours, busy = socket.socketpair()
@@ -351,7 +351,7 @@ def text_of(answer):
 
 
 @pytest.mark.parametrize("tool", [b"search_memories", b"add_memory", b"add_document"])
-def test_a_call_that_no_engine_takes_is_answered_in_time_and_reaches_none_later(hurried, tool):
+def test_a_call_that_no_engine_accepts_is_answered_in_time_and_never_sent_later(hurried, tool):
     ours, theirs = socket.socketpair()
     client = Nowhere(CALL % (1, tool))
     client.wanted, began, told = 2, time.monotonic(), []
@@ -374,7 +374,7 @@ def test_a_call_that_no_engine_takes_is_answered_in_time_and_reaches_none_later(
     theirs.close()
 
 
-def test_the_waits_of_a_call_count_together_over_engines_that_die(hurried):
+def test_the_waiting_times_of_a_call_add_up_across_engines_that_die(hurried):
     dead, waits = threading.Event(), []
 
     def reach(since):
@@ -393,7 +393,7 @@ def test_the_waits_of_a_call_count_together_over_engines_that_die(hurried):
     assert waits[0] <= waits[1] < waits[0] + 0.3  # the second engine is told how long the call has waited
 
 
-def test_a_write_that_a_busy_engine_has_is_not_said_to_be_kept_and_its_late_answer_is_dropped(hurried):
+def test_a_write_pending_in_a_busy_engine_is_not_reported_as_stored_and_its_late_answer_is_dropped(hurried):
     ours, busy = socket.socketpair()
     client = Nowhere(CALL % (1, b"add_memory"))
     client.wanted = 2
@@ -413,7 +413,7 @@ def test_a_write_that_a_busy_engine_has_is_not_said_to_be_kept_and_its_late_answ
     busy.close()
 
 
-def test_an_engine_that_dies_while_its_last_answer_is_written_is_seen_to_be_gone():
+def test_an_engine_that_dies_while_writing_its_last_answer_is_noticed():
     pairs = [socket.socketpair(), socket.socketpair()]
     held, ended, links = threading.Event(), threading.Event(), iter(pairs)
     client = Nowhere(CALL % (1, b"search_memories"))
@@ -450,7 +450,7 @@ def test_an_engine_that_dies_while_its_last_answer_is_written_is_seen_to_be_gone
     pairs[1][1].close()
 
 
-def test_a_folder_that_an_engine_works_on_may_take_its_time(hurried):
+def test_indexing_a_folder_has_no_time_limit(hurried):
     ours, busy = socket.socketpair()
     client = Nowhere(CALL % (1, b"add_document"), CALL % (2, b"search_memories"))
     client.wanted = 2
@@ -466,7 +466,7 @@ def test_a_folder_that_an_engine_works_on_may_take_its_time(hurried):
     busy.close()
 
 
-def test_the_time_of_a_call_begins_when_its_clients_other_calls_leave_it_room():
+def test_the_time_limit_of_a_call_starts_when_its_turn_comes():
     session_ = Session()
     calls = [told(session_, None, id=n, method="tools/call", params={"name": "x"}) for n in range(10)]
     assert [call.since is None for call in calls] == [False] * 8 + [True] * 2
@@ -490,7 +490,7 @@ def engine_of_the_command_line(monkeypatch):
 
 
 def living(theirs, until):
-    """Give a sign of life whenever one is asked for, until there is an answer to give."""
+    """Answer every request for a sign of life until there is an answer to give."""
 
     def live():
         data = b""
@@ -504,7 +504,7 @@ def living(theirs, until):
     threading.Thread(target=live, daemon=True).start()
 
 
-def test_a_command_is_told_in_time_that_the_engine_is_busy(engine_of_the_command_line):
+def test_a_command_learns_in_time_that_the_engine_is_busy(engine_of_the_command_line):
     engine, theirs = engine_of_the_command_line
     living(theirs, b"never")
     with pytest.raises(
@@ -513,14 +513,14 @@ def test_a_command_is_told_in_time_that_the_engine_is_busy(engine_of_the_command
         engine.call("add", {})
 
 
-def test_a_long_command_waits_for_an_engine_that_lives(engine_of_the_command_line):
+def test_a_long_command_waits_for_an_engine_with_signs_of_life(engine_of_the_command_line):
     engine, theirs = engine_of_the_command_line
     living(theirs, BEAT * 5)
     theirs.settimeout(20)
     assert engine.call("index", {}) == 5
 
 
-def test_a_long_command_ends_when_the_engine_gives_no_sign_of_life(engine_of_the_command_line):
+def test_a_long_command_gives_up_an_engine_without_signs_of_life(engine_of_the_command_line):
     engine, _ = engine_of_the_command_line
     with pytest.raises(EngineError, match=r"\(pid 7\) shows no sign of life.* index may or may not"):
         engine.call("index", {})
@@ -529,7 +529,7 @@ def test_a_long_command_ends_when_the_engine_gives_no_sign_of_life(engine_of_the
 # Starting.
 
 
-def test_three_failed_starts_in_a_minute_are_enough(tmp_path):
+def test_the_pipe_stops_after_three_failed_starts_in_a_minute(tmp_path):
     with FileLock(str(tmp_path / "starting.lock")) as lock:
         assert lock.acquire()
         attempts = Attempts(lock)
@@ -567,7 +567,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
     finally:
         os.close(leaky)
     end = time.monotonic() + 10
-    while child.is_alive() and time.monotonic() < end:  # it is nobody's child, so there is nothing to wait on
+    while child.is_alive() and time.monotonic() < end:  # it is detached, so there is nothing to wait on
         os.sched_yield()
     facts = json.loads((tmp_path / "h" / "facts").read_text())
     assert set(facts["fds"]) <= {0, 1, 2}
@@ -583,7 +583,7 @@ def test_a_spawned_process_inherits_nothing(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks")
-def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
+def test_a_command_that_cannot_run_is_reported_at_once(tmp_path):
     home = open_home(str(tmp_path / "h"))
     with pytest.raises(
         EngineError, match=r"/nowhere/python: No such file or directory\. Install scrubjay again"
@@ -592,7 +592,7 @@ def test_a_command_that_cannot_run_is_said_at_once(tmp_path):
 
 
 def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
-    """The demo found it: a helper's import brought LanceDB, and tools/list waited two seconds for it."""
+    """Found by the demo: a helper's import loaded LanceDB, and tools/list waited two seconds for it."""
     faces = (
         "scrubjay.engine.control, scrubjay.engine.engine, scrubjay.engine.process.lifetime, "
         "scrubjay.home.settings, scrubjay.mcp_server.face"
@@ -606,7 +606,7 @@ def test_an_engine_imports_no_store_and_no_model_before_its_first_answers():
     assert not {"lancedb", "pyarrow", "numpy", "tokenizers"} & modules
 
 
-def test_a_pipe_imports_nothing_that_a_client_would_wait_for():
+def test_a_pipe_imports_nothing_slow():
     package = os.path.dirname(os.path.dirname(scrubjay.__file__))
     code = f"import sys; sys.path.insert(0, {package!r}); import scrubjay.pipe.stdio; print(*sys.modules)"
     modules = subprocess.run(

@@ -1,4 +1,6 @@
-"""The made-up projects of tests/bench/projects ask only what their own records answer, or nothing does."""
+"""The made-up projects of tests/bench/projects ask only questions answered by their own records, or by
+none.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -11,7 +13,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "bench" / "projects"
 PROJECTS = {path.stem: tomllib.loads(path.read_text("utf-8")) for path in sorted(FOLDER.glob("*.toml"))}
-NEW = PROJECTS.keys() - {"kestrel", "tern", "wren"}  # those name what a fact replaces, and nothing as stale
+NEW = PROJECTS.keys() - {"kestrel", "tern", "wren"}  # those name the replaced facts, and no stale ones
 UNANSWERED = ("plausible", "absent", "foreign", "small")
 KINDS = (
     *("plain", "paraphrase", "why", "name", "time", "changed", "amended", "preference", "document", "cross"),
@@ -21,7 +23,7 @@ each_project = pytest.mark.parametrize("name", PROJECTS)
 
 
 @each_project
-def test_each_answer_of_a_project_stands_in_the_records_that_its_question_names(name: str) -> None:
+def test_each_answer_is_in_the_records_that_its_question_names(name: str) -> None:
     said = _said(PROJECTS[name])
     for question in PROJECTS[name]["question"]:
         held = {hold: {key for key, text in said if _plain(hold) in text} for hold in question["holds"]}
@@ -30,7 +32,7 @@ def test_each_answer_of_a_project_stands_in_the_records_that_its_question_names(
 
 
 @each_project
-def test_a_question_of_a_project_names_records_exactly_if_its_kind_has_an_answer(name: str) -> None:
+def test_a_question_names_records_exactly_if_its_kind_has_an_answer(name: str) -> None:
     keys = [key for key, _ in _said(PROJECTS[name]) if key]
     for question in PROJECTS[name]["question"]:
         assert question["kind"] in KINDS, question
@@ -41,7 +43,7 @@ def test_a_question_of_a_project_names_records_exactly_if_its_kind_has_an_answer
 
 
 @each_project
-def test_no_key_of_a_project_is_given_twice_and_no_question_asked_twice(name: str) -> None:
+def test_no_key_or_question_of_a_project_occurs_twice(name: str) -> None:
     project = PROJECTS[name]
     keys = [key for key, _ in _said(project) if key]
     asks = [_plain(question["ask"]) for question in project["question"]]
@@ -52,7 +54,7 @@ def test_no_key_of_a_project_is_given_twice_and_no_question_asked_twice(name: st
 
 
 @each_project
-def test_all_records_of_a_project_are_from_before_it_is_asked(name: str) -> None:
+def test_all_records_of_a_project_are_older_than_its_questions(name: str) -> None:
     project = PROJECTS[name]
     dated = [record["at"] for record in chain(project.get("fact", ()), project.get("document", ()))]
     for session in project.get("session", ()):
@@ -61,7 +63,7 @@ def test_all_records_of_a_project_are_from_before_it_is_asked(name: str) -> None
 
 
 @pytest.mark.parametrize("name", sorted(NEW))
-def test_what_changed_in_a_new_project_is_told_by_its_words_alone(name: str) -> None:
+def test_new_projects_have_no_explicit_updates_and_name_stale_records(name: str) -> None:
     assert not any("updates" in fact for fact in PROJECTS[name].get("fact", ()))
     changed = [
         question for question in PROJECTS[name]["question"] if question["kind"] in ("changed", "amended")
@@ -69,7 +71,7 @@ def test_what_changed_in_a_new_project_is_told_by_its_words_alone(name: str) -> 
     assert changed and all(question["stale"] for question in changed)
 
 
-def test_a_project_serves_one_half_as_a_whole_and_the_halves_share_no_record() -> None:
+def test_a_whole_project_belongs_to_one_half_and_the_halves_share_no_record() -> None:
     texts: dict[str, set[str]] = {"dev": set(), "test": set()}
     for project in PROJECTS.values():
         assert not any("half" in question for question in project["question"])
@@ -77,7 +79,7 @@ def test_a_project_serves_one_half_as_a_whole_and_the_halves_share_no_record() -
     assert texts["dev"] and texts["test"] and not texts["dev"] & texts["test"]
 
 
-def test_the_new_projects_ask_enough_and_a_third_of_it_without_an_answer() -> None:
+def test_the_new_projects_ask_enough_and_a_third_has_no_answer() -> None:
     kinds = [question["kind"] for name in NEW for question in PROJECTS[name]["question"]]
     without = [kind for kind in kinds if kind in UNANSWERED]
     assert len(NEW) >= 14 and len(kinds) >= 900

@@ -1,7 +1,7 @@
-"""What only this project knows of its own shape; each test lists every offender.
+"""Rules about this project's structure that no other tool checks; each test lists every offender.
 
-Floors, circles and who may import whom are import-linter's (`pyproject.toml`), style is ruff's, types are
-mypy's.
+Layers, cycles and allowed imports are checked by import-linter (`pyproject.toml`), style by ruff, types by
+mypy.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE, HOOKS = ROOT / "server" / "scrubjay", ROOT / "hooks"
 
-# rooms; "" is the package itself
+# packages; "" is the top level
 HOOKS_KNOW = {"home", "hosts", "wire", "redaction", "transcripts", "hooks", "errors", ""}
-ROOM_OF = {  # where alone a third party is imported, for those that import-linter does not hold
+ROOM_OF = {  # the only importers of a third party, for those that import-linter does not check
     "bs4": "reading",
     "chardet": "reading",
     "huggingface_hub": "encoders",
@@ -45,7 +45,7 @@ ARRIVES_WITH = {"httpx": "mcp", "pydantic_core": "pydantic", "typing_extensions"
 CALLED = {
     "bs4": "beautifulsoup4",
     "ruamel": "ruamel.yaml",
-}  # import -> distribution, where more than dashes differ
+}  # import -> distribution, if they differ by more than dashes
 READ_NOT_IMPORTED = re.compile("tree-sitter-|python-multipart")  # asked for by name
 
 
@@ -73,7 +73,7 @@ def room(name: str) -> str:
 
 
 def imports(name: str) -> Iterator[str]:
-    """What a module imports, at its top or inside a function, as dotted names."""
+    """The imports of a module, at its top or inside a function, as dotted names."""
     for node in ast.walk(tree(MODULES[name])):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -84,7 +84,7 @@ def imports(name: str) -> Iterator[str]:
 
 
 def third_parties(name: str) -> set[str]:
-    # A hook script is run as a file, and finds its neighbour `bootstrap` beside it before there is a package.
+    # A hook script is run as a file, and finds its neighbour `bootstrap` before the package is importable.
     return (
         {used.split(".")[0] for used in imports(name)} - sys.stdlib_module_names - {"scrubjay", "bootstrap"}
     )
@@ -105,7 +105,7 @@ def distribution(party: str) -> str:
     return CALLED.get(party, party.replace("_", "-"))
 
 
-def test_hooks_import_the_standard_library_and_the_thin_rooms_alone() -> None:
+def test_hooks_import_only_the_standard_library_and_the_thin_packages() -> None:
     wrong = {
         f"{name} -> {used}"
         for name in MODULES
@@ -116,13 +116,13 @@ def test_hooks_import_the_standard_library_and_the_thin_rooms_alone() -> None:
     assert not wrong
 
 
-def test_what_hooks_and_pipes_run_does_not_import_the_settings() -> None:
+def test_hooks_and_pipes_do_not_import_the_settings() -> None:
     thin = {name for name in MODULES if room(name) in ("hooks", "pipe", "wire")}
     wrong = {name for name in thin if "scrubjay.home.settings" in set(imports(name))}
     assert not wrong
 
 
-def test_third_parties_stay_in_their_room() -> None:
+def test_third_parties_are_imported_only_in_their_package() -> None:
     strangers = {
         f"{name} -> {used}"
         for name in MODULES
@@ -142,27 +142,27 @@ def test_every_dependency_that_is_declared_is_used() -> None:
     assert not {name for name in declared() if not READ_NOT_IMPORTED.match(name)} - used
 
 
-def test_the_packages_that_ship_are_the_folders_that_exist() -> None:
+def test_the_shipped_packages_are_the_existing_folders() -> None:
     folders = {name for name, path in MODULES.items() if path.name == "__init__.py"}
     assert set(project()["tool"]["setuptools"]["packages"]) == folders
 
 
-def test_architecture_names_every_room() -> None:
+def test_architecture_names_every_package() -> None:
     text = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = {room(name) for name in MODULES} - {"", "__main__"}
     assert not {name for name in rooms if f"`{name}/`" not in text and f"`{name}`" not in text}
 
 
 def tracked() -> Iterator[Path]:
-    """The files of the project, without what running it leaves behind."""
+    """The files of the project, without those created by running it."""
     for folder in ("server", "hooks", "tests", ".ci", ".github"):
         files = (ROOT / folder).rglob("*")
         yield from (file for file in sorted(files) if file.is_file() and "__pycache__" not in file.parts)
     yield from (file for file in sorted(ROOT.glob("*")) if file.is_file())
 
 
-def test_no_file_names_a_package_host_or_a_path_of_the_machine_it_was_written_on() -> None:
-    # spelled in parts, or this file would be the one that names them
+def test_no_file_contains_a_package_host_or_a_path_of_the_authors_machine() -> None:
+    # spelled in parts, or this file would contain them
     hosts = ["py" + r"pi\.org", "python" + r"hosted\.org", "npm" + r"js\.(?:org|com)", "proxy" + r"\.golang"]
     paths = ["/wo" + "rk/(?:main|shared)", "/tmp/" + "sj", "/ro" + "ot/"]
     forbidden = re.compile("|".join(hosts + paths))

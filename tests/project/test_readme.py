@@ -1,6 +1,4 @@
-"""The README and its pages say what the code does: commands, settings, tools and the example configuration
-are checked.
-"""
+"""The README and its pages match the code: commands, settings, tools and the example configuration."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def test_the_readme_is_short():
     assert len([word for word in README.split() if any(map(str.isalnum, word))]) <= 1500
 
 
-def test_the_table_of_assistants_is_the_one_that_setup_works_by():
+def test_the_table_of_assistants_matches_setup():
     assert markdown() in README
 
 
@@ -67,7 +65,7 @@ def test_every_command_of_the_readme_and_its_pages_exists():
         assert left.value.code == 0, name
 
 
-def test_the_test_command_is_the_one_that_ci_runs():
+def test_the_readme_gives_one_test_command_and_one_demo_command():
     assert len(re.findall(r"^python3 -m venv .* && \.venv/bin/pytest", README, re.MULTILINE)) == 1
     assert len(re.findall(r"^python3 -m venv .* && \.venv/bin/scrubjay demo$", README, re.MULTILINE)) == 1
 
@@ -97,7 +95,7 @@ def test_the_example_has_for_every_host_what_setup_writes(tmp_path: Path):
     assert blocks == {host.name: written_by_setup(host, tmp_path) for host in HOSTS}
 
 
-def test_the_resources_of_the_readme_are_the_servers(tmp_path: Path):
+def test_the_resources_of_the_readme_match_the_server(tmp_path: Path):
     from scrubjay.mcp_server.resources import templates
 
     async def built() -> None:
@@ -113,7 +111,7 @@ def test_the_files_the_readme_names_exist():
         assert (ROOT / name).exists(), name
 
 
-def test_the_lines_for_supermemorys_client_are_those_that_are_run():
+def test_the_tested_lines_for_supermemorys_client_are_the_readmes():
     lines = (ROOT / "tests" / "clients" / "newcomer.py").read_text(encoding="utf-8")
     assert (
         f"```python\n{lines}```" in README

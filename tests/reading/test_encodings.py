@@ -1,4 +1,4 @@
-"""Encodings: marks, UTF-8, what a file declares, and a good guess; binary files are named as such."""
+"""Encodings: byte order marks, UTF-8, declared encodings, and good guesses; binary files are recognised."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHINESE = "服务器没有响应。请检查日志。然后重新启动服务。
 
 
 @given(st.text().filter(lambda text: "\x00" not in text and not text.startswith("\ufeff")))
-def test_utf8_comes_back_as_it_was(text: str) -> None:
+def test_utf8_survives_a_round_trip(text: str) -> None:
     assert decode(text.encode()) == (text, "utf-8")
 
 
@@ -33,12 +33,12 @@ def test_utf8_comes_back_as_it_was(text: str) -> None:
         (codecs.BOM_UTF32_BE, "utf-32-be", "utf-32"),
     ],
 )
-def test_a_mark_says_the_encoding_and_is_no_text(mark: bytes, encoding: str, name: str) -> None:
+def test_a_byte_order_mark_names_the_encoding_and_is_removed(mark: bytes, encoding: str, name: str) -> None:
     assert decode(mark + GERMAN.encode(encoding)) == (GERMAN, name)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
-def test_utf16_without_a_mark_is_known_by_its_zeros(encoding: str) -> None:
+def test_utf16_without_a_mark_is_recognised_by_its_zero_bytes(encoding: str) -> None:
     assert decode(GERMAN.encode(encoding)) == (GERMAN, encoding)
 
 
@@ -71,11 +71,11 @@ def test_common_encodings_are_guessed(text: str, encoding: str, times: int) -> N
         ("It\u2019s a \u201cnaïve\u201d price \u2013 5 €", "cp1252"),
     ],
 )
-def test_letters_of_older_systems_are_guessed(text: str, encoding: str) -> None:
+def test_encodings_of_older_systems_are_guessed(text: str, encoding: str) -> None:
     assert decode(text.encode(encoding))[0] == text
 
 
-def test_a_guess_that_is_as_likely_as_another_is_not_made() -> None:
+def test_an_ambiguous_encoding_is_not_guessed() -> None:
     with pytest.raises(Unreadable, match="unknown encoding"):
         decode(b"size 5\xd0")
     assert decode(b"a long line of words\nsize 5\xd0") == ("a long line of words\nsize 5\ufffd", None)
@@ -94,11 +94,11 @@ def test_a_guess_that_is_as_likely_as_another_is_not_made() -> None:
         (b"begin\n" + bytes(4096) + "Größe\n".encode(), "begin\n Größe\n"),
     ],
 )
-def test_bad_bytes_lines_and_holes_leave_the_rest_as_it_was(data: bytes, text: str) -> None:
+def test_bad_bytes_lines_and_gaps_leave_the_rest_unchanged(data: bytes, text: str) -> None:
     assert decode(data)[0] == text
 
 
-def test_what_a_file_declares_is_believed_when_it_is_true() -> None:
+def test_a_declared_encoding_is_used_when_it_fits() -> None:
     page = '<meta charset="iso-8859-2"><p>Žluťoučký kůň</p>'
     assert decode(page.encode("iso-8859-2")) == (page, "iso8859-2")
     source = "# -*- coding: latin-1 -*-\nname = 'é'\n"
@@ -106,7 +106,7 @@ def test_what_a_file_declares_is_believed_when_it_is_true() -> None:
     assert decode("<meta charset=nonsense>é".encode("cp1252"))[0] == "<meta charset=nonsense>é"
 
 
-def test_a_character_cut_at_the_end_leaves_the_file_utf8() -> None:
+def test_a_file_with_a_character_cut_at_the_end_is_still_utf8() -> None:
     assert decode("Größe €".encode()[:-1])[0].startswith("Größe ")
     assert decode("Groß: é".encode("cp1252"))[0] == "Groß: é"
 
@@ -120,7 +120,7 @@ def test_a_character_cut_at_the_end_leaves_the_file_utf8() -> None:
         b"\x89PNG\r\n\x1a\n" + b"\x00" * 40,
     ],
 )
-def test_binary_is_no_text(data: bytes) -> None:
+def test_a_binary_file_is_not_text(data: bytes) -> None:
     with pytest.raises(Unreadable, match=r"binary|damaged"):
         decode(data)
 

@@ -1,4 +1,4 @@
-"""Reading: what a file of each kind becomes, and what it says of itself."""
+"""Reading files: the text and the metadata of each kind."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ import pytest
 from scrubjay.reading import FileText, kind_of, read, read_file
 
 
-def test_plain_text_is_kept_as_it_is() -> None:
+def test_plain_text_is_unchanged() -> None:
     assert read(b"one\r\n\ttwo\n", "notes.txt") == FileText("one\r\n\ttwo\n", "text", encoding="utf-8")
 
 
-def test_markdown_is_kept_and_its_front_matter_read() -> None:
+def test_markdown_is_unchanged_and_its_front_matter_is_read() -> None:
     text = '---\ntitle: "The guide"\nauthor: Ann Lee\ndate: 2026-03-01\ntags: [a]\n---\n\n# Guide\n'
     found = read(text.encode(), "guide.md")
     assert (found.text, found.kind, found.title) == (text, "markdown", "The guide")
@@ -57,11 +57,11 @@ def test_html_becomes_the_markdown_of_its_content() -> None:
         assert part not in found.text
 
 
-def test_a_page_without_a_name_is_known_by_its_first_bytes() -> None:
+def test_a_page_without_a_name_is_recognised_by_its_first_bytes() -> None:
     assert read(b"<!DOCTYPE html>\n<p>Hello</p>", "page").text == "Hello"
 
 
-def test_a_pdf_becomes_its_pages_with_headings_by_its_bookmarks() -> None:
+def test_a_pdf_becomes_pages_with_headings_from_its_bookmarks() -> None:
     data = made.pdf(
         [["A report", "", "1. Scope", "What we did.", "# no heading"], ["Results", "All is well."]],
         title="Report",
@@ -115,20 +115,20 @@ def test_a_workbook_becomes_a_table_for_each_sheet() -> None:
     )
 
 
-def test_an_office_file_is_known_whatever_its_name() -> None:
+def test_an_office_file_is_recognised_whatever_its_name() -> None:
     assert read(made.word(), "download").kind == "docx"
     assert read(made.workbook(), "ports.docx").kind == "xlsx"
     assert read(made.pdf([["text"]]), "download.txt").kind == "pdf"
 
 
-def test_rows_are_kept_as_they_are() -> None:
+def test_rows_are_unchanged() -> None:
     assert read(b"name,port\natlas,8080\n", "ports.csv") == FileText(
         "name,port\natlas,8080\n", "csv", encoding="utf-8"
     )
     assert read(b"name\tport\n", "ports.tsv").kind == "tsv"
 
 
-def test_json_is_kept_and_laid_out_when_it_is_one_long_line() -> None:
+def test_json_is_unchanged_but_reformatted_if_it_is_one_long_line() -> None:
     assert read(b'{"a": 1}', "x.json") == FileText('{"a": 1}', "json", language="json", encoding="utf-8")
     long = read(json.dumps({"name": "é", "list": ["word " * 300] * 3}).encode(), "x.json").text
     assert long.startswith('{\n "name": "é",\n "list": [') and json.loads(long)["name"] == "é"
@@ -180,7 +180,7 @@ def test_a_mail_becomes_its_headers_and_body() -> None:
         ("data.jsonl", b"", "json", "json"),
     ],
 )
-def test_a_name_or_else_the_first_bytes_tell_the_kind(
+def test_the_kind_is_recognised_by_the_name_or_else_the_first_bytes(
     name: str, head: bytes, kind: str, language: str | None
 ) -> None:
     assert (kind_of(name, head).type, kind_of(name, head).language) == (kind, language)
@@ -227,23 +227,21 @@ def test_no_converter_is_imported_before_a_file_needs_it() -> None:
         ("---\n\nA rule above.\n\n---\n", None),
     ],
 )
-def test_a_note_is_titled_by_its_front_matter_or_its_first_heading_above_all(
-    text: str, title: str | None
-) -> None:
+def test_a_note_is_titled_by_its_front_matter_or_else_its_first_heading(text: str, title: str | None) -> None:
     assert read(text.encode(), "note.md").title == title
 
 
-def test_the_aliases_of_a_note_are_kept() -> None:
+def test_the_aliases_of_a_note_are_read() -> None:
     text = "---\naliases:\n  - KeyDance\n  - Key rota\ndate: 2026-02-01\n---\nText"
     assert read(text.encode(), "note.md").metadata == {"aliases": "KeyDance, Key rota", "date": "2026-02-01"}
 
 
-def test_a_guessed_encoding_is_said() -> None:
+def test_a_guessed_encoding_is_reported() -> None:
     assert read("Größe in Köln".encode("cp1252"), "a.txt").metadata == {"encoding": "cp1252, by a guess"}
     assert read("Größe in Köln".encode(), "a.txt").metadata == {}
 
 
-def test_colours_of_a_terminal_are_no_text() -> None:
+def test_terminal_colour_codes_are_removed() -> None:
     log = "\x1b[31mERROR\x1b[0m \x1b[1mquick\x1b[38;5;208msilver\x1b[0m \x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\ \x1b]0;t\x07end\n"
     assert read(log.encode(), "a.log").text == "ERROR quicksilver link end\n"
     assert read(b"\x1b[1mquicksilver\x1b[0m\x1b[33mworker\x1b[0m", "a.log").text == "quicksilver worker"
@@ -275,7 +273,7 @@ def page_text(body: str) -> str:
         ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
     ],
 )  # fmt: skip
-def test_a_page_is_what_a_person_sees(body: str, seen: str, unseen: str) -> None:
+def test_a_page_is_read_as_a_person_sees_it(body: str, seen: str, unseen: str) -> None:
     text = page_text(body)
     assert all(part in text for part in seen.split("|"))
     assert not any(part in text for part in unseen.split("|") if part)
@@ -308,12 +306,12 @@ def test_a_page_is_what_a_person_sees(body: str, seen: str, unseen: str) -> None
         ("<tr><td rowspan=2 colspan=2>x<td>1<tr><td>2", ["| x | x | 1 |", "| x | x | 2 |"]),
     ],
 )
-def test_a_value_stands_in_its_row_and_under_its_header(table: str, rows: list[str]) -> None:
+def test_a_value_is_in_its_row_and_under_its_header(table: str, rows: list[str]) -> None:
     lines = page_text(f"<table>{table}</table>").split("\n")
     assert [line for line in lines if line and "---" not in line] == rows
 
 
-def test_a_table_that_only_places_its_parts_is_no_table() -> None:
+def test_a_layout_table_is_not_a_table() -> None:
     assert page_text("<table><tr><td><h1>One</h1><td><p>Two</p></table>") == "# One\n\nTwo"
 
 
@@ -343,11 +341,11 @@ def run(text: str) -> str:
         (run("10") + '<w:r><w:rPr><w:vertAlign w:val="superscript"/></w:rPr><w:t>-9</w:t></w:r>', "10^-9"),
     ],
 )  # fmt: skip
-def test_a_word_document_is_what_a_person_sees(xml: str, text: str) -> None:
+def test_a_word_document_is_read_as_a_person_sees_it(xml: str, text: str) -> None:
     assert " ".join(read(made.word_of(xml), "a.docx").text.split()) == text
 
 
-def test_headings_of_a_word_document_have_their_numbers() -> None:
+def test_headings_of_a_word_document_keep_their_numbers() -> None:
     numbered = '<w:pPr><w:pStyle w:val="Heading{0}"/><w:numPr><w:ilvl w:val="{1}"/><w:numId w:val="99"/></w:numPr></w:pPr>'
     first, second = numbered.format(1, 0), numbered.format(2, 1)
     paragraphs = [first + run("Scope"), second + run("Inside"), first + run("Terms"), second + run("Owl")]
@@ -356,7 +354,7 @@ def test_headings_of_a_word_document_have_their_numbers() -> None:
     )
 
 
-def test_comments_and_page_headers_of_a_word_document_come_once() -> None:
+def test_comments_and_page_headers_of_a_word_document_are_included_once() -> None:
     document = made.docx.Document()
     document.sections[0].header.paragraphs[0].text = "Secret of the gannet"
     document.sections[0].footer.paragraphs[0].text = "17"
@@ -386,7 +384,7 @@ def test_an_opendocument_text_becomes_markdown() -> None:
     )
 
 
-def test_an_opendocument_workbook_has_the_values_that_are_seen() -> None:
+def test_an_opendocument_workbook_has_its_displayed_values() -> None:
     cells = (
         '<table:table-cell table:formula="of:=[.A1]*2"/>'
         "<table:table-cell><office:annotation><text:p>ask Bo</text:p></office:annotation><text:p>25 %</text:p></table:table-cell>"
@@ -398,7 +396,7 @@ def test_an_opendocument_workbook_has_the_values_that_are_seen() -> None:
     assert found.kind == "xlsx" and found.text.startswith("# Shares\n\n| =[.A1]*2 | (comment: ask Bo) 25 % |")
 
 
-def test_opendocument_slides_come_with_their_notes() -> None:
+def test_opendocument_slides_include_their_notes() -> None:
     body = (
         '<draw:page><draw:frame presentation:class="title"><draw:text-box><text:p>Plan</text:p></draw:text-box></draw:frame>'
         "<draw:frame><draw:text-box><text:p>Ship it</text:p></draw:text-box></draw:frame>"
@@ -458,7 +456,7 @@ def test_text_boxes_of_a_word_document_are_read_once() -> None:
     assert text == "Before.\n\nThe zebra is drawn.\n\nThe owl is drawn.\n\nThe lark too."
 
 
-def test_a_message_of_outlook_is_an_email() -> None:
+def test_an_outlook_message_is_read_as_an_email() -> None:
     found = read(made.old("plan.msg"), "plan.msg")
     assert (found.kind, found.title, found.metadata["to"]) == ("email", "Über the deploy", "bob@example.org")
     assert "Roll back first. €" in found.text and "## notes.txt\n\nThe walrus moves." in found.text
@@ -474,7 +472,7 @@ def mail_of(message: EmailMessage) -> str:
     return read(bytes(message), "a.eml").text
 
 
-def test_forwarded_mails_and_texts_that_are_attached_are_read() -> None:
+def test_forwarded_mails_and_attached_texts_are_read() -> None:
     inner = EmailMessage()
     inner["From"], inner["Subject"] = "cy@example.org", "Window"
     inner.set_content("<p>It <b>starts</b> in May.</p>", subtype="html")
@@ -493,7 +491,7 @@ def test_forwarded_mails_and_texts_that_are_attached_are_read() -> None:
     ("plain", "wins"),
     [("", False), ("Your client shows no HTML.", False), ("The key is owl, until May.", True)],
 )
-def test_a_plain_form_that_says_nothing_gives_way_to_the_other(plain: str, wins: bool) -> None:
+def test_an_empty_plain_text_part_is_replaced_by_the_html_part(plain: str, wins: bool) -> None:
     message = EmailMessage()
     message.set_content(plain)
     message.add_alternative("<p>The <b>key</b> is owl, until May.</p>", subtype="html")
@@ -512,7 +510,7 @@ def rows_drawn(*rows: str) -> str:
     return read(made.drawn(draw), "a.pdf").text
 
 
-def test_columns_of_a_pdf_come_one_after_the_other() -> None:
+def test_columns_of_a_pdf_are_read_one_after_the_other() -> None:
     text = rows_drawn(
         "The godwit cache keeps its|The lapwing queue tries again",
         "pages for ninety minutes|eleven times and then parks",
@@ -525,7 +523,7 @@ def test_columns_of_a_pdf_come_one_after_the_other() -> None:
     )
 
 
-def test_a_table_of_a_pdf_is_a_table() -> None:
+def test_a_table_in_a_pdf_becomes_a_table() -> None:
     text = rows_drawn(
         "A list of ports and of who keeps them",
         "Name|Port",
@@ -554,7 +552,7 @@ def test_fields_and_comments_of_a_pdf_are_read() -> None:
     assert text == "Server name: oystercatcher-07\nApproved: [x]\neu\nComment: Ask the stork"
 
 
-def test_the_headers_of_a_pdf_come_once() -> None:
+def test_page_headers_of_a_pdf_are_included_once() -> None:
     pages = [
         ["Handbook of owls", f"Page {n}", f"Owl {n} is the", "first", "of all", f"that has {n} eggs"]
         for n in (1, 2, 3)
@@ -564,14 +562,14 @@ def test_the_headers_of_a_pdf_come_once() -> None:
     assert all(f"Owl {n} is the\nfirst" in text and f"that has {n} eggs" in text for n in (1, 3))
 
 
-def test_a_word_that_a_line_of_a_pdf_cuts_is_whole_and_keeps_its_own_hyphen() -> None:
+def test_a_word_hyphenated_at_a_line_end_of_a_pdf_is_joined_and_keeps_its_own_hyphen() -> None:
     text = read(
         made.pdf([["The infor-", "mation is well-", "known and state-of-the-", "art."]]), "a.pdf"
     ).text
     assert " ".join(text.split()) == "The information is well-known and state-of-the-art."
 
 
-def test_letters_of_an_arabic_ligature_come_in_their_order() -> None:
+def test_letters_of_an_arabic_ligature_are_in_order() -> None:
     assert read(made.old("arabic.pdf"), "a.pdf").text == "السلام عليكم لا إله الأمان للخادم"
 
 
@@ -580,7 +578,7 @@ def notebook_of(*outputs: dict[str, object], cells: Sequence[object] = ()) -> st
     return read(json.dumps({"cells": [cell, *cells], "metadata": {}}).encode(), "a.ipynb").text
 
 
-def test_outputs_of_a_notebook_are_what_is_shown() -> None:
+def test_outputs_of_a_notebook_are_read_as_displayed() -> None:
     table = {"data": {"text/plain": "model 0.88", "text/html": "<table><tr><th>model<tr><td>0.88</table>"}}
     assert "| model |\n| --- |\n| 0.88 |" in notebook_of(table)
     prose = {"data": {"text/plain": "<IPython.core.display.Markdown object>", "text/markdown": ["**Good**"]}}
@@ -595,14 +593,14 @@ def test_outputs_of_a_notebook_are_what_is_shown() -> None:
     assert "Traceback\nrun.py line 7\nKeyError: 'owl'" in notebook_of(error)
 
 
-def test_an_odd_cell_of_a_notebook_costs_itself_alone() -> None:
+def test_an_odd_notebook_cell_affects_no_other_cell() -> None:
     odd = [None, {"source": 3}, {"cell_type": "code", "source": "ok()", "outputs": [7]}]
     assert notebook_of(cells=[*odd, {"cell_type": "markdown", "source": "the end"}]).endswith(
         "ok()\n```\n\nthe end"
     )
 
 
-def test_cells_of_a_workbook_are_what_is_seen() -> None:
+def test_cells_of_a_workbook_are_read_as_displayed() -> None:
     file = io.BytesIO()
     book = made.xlsxwriter.Workbook(file)
     sheet = book.add_worksheet("Shares")

@@ -1,4 +1,4 @@
-"""Files that cannot be read: one clear sentence for each, and never an exception of a library."""
+"""Unreadable files: one clear sentence for each, and never an exception of a library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scrubjay.errors import InputError
 from scrubjay.reading import FileText, read, read_file
 
 WORD, SLIDES, BOOK = made.word(), made.slides(), made.workbook(20)
-STYLES = b'<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>'  # of 800 KB, which are no matter here
+STYLES = b'<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>'  # tiny
 SMALL_WORD = made.repacked(WORD, {"word/styles.xml": STYLES, "word/stylesWithEffects.xml": STYLES})
 PDF = made.pdf([["A report", "1. Scope"], ["Results"]], headings=["1. Scope"])
 OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504)
@@ -70,7 +70,7 @@ def refusal(data: bytes, name: str, **limits: float) -> str:
         ("a.html", b"<script>alert(1)</script>", "has no text in it"),
     ],
 )
-def test_each_has_its_reason(name: str, data: bytes, said: str) -> None:
+def test_each_unreadable_file_has_its_reason(name: str, data: bytes, said: str) -> None:
     assert f"{name!r} {said}" in refusal(data, name)
 
 
@@ -104,7 +104,7 @@ def test_an_archive_that_lies_about_its_size_is_damaged() -> None:
 
 
 @pytest.mark.long
-def test_entities_that_grow_without_end_are_damage() -> None:
+def test_exponentially_growing_entities_count_as_damage() -> None:
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "ha" * 20}">' for n in range(12))
     bomb = f"<?xml version='1.0'?><!DOCTYPE x [{entities}]><x>&e11;</x>".encode()
     for data, name, part in (
@@ -146,7 +146,7 @@ def test_an_older_file_whose_sectors_follow_themselves_is_damaged(name: str) -> 
     assert "damaged" in refusal(bytes(data), name)
 
 
-def test_tags_nested_without_end_still_have_their_words() -> None:
+def test_words_in_very_deeply_nested_tags_are_read() -> None:
     assert read(b"<p>first</p>" + b"<div>" * 5_000 + b"words" + b"</div>" * 5_000, "a.html").text.startswith(
         "first"
     )
@@ -160,7 +160,7 @@ def test_a_path_that_cannot_be_opened_has_its_reason(tmp_path: Path) -> None:
         read_file("a\x00b")
 
 
-def test_a_file_on_a_disk_that_does_not_answer_in_time_is_given_up(tmp_path: Path) -> None:
+def test_a_file_on_an_unresponsive_disk_times_out(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("owl " * 2_000_000)
     with pytest.raises(InputError, match=r"takes longer than 0\.001 s to read"):
         read_file(str(tmp_path / "a.txt"), seconds=0.001)
@@ -191,7 +191,7 @@ def test_a_file_on_a_disk_that_does_not_answer_in_time_is_given_up(tmp_path: Pat
 )
 @settings(max_examples=30)
 @given(data=st.data())
-def test_a_damaged_file_is_text_or_one_sentence(name: str, data: st.DataObject) -> None:
+def test_a_damaged_file_gives_text_or_one_sentence(name: str, data: st.DataObject) -> None:
     whole = {
         "a.pdf": PDF,
         "a.docx": SMALL_WORD,
@@ -233,7 +233,7 @@ def test_a_damaged_file_is_text_or_one_sentence(name: str, data: st.DataObject) 
 )
 @settings(max_examples=30)
 @given(data=st.data())
-def test_damage_inside_an_archive_is_found_too(part: str, data: st.DataObject) -> None:
+def test_damage_inside_an_archive_is_detected_too(part: str, data: st.DataObject) -> None:
     """The archive is sound, so that the damage reaches the converter."""
     whole = {"w": SMALL_WORD, "p": SLIDES, "x": BOOK, "d": BOOK}[part[0]]
     with zipfile.ZipFile(BytesIO(whole)) as archive:

@@ -1,4 +1,4 @@
-"""A .gitignore keeps out what git says, and takes no more time than its length and that of a path."""
+"""A .gitignore excludes the same paths as in git, in time linear in its length and that of a path."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kept_out(lines: list[str], path: str, is_folder: bool) -> bool:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bool]]:
-    """A repository with odd names three deep; also its paths, and which are folders."""
+    """A repository with odd names, three levels deep; also its paths, and which are folders."""
     root = tmp_path_factory.mktemp("repository")
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     paths: dict[str, bool] = {}
@@ -48,11 +48,11 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str
     return root, paths
 
 
-# git takes `a**/` for `a*/` or for `**/`, by where in memory its texts lie (wildmatch.c, `prev_p < text`).
+# git reads `a**/` as `a*/` or as `**/`, depending on memory addresses (wildmatch.c, `prev_p < text`).
 @given(
     st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=7).map("".join), min_size=1, max_size=3)
 )
-def test_the_same_paths_are_kept_out_as_git_keeps_out(
+def test_the_same_paths_are_ignored_as_git_ignores(
     repository: tuple[Path, dict[str, bool]], lines: list[str]
 ) -> None:
     root, paths = repository
@@ -78,7 +78,7 @@ def test_the_same_paths_are_kept_out_as_git_keeps_out(
         ("build/", "x/build", False, False),
     ],
 )
-def test_single_rules(line: str, path: str, is_folder: bool, is_out: bool) -> None:
+def test_single_rules_match_as_documented(line: str, path: str, is_folder: bool, is_out: bool) -> None:
     assert kept_out([line], path, is_folder) is is_out
 
 
@@ -95,13 +95,13 @@ def test_single_rules(line: str, path: str, is_folder: bool, is_out: bool) -> No
         ("*" * 90_000 + "b", "a" * 255),
     ],
 )
-def test_a_hostile_rule_costs_no_more_than_its_length(line: str, path: str) -> None:
+def test_a_hostile_rule_takes_time_linear_in_its_length(line: str, path: str) -> None:
     began = time.process_time()
     assert not kept_out([line], path, False)
     assert time.process_time() - began < 5  # a backtracking matcher needs years for the first
 
 
-def test_rules_beyond_what_holds_at_one_place_are_counted() -> None:
+def test_rules_beyond_the_limit_are_counted() -> None:
     classes = [f"[{chr(0x4E00 + number)}]" for number in range(2_000)]
     assert 900 < Rules(classes).left_out < 1_100
     rules = Rules(["*.log", "x" * MOST_CHARACTERS, "", "# comment", "*.tmp"])

@@ -1,4 +1,4 @@
-"""Patterns that one process compiled and another takes over."""
+"""Patterns that one process compiles and another loads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def host(tmp_path: Path) -> Host:
 
 
 def _in_another_process(code: str, given: bytes) -> bytes:
-    """What a Python process writes that knows `patterns`, and has `given` on its standard input."""
+    """The output of a Python process with `patterns`, and with `given` on its standard input."""
     begin = f"import sys; sys.path.insert(0, {str(PACKAGE)!r}); from scrubjay.redaction import patterns; import re\n"
     command = [sys.executable, "-I", "-S", "-c", begin + code]
     return subprocess.run(command, input=given, capture_output=True, check=True, timeout=60).stdout
@@ -47,7 +47,7 @@ def dump(sources: list[str]) -> bytes:
     return _in_another_process(code, json.dumps(sources).encode())
 
 
-def test_every_pattern_that_is_taken_over_equals_the_compiled_one(sources: list[str], dump: bytes) -> None:
+def test_every_loaded_pattern_equals_the_compiled_one(sources: list[str], dump: bytes) -> None:
     code = (
         "data = sys.stdin.buffer.read(); size = int(data[:9]); patterns.load(data[9 : 9 + size])\n"
         "import json; sources = json.loads(data[9 + size :])\n"
@@ -63,7 +63,7 @@ def test_every_pattern_that_is_taken_over_equals_the_compiled_one(sources: list[
     assert len(dump) < patterns.MAX_DUMP
 
 
-def test_a_dump_that_is_damaged_or_of_another_version_holds_nothing(dump: bytes) -> None:
+def test_a_dump_that_is_damaged_or_of_another_version_is_ignored(dump: bytes) -> None:
     code = (
         "data = sys.stdin.buffer.read()\n"
         "body = data.index(b'\\n') + 1\n"
@@ -76,7 +76,7 @@ def test_a_dump_that_is_damaged_or_of_another_version_holds_nothing(dump: bytes)
     assert int(_in_another_process(code, dump)) > 300
 
 
-def test_of_too_many_patterns_those_go_on_that_are_used(dump: bytes) -> None:
+def test_of_too_many_patterns_only_the_used_ones_are_kept(dump: bytes) -> None:
     code = (
         "patterns.load(sys.stdin.buffer.read()); patterns.MAX_BODY = 10_000\n"
         "patterns.pattern('[a-z]+x'); few = patterns.dump(); patterns._numbers.clear(); patterns.load(few)\n"
@@ -85,7 +85,7 @@ def test_of_too_many_patterns_those_go_on_that_are_used(dump: bytes) -> None:
     assert int(_in_another_process(code, dump)) == 1
 
 
-def test_a_hook_takes_over_what_an_earlier_one_compiled(host: Host) -> None:
+def test_a_hook_loads_the_patterns_compiled_by_an_earlier_one(host: Host) -> None:
     kept = Path(host.home.patterns)
     host.prompt(TEXT, prompt_id="p1")
     first = kept.read_bytes()
@@ -97,7 +97,7 @@ def test_a_hook_takes_over_what_an_earlier_one_compiled(host: Host) -> None:
 
 
 @pytest.mark.parametrize("found", ["damaged", "empty", "folder", "fifo"])
-def test_a_hook_redacts_whatever_stands_in_the_place_of_its_patterns(host: Host, found: str) -> None:
+def test_a_hook_redacts_whatever_is_in_place_of_its_pattern_file(host: Host, found: str) -> None:
     host.prompt(TEXT, prompt_id="p1")
     kept = Path(host.home.patterns)
     data = kept.read_bytes()

@@ -1,6 +1,7 @@
-"""Redaction: every shape of secret goes, prose and references stay, and doing it twice changes nothing.
+"""Redaction: every shape of secret is replaced, prose and references stay, and doing it twice changes
+nothing.
 
-The secrets are made here by joining parts, so that no scanner and no reader ever takes one for real.
+The secrets are joined from parts here, so that no scanner and no reader mistakes one for a real secret.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def test_a_token_is_replaced_by_its_kind(kind: str) -> None:
 
 
 @pytest.mark.parametrize("text", ASSIGNED)
-def test_a_real_value_that_is_assigned_is_replaced(text: str) -> None:
+def test_an_assigned_secret_value_is_replaced(text: str) -> None:
     clean, count = redact(text)
     assert f"[redacted:{ASSIGNED[text]}]" in clean
     assert count == 1
@@ -141,7 +142,7 @@ def test_a_real_value_that_is_assigned_is_replaced(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", INNOCENT)
-def test_prose_placeholders_and_references_stay(text: str) -> None:
+def test_prose_placeholders_and_references_are_unchanged(text: str) -> None:
     assert redact(text) == (text, 0)
 
 
@@ -149,7 +150,7 @@ def test_a_token_inside_an_assignment_keeps_its_own_kind() -> None:
     assert redact("GITHUB_TOKEN=" + TOKENS["github-token"]) == ("GITHUB_TOKEN=[redacted:github-token]", 1)
 
 
-def test_a_key_that_was_cut_off_goes_as_far_as_it_is_there() -> None:
+def test_a_truncated_key_is_replaced_up_to_its_end() -> None:
     clean, count = redact("\n".join(["here:", *PEM[:-1]]))
     assert clean == "here:\n[redacted:private-key]"
     assert count == 1
@@ -214,7 +215,7 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(categories=["Ll", "Zs", "Po"]), max_size=400))
-def test_a_text_without_a_secret_is_given_back_as_it_is(text: str) -> None:
+def test_a_text_without_a_secret_is_returned_unchanged(text: str) -> None:
     assert redact(text) == (text, 0)
 
 
@@ -251,7 +252,7 @@ def test_a_megabyte_of_anything_takes_no_longer_than_a_few_seconds(piece: str) -
     assert time.process_time() - started < 12
 
 
-def test_a_long_text_is_redacted_in_windows_as_if_it_were_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_redacted_in_windows_as_if_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     made = [sample.text for name in ("known", "known_harmless") for sample in corpus(name, 1)[:1_000]]
     token = (
         "eyJ" + "hbGciOiJIUzI1NiJ9." + "eyJ" + "zdWIiOiIxMjM0NTY3ODkwIn0" * 300 + ".dozjgNryP4J3jVmNHl0w5N_Xg"
@@ -282,20 +283,20 @@ def test_a_long_text_is_redacted_while_other_threads_go_on() -> None:
 
 
 @pytest.mark.parametrize("rule", [*rules.TOKENS, *rules.LINES], ids=lambda rule: rule.kind)
-def test_what_a_rule_names_exists(rule: rules.Rule) -> None:
+def test_every_reference_in_a_rule_exists(rule: rules.Rule) -> None:
     patterns = [rules.compiled(rule, field).pattern for field in ("pattern", "without", "not_after")]
     assert not any(re.search("<<[a-z-]+>>", source) for source in patterns)
     assert rule.row.get("only_if", "mixed") in CHECKS
 
 
-# In hundredths: what may stay of the secrets, and what may change of the texts that only look like them.
+# In percent: the secrets that may be missed, and the look-alikes that may be changed.
 MOST_KEPT = {"known": 1.5, "held_out": 3.5}
 MOST_CHANGED = {"known": 0.25, "held_out": 0.75}
 
 
 @pytest.mark.parametrize("name", MOST_KEPT)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_few_secrets_stay(name: str, seed: int) -> None:
+def test_few_secrets_are_missed(name: str, seed: int) -> None:
     made = corpus(name, seed)
     stay = [sample.text for sample in made if sample.shows(redact(sample.text)[0])]
     assert len(stay) <= MOST_KEPT[name] / 100 * len(made), _report(name, stay)
@@ -303,18 +304,20 @@ def test_few_secrets_stay(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", MOST_CHANGED)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_what_only_looks_like_a_secret_stays_as_it_is(name: str, seed: int) -> None:
+def test_look_alikes_of_secrets_are_unchanged(name: str, seed: int) -> None:
     made = corpus(f"{name}_harmless", seed)
     changed = [clean for sample in made if (clean := redact(sample.text)[0]) != sample.text]
     assert len(changed) <= MOST_CHANGED[name] / 100 * len(made), _report(name, changed)
 
 
 def _report(name: str, texts: list[str]) -> str:
-    """Return what a failure shows: of held-out texts only how many, so that no rule is written from them."""
+    """Return the message of a failure: for held-out texts only their number, so that no rule is written from
+    them.
+    """
     return str(len(texts)) if name == "held_out" else "\n".join(texts)
 
 
-def test_what_is_a_secret_at_one_place_is_taken_out_at_every_other() -> None:
+def test_a_secret_recognised_once_is_replaced_everywhere() -> None:
     value = "Nebel" + "horn_77"
     said = (
         f"I set `{value}` for grafana.\nThen: ALTER ROLE grafana PASSWORD '{value}';\nand {value} it stays."
@@ -326,7 +329,7 @@ def test_what_is_a_secret_at_one_place_is_taken_out_at_every_other() -> None:
 
 
 @pytest.mark.parametrize("name", ["token", "api_key", "token_path", "secret"])
-def test_what_stands_before_a_long_value_that_is_no_secret_is_not_lost(name: str) -> None:
+def test_text_before_a_long_harmless_value_is_not_lost(name: str) -> None:
     text = f"keep this, {name} = {'a' * 150} and this"
     assert redact(text) == (text, 0)
 
@@ -358,7 +361,7 @@ def test_redacting_a_corpus_twice_changes_nothing_more(name: str) -> None:
         "*.example.org:5432:db:anna:{}",
     ],
 )
-def test_a_secret_goes_in_whatever_layout_people_write_it(layout: str) -> None:
+def test_a_secret_is_replaced_in_any_layout(layout: str) -> None:
     for secret in ("kR9vmPq2Lw", "zW4tq8Yb1nXc"):
         cleaned, count = redact(layout.format(secret))
         assert secret not in cleaned and count == 1
@@ -375,7 +378,7 @@ def test_a_secret_goes_in_whatever_layout_people_write_it(layout: str) -> None:
         "kind: 'Secret'\ndata:\n  extra: " + "YWRtaW46cGFzc3dvcmQ=",
     ],
 )
-def test_a_secret_of_an_unusual_form_goes(text: str) -> None:
+def test_a_secret_of_an_unusual_form_is_replaced(text: str) -> None:
     cleaned, count = redact(text)
     assert count == 1 and text.split()[-1] not in cleaned
 
@@ -393,11 +396,11 @@ def test_a_secret_of_an_unusual_form_goes(text: str) -> None:
         "mysql://root:tu_clave@localhost/bird_db and mysql://root:mot_de_passe@localhost/bird_db",
     ],
 )
-def test_what_says_itself_that_it_is_no_secret_stays(text: str) -> None:
+def test_a_value_that_says_it_is_not_a_secret_stays(text: str) -> None:
     assert redact(text) == (text, 0)
 
 
-PLACES = [  # where only a password can stand, so that any word is one
+PLACES = [  # positions of a password, where any word is one
     "sshpass -p {} ssh -p 2225 anna@host",
     "7z x -p{} backup.7z",
     "mysql -uroot -p{} shop",
@@ -456,12 +459,12 @@ SAID = [
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_any_word_goes_where_only_a_password_can_stand(place: str) -> None:
+def test_any_word_is_replaced_in_the_position_of_a_password(place: str) -> None:
     for word in ("raspberry", "blooberry7"):
         cleaned, count = redact(place.format(word))
         assert word not in cleaned and count == 1
 
 
 @pytest.mark.parametrize("text", SAID)
-def test_what_stands_there_and_is_no_password_stays(text: str) -> None:
+def test_known_non_passwords_in_that_position_stay(text: str) -> None:
     assert redact(text) == (text, 0)

@@ -1,4 +1,4 @@
-"""What was said again later in other words: it comes first, and the older record says so, with the model that ships."""
+"""Later restatements in other words come first, and the older record says so; with the shipped model."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ CONTRADICTING = [
 
 @pytest.fixture
 async def shipped(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
-    """A core with the model that ships."""
+    """A core with the shipped model."""
     opened = await open_core(home, Settings(), clock)
     yield opened
     await opened.close()
 
 
 async def noted(core: Core, content: str, at: datetime) -> str:
-    """Add a fact as of a time; its id."""
+    """Add a fact at a given time; return its id."""
     request = requests.parse(requests.AddMemory, {"content": content})
     return (await core.write(envelope("memory", request, scope=SCOPE, source="test", at=at))).id
 
 
 async def both_noted(core: Core, old: str, new: str, now: datetime) -> tuple[str, str]:
-    """Add two facts, three weeks apart, and others that they stand among; the ids of the two."""
+    """Add two facts, three weeks apart, and some others; return the ids of the two."""
     ids = [await noted(core, text, now - timedelta(days=days)) for text, days in ((old, 24), (new, 3))]
     for number, text in enumerate(
         ("The team meets on Mondays.", "Lunch is at noon.", "The demo is on 5 May.")
@@ -57,7 +57,7 @@ async def both_noted(core: Core, old: str, new: str, now: datetime) -> tuple[str
 
 
 @pytest.mark.parametrize(("old", "new", "query"), AMENDED)
-async def test_a_fact_said_again_later_comes_first_and_the_older_one_says_so_whatever_was_recalled(
+async def test_a_later_restatement_of_a_fact_comes_first_and_the_older_one_names_it(
     home: Home, clock: Callable[[], datetime], now: datetime, old: str, new: str, query: str
 ):
     core = await open_core(home, Settings(), clock)
@@ -99,7 +99,7 @@ async def test_it_does_not_matter_which_of_the_two_was_stored_first(
 
 
 @pytest.mark.parametrize(("old", "new", "query"), CONTRADICTING)
-async def test_of_two_facts_that_cannot_hold_together_each_names_the_other(
+async def test_two_contradictory_facts_name_each_other(
     shipped: Core, now: datetime, old: str, new: str, query: str
 ):
     older, newer = await both_noted(shipped, old, new, now)
@@ -155,13 +155,13 @@ async def test_a_later_turn_comes_before_one_that_it_amends_and_that_one_names_i
     assert f"{later.date.astimezone():%Y-%m-%d %H:%M} b/0)" in "\n".join(lines_of(hits.wire(), None))
 
 
-async def test_who_asks_for_the_day_of_the_earlier_turn_gets_it_first(shipped: Core):
+async def test_a_question_about_the_day_of_the_earlier_turn_gets_it_first(shipped: Core):
     await uploads(shipped)
     hits = await search(shipped, "how long were uploads kept on 1 February 2026?", top_k=2)
     assert hits.results[0].session_id == "a"
 
 
-async def test_facts_of_one_day_show_the_time(shipped: Core, now: datetime):
+async def test_facts_of_the_same_day_show_the_time(shipped: Core, now: datetime):
     for hour in (8, 11):
         await noted(shipped, f"The deploy of {hour} o'clock was green.", now.replace(hour=hour, minute=5))
     await embedded(shipped)
@@ -177,7 +177,7 @@ async def test_facts_of_one_day_show_the_time(shipped: Core, now: datetime):
 
 
 @pytest.mark.parametrize("query", ["which package manager", "which package manager does Atlas use?"])
-async def test_a_question_by_the_kind_of_a_thing_is_answered_by_what_names_one(
+async def test_a_question_for_a_kind_of_thing_is_answered_by_a_record_that_names_one(
     shipped: Core, now: datetime, query: str
 ):
     for number, text in enumerate(
@@ -189,9 +189,7 @@ async def test_a_question_by_the_kind_of_a_thing_is_answered_by_what_names_one(
     assert (texts(hits)[0], hits.confidence) == ("Atlas uses pnpm, never npm.", "strong")
 
 
-async def test_a_fact_is_as_fresh_as_when_it_was_said_however_often_it_was_recalled(
-    shipped: Core, now: datetime
-):
+async def test_recalling_a_fact_does_not_make_it_more_recent(shipped: Core, now: datetime):
     await noted(shipped, "The search service is written in Go.", now - timedelta(days=30))
     await embedded(shipped)
     for _ in range(4):

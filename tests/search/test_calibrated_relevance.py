@@ -1,5 +1,5 @@
-"""Relevance with the model that ships: what is plainly answered clears 0.6, what is not stays low, whatever
-else the store holds.
+"""Relevance with the shipped model: plain answers exceed 0.6 and others stay low, whatever else the store
+holds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_THERE = (
 
 @pytest.fixture
 async def shipped(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
-    """A core with the model that ships."""
+    """A core with the shipped model."""
     opened = await open_core(home, Settings(), clock)
     yield opened
     await opened.close()
@@ -44,7 +44,7 @@ async def relevance(core: Core, query: str) -> tuple[str | None, float]:
     return (hits[0].memory, hits[0].relevance_score) if hits else (None, 0.0)
 
 
-async def test_a_plain_question_to_the_only_fact_clears_the_threshold_that_clients_use(shipped: Core):
+async def test_a_plain_question_about_the_only_fact_exceeds_the_clients_threshold(shipped: Core):
     await fact(shipped, "Alex prefers morning meetings.")
     await embedded(shipped)
     assert (await relevance(shipped, "when does Alex like to meet?"))[1] > 0.6
@@ -54,7 +54,7 @@ async def test_a_plain_question_to_the_only_fact_clears_the_threshold_that_clien
 
 
 @pytest.mark.long
-async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped: Core):
+async def test_plain_questions_exceed_the_threshold_among_few_facts_and_among_many(shipped: Core):
     await facts(shipped, PLAIN.values())
     await embedded(shipped)
     few = {query: await relevance(shipped, query) for query in PLAIN}
@@ -77,7 +77,7 @@ async def test_plain_questions_clear_it_among_a_few_facts_and_among_many(shipped
 
 
 @pytest.mark.parametrize("waits", [True, False], ids=["no vectors", "vectors of before"])
-async def test_without_a_model_words_alone_tell_a_plain_answer_from_none(core: Core, waits: bool):
+async def test_without_a_model_words_alone_separate_a_plain_answer_from_none(core: Core, waits: bool):
     if waits:
         core.indexer.trouble = "there is no model"
     await fact(core, "The API listens on port 8421.")

@@ -1,5 +1,5 @@
-"""Code words are found whole and in parts, in any spelling, wherever a turn has them: asked for as an MCP
-client asks.
+"""Code words are found whole and in parts, in any spelling, anywhere in a turn; searched as an MCP client
+does.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILLER = (
     "Rounding of refunds is settled now.",
     "The nightly job was late because of a lock.",
 )
-# None of their words lies where the hashing encoder puts a word of a question about the HTTP client.
+# No word of theirs collides in the hashing encoder with a word of a question about the HTTP client.
 OTHERS = (
     "Why is a build so slow?",
     "A router drops quiet sockets after an hour.",
@@ -83,7 +83,7 @@ TOUCHED: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("touched", TOUCHED)
-async def test_what_touched_a_file_is_found_by_the_class_in_it_and_the_reverse(client: Client, touched: str):
+async def test_a_turn_that_touched_a_file_is_found_by_its_class_and_vice_versa(client: Client, touched: str):
     await _others(client)
     await call(client, "record_turn", session_id="it", **TOUCHED[touched])
     for query in (
@@ -99,7 +99,7 @@ async def test_what_touched_a_file_is_found_by_the_class_in_it_and_the_reverse(c
     "said",
     ["HTTPServer", "http_server", "http-server", "httpServer", "src/net/http_server.rs", "HTTP_SERVER"],
 )
-async def test_an_acronym_in_a_name_is_no_obstacle(core: Core, said: str):
+async def test_a_name_with_an_acronym_is_found(core: Core, said: str):
     for other in FILLER:
         await fact(core, other)
     await fact(core, f"Port 80 belongs to {said} alone.")
@@ -107,7 +107,7 @@ async def test_an_acronym_in_a_name_is_no_obstacle(core: Core, said: str):
         assert texts(await search(core, query, top_k=1)) == [f"Port 80 belongs to {said} alone."], query
 
 
-WORDS = [  # said, then what may be asked
+WORDS = [  # the text, then possible questions
     ("user_profile_id", ["user_profile_id", "userProfileId", "UserProfileID", "user profile", "profile_id"]),
     ("getUserByName", ["getUserByName", "get_user_by_name", "getUser"]),
     (
@@ -141,10 +141,10 @@ WORDS = [  # said, then what may be asked
 
 
 @pytest.mark.long
-async def test_code_words_are_found_whole_and_in_parts_among_each_other(
+async def test_code_words_are_found_whole_and_in_parts_among_similar_ones(
     home: Home, clock: Callable[[], datetime]
 ):
-    core = await open_core(home, Settings(), clock)  # with the model that the weights were fitted for
+    core = await open_core(home, Settings(), clock)  # with the model for which the weights were fitted
     for said in (*FILLER, *(f"Yesterday {word} came up again." for word, _ in WORDS)):
         await fact(core, said)
     await embedded(core)
@@ -160,7 +160,7 @@ async def test_code_words_are_found_whole_and_in_parts_among_each_other(
     assert second == []
 
 
-async def test_a_short_hash_is_found_by_the_whole_one(core: Core):
+async def test_a_short_hash_is_found_by_the_full_one(core: Core):
     await fact(core, f"Fixed in {FULL_HASH[:7]}.")
     await fact(core, "Fixed in 3f2a9d1.")
     for query in (FULL_HASH, FULL_HASH[:10], FULL_HASH[:7]):
@@ -174,7 +174,7 @@ async def test_a_whole_name_is_found_before_its_parts(core: Core):
     assert texts(await search(core, "HttpClient", top_k=1)) == ["We renamed http_client."]
 
 
-async def test_a_version_is_not_found_by_another_one_first(core: Core):
+async def test_a_question_about_a_version_does_not_rank_another_version_first(core: Core):
     for version in ("2.12.0", "2.13.1", "2.13.0", "12.13.0", "0.2.13"):
         await fact(core, f"We run v{version} there.")
     assert texts(await search(core, "v2.13.0", top_k=1)) == ["We run v2.13.0 there."]
@@ -187,7 +187,7 @@ async def test_code_in_documents_is_found_in_parts_too(core: Core):
 
 
 @pytest.mark.long
-async def test_each_of_many_like_facts_is_first_for_its_own_numbers(
+async def test_each_of_many_similar_facts_is_first_for_its_own_numbers(
     home: Home, clock: Callable[[], datetime]
 ):
     core = await open_core(home, Settings(), clock)

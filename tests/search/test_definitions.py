@@ -24,7 +24,7 @@ NAME = frozenset({"Engine"})
         ("", set()),
     ],
 )
-def test_a_question_names_what_is_spelled_like_an_identifier(question: str, names: set[str]) -> None:
+def test_words_spelled_like_identifiers_are_names_in_a_question(question: str, names: set[str]) -> None:
     assert identifiers(question) == names
 
 
@@ -46,7 +46,7 @@ def test_a_question_names_what_is_spelled_like_an_identifier(question: str, name
         "type Engine = string",
     ],
 )
-def test_a_definition_is_known_in_any_language(text: str) -> None:
+def test_a_definition_is_recognised_in_any_language(text: str) -> None:
     assert defines(text, NAME)
 
 
@@ -66,10 +66,10 @@ def test_a_definition_is_known_in_any_language(text: str) -> None:
         "Install the package Engine first",
     ],
 )
-def test_a_use_is_no_definition(text: str) -> None:
+def test_a_use_is_not_a_definition(text: str) -> None:
     assert not defines(text, NAME)
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_no_question_and_no_text_is_too_odd(question: str, text: str) -> None:
+def test_any_question_and_text_are_accepted(question: str, text: str) -> None:
     defines(text, identifiers(question))

@@ -1,5 +1,5 @@
-"""Files as documents, from the tool to the search: kind, title, metadata, lines, redaction, and what an edit
-embeds anew.
+"""Files as documents, from the tool to the search: kind, title, metadata, lines, redaction, and how much an
+edit embeds again.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ async def test_code_is_found_by_the_name_it_defines_with_its_lines(client: Clien
     assert best["content"] == "\n".join(CODE.split("\n")[first - 1 : last]).strip()
 
 
-async def test_what_the_caller_says_stands_above_what_the_file_says(client: Client, project: Path):
+async def test_the_callers_metadata_takes_precedence_over_the_files(client: Client, project: Path):
     await added(
         client, project, "deploy.docx", made.word(), title="Mine", metadata={"author": "Bob", "team": "ops"}
     )
@@ -94,7 +94,7 @@ async def test_what_the_caller_says_stands_above_what_the_file_says(client: Clie
     }
 
 
-async def test_secrets_in_a_file_are_not_kept(client: Client, project: Path, engine: Engine):
+async def test_secrets_in_a_file_are_not_stored(client: Client, project: Path, engine: Engine):
     secret = "sk-ant-api03-" + "A1b2C3d4" * 12
     done = await added(client, project, "report.pdf", made.pdf([["the zebra token is", secret[:60]]]))
     assert done["redacted"] == 1
@@ -102,7 +102,7 @@ async def test_secrets_in_a_file_are_not_kept(client: Client, project: Path, eng
 
 
 @pytest.mark.long
-async def test_one_line_more_embeds_few_passages(core: Core):
+async def test_adding_one_line_embeds_few_passages(core: Core):
     lines = [
         f"def function_{n}(value):\n    return value * {n} + {n * n}  # {n} times and the square of it\n\n"
         for n in range(1000)
@@ -121,7 +121,7 @@ async def test_one_line_more_embeds_few_passages(core: Core):
 
 
 async def test_pages_and_kind_survive_without_the_file(core: Core):
-    """What the write-ahead log keeps is the text: a replay reads no file."""
+    """The write-ahead log stores the text: a replay reads no file."""
     await document(core, "one\n\f\ntwo", type="pdf", path="/gone/report.pdf")
     await embedded(core)
     (kept,) = await core.store.select(Document, "true")

@@ -1,4 +1,4 @@
-"""Search in documents: which come, with which chunks, and what is cut when there is too much."""
+"""Document search: which documents are returned, with which chunks, and how long results are cut."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def shelf(core: Core) -> Core:
     return core
 
 
-async def test_the_best_chunk_comes_first_and_those_beside_it_where_they_are_asked_for(shelf: Core) -> None:
+async def test_the_best_chunk_comes_first_and_its_neighbours_on_request(shelf: Core) -> None:
     asked = "Lanterns burn whale oil until dawn"
     (hit,) = (await search(shelf, asked, chunk_threshold=0.8)).results
     (best,) = hit.chunks
@@ -61,7 +61,7 @@ async def test_the_best_chunk_comes_first_and_those_beside_it_where_they_are_ask
     assert positions == sorted(positions) and len(positions) > 1  # as programs get them
 
 
-async def test_without_a_size_an_answer_ends_where_the_evidence_ends(core: Core) -> None:
+async def test_without_an_explicit_size_an_answer_ends_with_the_evidence(core: Core) -> None:
     for number in range(30):
         text = f"The lighthouse of harbour {number} burns whale oil until dawn. " * 12
         await said.document(core, text, custom_id=f"h{number}")
@@ -76,7 +76,7 @@ async def test_without_a_size_an_answer_ends_where_the_evidence_ends(core: Core)
     assert asked.total == 10 and asked.tokens.budget == TOKENS
 
 
-async def test_a_doubtful_answer_is_short_and_says_so_and_nothing_is_nothing(shelf: Core) -> None:
+async def test_a_doubtful_answer_is_short_and_says_so_and_no_answer_is_empty(shelf: Core) -> None:
     weak = await search(shelf, "how many whales were seen from the lighthouse last spring?")
     assert weak.confidence == "weak" and 1 <= sum(len(hit.chunks) for hit in weak.results) <= 3
     assert weak.tokens.spent <= weak.tokens.budget == WEAK_BUDGET
@@ -87,7 +87,7 @@ async def test_a_doubtful_answer_is_short_and_says_so_and_nothing_is_nothing(she
     assert named.confidence == "weak" and [hit.title for hit in named.results] == ["Harbour guide"]
 
 
-async def test_with_only_matching_chunks_neither_context_nor_documents_without_a_match_come(
+async def test_with_only_matching_chunks_there_is_no_context_and_no_document_without_a_match(
     shelf: Core,
 ) -> None:
     hits = await search(
@@ -97,7 +97,7 @@ async def test_with_only_matching_chunks_neither_context_nor_documents_without_a
     assert [chunk.is_relevant for chunk in hits.results[0].chunks] == [True]
 
 
-async def test_documents_below_their_threshold_do_not_come(shelf: Core) -> None:
+async def test_documents_below_their_threshold_are_not_returned(shelf: Core) -> None:
     asked = "whale oil lanterns at dawn, or flour"
     assert len((await search(shelf, asked, limit=10)).results) == 2
     assert [hit.title for hit in (await search(shelf, asked, limit=10, document_threshold=0.4)).results] == [
@@ -105,12 +105,12 @@ async def test_documents_below_their_threshold_do_not_come(shelf: Core) -> None:
     ]
 
 
-async def test_a_document_that_shares_nothing_with_the_question_is_no_result(shelf: Core) -> None:
+async def test_a_document_that_shares_nothing_with_the_question_is_not_a_result(shelf: Core) -> None:
     (hit,) = (await search(shelf, "whale oil")).results
     assert hit.title == "Harbour guide" and hit.score > 0
 
 
-async def test_results_stand_in_the_order_of_their_scores(shelf: Core) -> None:
+async def test_results_are_in_the_order_of_their_scores(shelf: Core) -> None:
     scores = [hit.score for hit in (await search(shelf, "salt for the bread of the night watch")).results]
     assert scores == sorted(scores, reverse=True)
 
@@ -124,7 +124,7 @@ async def test_a_document_is_named_by_its_id_or_custom_id(shelf: Core) -> None:
         await search(shelf, "flour", doc_id="nothing")
 
 
-async def test_string_values_of_metadata_are_searched_and_summaries_and_texts_come_when_asked_for(
+async def test_metadata_strings_are_searched_and_summaries_and_texts_are_returned_on_request(
     shelf: Core,
 ) -> None:
     (hit, *_) = (await search(shelf, "Marlene Quist", include_summary=True, include_full_docs=True)).results
@@ -146,7 +146,7 @@ async def test_a_document_that_is_too_long_is_cut_and_says_so_and_others_are_cou
     assert hits.total == len(hits.results) and hits.total + (hits.left_out or 0) == 3
 
 
-async def test_room_goes_to_each_documents_best_chunk_before_what_stands_around_it(core: Core) -> None:
+async def test_the_budget_goes_to_each_documents_best_chunk_before_its_context(core: Core) -> None:
     for number in range(6):
         await said.document(core, GUIDE.replace("Harbour", f"Harbour {number}"), custom_id=f"guide{number}")
     await said.embedded(core)
@@ -191,7 +191,7 @@ async def test_an_identifier_finds_its_definition_before_its_uses(core: Core) ->
         assert hit.path == "/p/ship.py"
 
 
-# What a model is shown.
+# What a model sees.
 
 WORDS = st.sampled_from(
     'zebra stable cache hours port gateway # Heading \n \n\n deploy_queue 缓存 " x'.split(" ")
@@ -224,7 +224,7 @@ _SCOPES = (f"repo_shelf_{number}__0123456789abcdef" for number in itertools.coun
 
 @settings(max_examples=12)
 @given(SHELVES, st.lists(st.tuples(WANTED, st.integers(200, 3_000)), min_size=1, max_size=3))
-async def test_no_answer_from_documents_exceeds_its_budget_and_each_says_what_was_rendered(
+async def test_no_answer_from_documents_exceeds_its_budget_and_each_reports_what_was_rendered(
     engine: Engine, shelf: list[dict[str, Any]], questions: list[tuple[dict[str, Any], int]]
 ) -> None:
     def tokens(text: str) -> int:
@@ -247,7 +247,7 @@ async def test_no_answer_from_documents_exceeds_its_budget_and_each_says_what_wa
             assert tokens(default["content"][0]["text"]) <= DEFAULT_BUDGET
 
 
-async def test_the_text_names_where_the_best_chunk_stands_and_a_doubtful_one_says_so(engine: Engine) -> None:
+async def test_the_text_names_the_location_of_the_best_chunk_and_marks_a_doubtful_one(engine: Engine) -> None:
     core = await engine.core()
     await said.document(core, GUIDE, path="/p/docs/harbour.md", type="markdown", title="Harbour guide")
     await said.document(core, "Flour is ground at dawn.", custom_id="mill", title="Mill", scope="user")

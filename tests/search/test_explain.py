@@ -1,4 +1,4 @@
-"""What `explain` says of a hit adds up to its score, exactly."""
+"""The parts that `explain` gives for a hit add up to its score exactly."""
 
 from __future__ import annotations
 
@@ -64,9 +64,7 @@ QUERIES = (
 
 
 @pytest.mark.parametrize("query", QUERIES)
-async def test_the_parts_add_up_to_the_ranking_sum_and_that_gives_the_place_in_the_ranking(
-    talk: Core, query: str
-):
+async def test_the_parts_add_up_to_the_ranking_sum_which_determines_the_rank(talk: Core, query: str):
     hits = (await asked(talk, query)).results
     for hit in hits:
         why = hit.explain
@@ -97,7 +95,7 @@ async def test_the_score_is_the_weighted_mean_of_its_parts(
         )
 
 
-async def test_it_names_the_bonus_that_a_hit_got(talk: Core):
+async def test_explain_names_the_bonus_of_a_hit(talk: Core):
     by_text = {
         hit.memory: hit.explain.parts
         for hit in (await asked(talk, "where did Ann put the boat on 1 February 2026?")).results
@@ -113,7 +111,7 @@ async def test_it_names_the_bonus_that_a_hit_got(talk: Core):
     assert insured["alone"] > 0 == insured["session"] == insured["neighbours"] == insured["speaker"]
 
 
-async def test_it_says_at_which_rank_each_leg_found_the_hit(talk: Core):
+async def test_explain_gives_the_rank_at_which_each_retriever_found_the_hit(talk: Core):
     hits = (await asked(talk, "boat harbour Kiel crane")).results
     first = hits[0].explain
     assert (
@@ -125,23 +123,23 @@ async def test_it_says_at_which_rank_each_leg_found_the_hit(talk: Core):
     assert tractor.explain.lexical is None and tractor.explain.dense.rank > 1
 
 
-async def test_a_quotation_says_so_and_bounds_the_others(talk: Core):
+async def test_explain_marks_a_quotation_which_bounds_the_other_hits(talk: Core):
     first, *others = (await asked(talk, "beside the old crane")).results
     assert first.explain.parts["quoted"] == QUOTED and first.explain.bounds == (0.9, 1.0)
     assert {hit.explain.bounds for hit in others} == {(0.0, 0.9)}
     assert all(hit.explain.parts["quoted"] == 0.0 for hit in others)
 
 
-async def test_nothing_is_explained_unless_asked_for_and_no_score_changes(talk: Core):
+async def test_nothing_is_explained_unless_requested_and_no_score_changes(talk: Core):
     query, at = "where is the boat", {"now": "2026-03-05T12:00:00Z"}
     plain, explained = await search(talk, query, top_k=20, **at), await asked(talk, query, **at)
     assert [hit.explain for hit in plain.results] == [None] * len(plain.results)
     assert [hit.model_copy(update={"explain": None}) for hit in explained.results] == plain.results
 
 
-async def test_the_structured_answer_holds_it_and_the_text_stays_as_it_was(client: Client, engine: Engine):
+async def test_only_the_structured_answer_contains_the_explanation(client: Client, engine: Engine):
     await call(client, "add_memory", content="The boat is in Kiel.")
-    # a vector that comes between the two questions would change the score
+    # a vector that arrives between the two questions would change the score
     await embedded(await engine.core())
     plain, said = await call(client, "search_memories", query="where is the boat")
     explained, same = await call(client, "search_memories", query="where is the boat", **WHY)
@@ -149,7 +147,7 @@ async def test_the_structured_answer_holds_it_and_the_text_stays_as_it_was(clien
     assert said == same
 
 
-async def test_what_cannot_be_included_is_refused_by_name(client: Client):
+async def test_an_unknown_include_option_is_refused_by_name(client: Client):
     said = await refusal(client, "search_memories", query="boat", include={"graphs": True})
     assert said.startswith("include has no option 'graphs'; known options: ")
     assert "explain" in said.partition(": ")[2]
@@ -157,7 +155,7 @@ async def test_what_cannot_be_included_is_refused_by_name(client: Client):
     assert said == "include.explain = 'yes': must be true or false."
 
 
-async def test_the_lines_for_a_terminal_hold_every_number(talk: Core):
+async def test_the_terminal_output_has_every_number(talk: Core):
     hit = (await asked(talk, "beside the old crane")).results[0].wire()
     found, ranked, judged, weighed = reasons(hit["explain"], hit["score"])
     assert found.startswith("found   by meaning at rank 1 (cosine ") and "by words at rank 1 (BM25 " in found

@@ -1,6 +1,4 @@
-"""Filters: what a caller may write, what is refused and where, and that the index answers exactly as plain
-Python would.
-"""
+"""Filters: valid forms, what is refused and where, and that the index answers exactly as plain Python would."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ from scrubjay.store.store import Store
 
 OPERATORS = (">", "<", ">=", "<=", "=", "!=")
 
-# Few names and values, so that they meet, and all that text may do to SQL, to JSON and to the spelling of
+# Few names and values, so that they coincide, with any text that could break SQL, JSON or the form of
 # facets.
 TEXTS = st.sampled_from(
     [
@@ -143,13 +141,13 @@ def nested(levels: int) -> dict[str, Any]:
     return tree
 
 
-def test_eight_levels_are_read_and_nine_are_refused() -> None:
+def test_eight_levels_are_accepted_and_nine_are_refused() -> None:
     assert isinstance(parse_filter(nested(DEEPEST)), Group)
     with pytest.raises(ValueError, match="more than 8 levels"):
         parse_filter(nested(DEEPEST + 1))
 
 
-def test_two_hundred_conditions_are_read_and_more_are_refused() -> None:
+def test_two_hundred_conditions_are_accepted_and_more_are_refused() -> None:
     condition = {"key": "k", "value": "v"}
     assert parse_filter({"OR": [condition] * MOST})
     with pytest.raises(ValueError, match="more than 200 conditions"):
@@ -185,7 +183,7 @@ def test_two_hundred_conditions_are_read_and_more_are_refused() -> None:
         ({"key": "a", "value": "b", "negate": "perhaps"}, "negate must be true or false"),
     ],
 )
-def test_what_is_no_filter_is_refused_with_its_place(given: Any, said_of_it: str) -> None:
+def test_an_invalid_filter_is_refused_with_its_location(given: Any, said_of_it: str) -> None:
     with pytest.raises(ValueError, match=said_of_it):
         parse_filter(given)
 
@@ -196,7 +194,7 @@ def test_a_search_that_cannot_be_filtered_as_asked_is_refused_in_one_sentence(ki
         parse(kind, {"query": "x", "filters": {"AND": [{"key": "a", "value": "b", "filterType": "regex"}]}})
 
 
-async def test_search_memories_keeps_facts_and_turns_whose_metadata_fits(core: Core) -> None:
+async def test_search_memories_returns_facts_and_turns_whose_metadata_matches(core: Core) -> None:
     await said.fact(core, "The port is 8421.", metadata={"team": "api", "year": 2024})
     await said.fact(core, "The port was 8000.", metadata={"team": "web", "year": 2023})
     await said.turn(core, "s", user="Which port?", assistant="Port 8421.", metadata={"team": "api"})
@@ -210,7 +208,7 @@ async def test_search_memories_keeps_facts_and_turns_whose_metadata_fits(core: C
 
 
 @pytest.mark.long
-async def test_a_filter_finds_the_one_record_that_fits_among_many_that_answer_better(core: Core) -> None:
+async def test_a_filter_finds_the_one_matching_record_among_many_better_answers(core: Core) -> None:
     await asyncio.gather(
         *(
             said.fact(core, f"The deploy port of service {n} is {8000 + n}.", metadata={"n": n})
@@ -223,7 +221,7 @@ async def test_a_filter_finds_the_one_record_that_fits_among_many_that_answer_be
     assert said.texts(hits) == ["The deploy port of service 299 is 8299."]
 
 
-async def test_changed_metadata_is_what_a_filter_sees(core: Core) -> None:
+async def test_a_filter_sees_changed_metadata(core: Core) -> None:
     added = await said.document(
         core, "# Ports\n\nThe API listens on 8421.", custom_id="ports", metadata={"state": "draft"}
     )

@@ -1,5 +1,5 @@
-"""The block beside a prompt: what clears the floor, on lines of its own, within its bytes, and never more
-than quoted.
+"""The block injected into a prompt: hits above the floor, on lines of their own, within its size limit, and
+always quoted.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ def test_a_hit_is_one_line_with_its_date_and_origin():
     ]
 
 
-def test_what_is_not_relevant_or_was_said_in_this_very_session_is_left_out():
+def test_irrelevant_turns_and_those_of_the_same_session_are_left_out():
     assert block(hit("faint", relevance=FLOOR - 0.01), hit("here", session="now"), session="now") == []
 
 
 @pytest.mark.parametrize("confidence", ["weak", "none"])
-def test_a_doubtful_answer_does_not_stand_beside_a_prompt(confidence: str):
+def test_a_doubtful_answer_is_not_injected(confidence: str):
     found = MemoryHits(
         results=[hit("We chose gRPC.")], total=1, timing=0.0, tokens=Tokens(spent=0), confidence=confidence
     )
@@ -54,7 +54,7 @@ def test_a_doubtful_answer_does_not_stand_beside_a_prompt(confidence: str):
 
 
 @pytest.mark.parametrize("prompt", ["continue", "yes, do it", "why is this so slow?", "what is it?", " \n"])
-def test_a_prompt_of_hardly_a_word_recalls_nothing(prompt: str):
+def test_a_very_short_prompt_recalls_nothing(prompt: str):
     assert not has_enough_words(prompt)
 
 
@@ -63,7 +63,7 @@ def test_a_question_a_name_in_code_and_words_without_spaces_are_enough(prompt: s
     assert has_enough_words(prompt)
 
 
-def test_it_keeps_to_its_bytes_and_its_number_of_lines():
+def test_an_injection_respects_its_limits_of_bytes_and_lines():
     assert len(block(*[hit(f"fact {number}") for number in range(9)])) == HITS + 3
     assert len(block(hit("é" * 400), hit("é" * 400), room=1200)) == 4
     assert block(hit("é" * 4000)) == []

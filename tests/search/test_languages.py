@@ -1,5 +1,5 @@
-"""Other languages than English: found by words, quoted, with their neighbours; the default model stays out of
-what it cannot read.
+"""Languages other than English: found by words, quoted, with their neighbours; the default model does not
+embed what it cannot read.
 """
 # ruff: noqa: RUF001 - letters of other alphabets are the point here
 
@@ -21,7 +21,7 @@ from scrubjay.text import languages
 from scrubjay.text.languages import function_words, language_of, without_function_words
 from scrubjay.text.terms import STOP, query_terms, words
 
-SAID = {  # what was said, then what may be asked for it
+SAID = {  # the text, then possible questions
     "Мы перенесли службу заказов с REST на gRPC.": [
         "служба gRPC заказов",
         "куда перенесли службу",
@@ -47,7 +47,7 @@ SAID = {  # what was said, then what may be asked for it
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
-async def test_what_is_said_in_any_language_is_found_by_its_words(core: Core, form: str):
+async def test_a_turn_in_any_language_is_found_by_its_words(core: Core, form: str):
     for said in SAID:
         await fact(core, unicodedata.normalize(form, said))
     await core.store.flush()
@@ -69,14 +69,14 @@ async def test_what_is_said_in_any_language_is_found_by_its_words(core: Core, fo
         ("La configuración está en el módulo.", "configuración está en el módulo"),
     ],
 )
-async def test_a_quotation_in_any_language_is_one(core: Core, said: str, query: str):
+async def test_a_quotation_is_recognised_in_any_language(core: Core, said: str, query: str):
     await fact(core, "Nothing of the kind.")
     await fact(core, said)
     hit = (await search(core, query, top_k=1)).results[0]
     assert hit.memory == said and hit.relevance_score >= 0.9
 
 
-async def test_a_window_around_a_chinese_turn_is_a_window(client: Client):
+async def test_a_chinese_turn_has_a_window_too(client: Client):
     for number, said in enumerate(["先看日志。", "缓存的过期时间改成十分钟。", "好的,谢谢。"]):
         await call(client, "record_turn", session_id="会话", user=said, ts=f"2026-03-01T09:0{number}:00Z")
     found, text = await call(
@@ -86,14 +86,14 @@ async def test_a_window_around_a_chinese_turn_is_a_window(client: Client):
     assert text.index("十分钟") < text.index("先看日志") < text.index("谢谢")
 
 
-async def test_names_of_code_inside_a_sentence_without_spaces_are_found(core: Core):
+async def test_code_names_inside_a_sentence_without_spaces_are_found(core: Core):
     await turn(core, "a", user="http_clientの再試行を直した")
     await turn(core, "b", user="別の話をした")
     await embedded(core)
     assert (await search(core, "HttpClient", top_k=1)).results[0].session_id == "a"
 
 
-def test_what_the_model_cannot_read_has_no_meaning_to_it() -> None:
+def test_text_that_the_model_cannot_read_gets_no_vector() -> None:
     encoder = open_encoder()
     for unread in ("缓存的过期时间是多少", "订单服务为什么用gRPC", "ฐานข้อมูลใหม่"):
         vector, tokens = encoder.embed_question(unread)
@@ -144,7 +144,7 @@ def test_every_language_has_its_function_words_once_and_sorted():
         assert listed == sorted(set(listed)) and line == line.casefold()
 
 
-def test_function_words_are_left_out_at_once():
+def test_function_words_are_removed_quickly():
     for unit in ("的", "何", "は", "我们", "a", "どこですか"):
         started = time.process_time()
         without_function_words(unit * 100_000)

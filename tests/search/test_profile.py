@@ -1,4 +1,4 @@
-"""The profile: what lasts and what is new of a scope, within a few hundred tokens, for a client, a hook and a
+"""The profile of a scope: lasting and new facts within a few hundred tokens, for a client, a hook and a
 person.
 """
 
@@ -16,7 +16,7 @@ def said(hits) -> list[str]:
     return [hit.memory for hit in hits]
 
 
-async def test_lasting_facts_come_by_importance_and_new_ones_by_date(core: Core):
+async def test_lasting_facts_are_ordered_by_importance_and_new_ones_by_date(core: Core):
     await fact(core, "The team is in Lisbon.", is_static=True)
     await fact(core, "Never push to main.", partition_id="mem_preference", importance=9.0)
     await fact(core, "Alex likes tea.", scope="user", is_static=True)
@@ -34,7 +34,7 @@ async def test_lasting_facts_come_by_importance_and_new_ones_by_date(core: Core)
 
 @pytest.mark.long
 @pytest.mark.parametrize("tokens", [50, 200, 400])
-async def test_it_stays_within_its_tokens_and_leaves_room_for_what_is_new(core: Core, tokens: int):
+async def test_the_profile_respects_its_token_limit_and_leaves_room_for_new_facts(core: Core, tokens: int):
     await facts(core, (f"Lasting fact number {n} of the zebra project." for n in range(40)), is_static=True)
     passing = (f"Passing fact number {n} of the zebra project. " + "word " * (n % 2 * 200) for n in range(40))
     await facts(core, passing)
@@ -44,7 +44,7 @@ async def test_it_stays_within_its_tokens_and_leaves_room_for_what_is_new(core: 
     assert all(len(hit.memory) <= 300 for hit in known.recent)
 
 
-async def test_clients_read_it_as_a_resource(client: Client):
+async def test_clients_read_the_profile_as_a_resource(client: Client):
     assert "Nothing is known" in (await client.read_resource("scrubjay://profile")).contents[0].text
     added, _ = await call(client, "add_memory", content="Never push to main.", is_static=True)
     for uri in ("scrubjay://profile", f"scrubjay://profile/{SCOPE}"):

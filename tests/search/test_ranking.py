@@ -62,24 +62,24 @@ def test_scaling_keeps_the_order_and_reaches_both_ends(values):
     assert np.all(scaled[np.argsort(values, kind="stable")] == np.sort(scaled))
 
 
-def test_what_a_leg_did_not_find_counts_as_its_worst():
+def test_a_record_that_a_retriever_missed_counts_as_its_worst():
     assert scale(np.array([0.2, np.nan, 0.6])).tolist() == [0.0, 0.0, 1.0]
     assert scale(np.array([np.nan, np.nan])).tolist() == [0.0, 0.0]
 
 
-def test_neighbours_and_the_session_pass_score_on_but_not_across_sessions():
+def test_neighbours_and_the_session_share_scores_but_not_across_sessions():
     found = features(signals(5, bm25=[9.0, 0, 0, 0, 0], session=[0, 0, 0, 0, 1], place=[0, 1, 2, 3, 0]))
     assert np.allclose(found["near_words"], [0.0, NEAR, FAR, 0.0, 0.0])
     assert np.allclose(found["session_words"], [1.0, 1.0, 1.0, 1.0, 0.0])
 
 
-def test_a_gap_between_places_counts_as_distance():
+def test_a_gap_between_positions_counts_as_distance():
     found = features(signals(3, bm25=[9.0, 0, 0], session=[0, 0, 0], place=[3, 5, 9]))
     assert np.allclose(found["near_words"], [0.0, FAR, 0.0])
     assert np.allclose(found["session_words"], 1.0)
 
 
-def test_a_record_without_a_session_counts_as_alone_instead():
+def test_a_record_without_a_session_counts_as_alone():
     found = features(signals(2, cosine=[0.8, 0.2], bm25=[4.0, 4.0], session=[0, -1], place=[0, -1]))
     assert found["alone"].tolist() == [0.0, 1.0]
     assert found["session_meaning"].tolist() == [1.0, 0.0] and found["session_words"].tolist() == [1.0, 0.0]
@@ -114,7 +114,7 @@ def test_each_feature_belongs_to_a_part_and_is_a_finite_number(every):
         assert values.shape == (len(every),) and np.isfinite(values).all(), name
 
 
-def test_all_fitted_weights_are_of_features_that_there_are():
+def test_all_fitted_weights_belong_to_existing_features():
     assert FIRST.keys() <= PARTS.keys() - set(EXAMINED) and ORDER.keys() <= PARTS.keys()
 
 
@@ -131,7 +131,7 @@ def test_raising_one_signal_never_lowers_a_candidates_rank(weights, cosine, data
 
 @st.composite
 def looks(draw):
-    """Matches of candidates with the tokens of a question, some unknown; the positions looked at; sessions in
+    """Matches of candidates with the tokens of a question, some unknown; the examined positions; sessions in
     order, with gaps.
     """
     n, tokens = draw(st.integers(1, 12)), draw(st.integers(1, 5))
@@ -143,9 +143,7 @@ def looks(draw):
 
 
 @given(looks(), st.data())
-def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_at_or_of_the_tokens(
-    look, data
-):
+def test_late_scores_are_bounded_and_independent_of_the_order_of_candidates_and_tokens(look, data):
     matches, looked, session, place = look
     values = late_interaction(matches, looked, session, place)
     assert np.all((values >= 0) & (values <= 1))
@@ -158,18 +156,18 @@ def test_late_scores_lie_in_bounds_and_do_not_depend_on_the_order_of_the_looked_
 
 
 @given(looks())
-def test_what_matches_better_in_every_token_never_scores_less(look):
+def test_a_better_match_in_every_token_never_scores_less(look):
     matches, looked, _, place = look
     alone = np.full(len(matches), -1)
     values = late_interaction(matches, looked, alone, place)
     for one in looked:
         for other in looked:
-            if np.all(matches[one] >= matches[other]):  # False where either is unknown
+            if np.all(matches[one] >= matches[other]):  # False if either is unknown
                 assert values[one] >= values[other] - 1e-9
 
 
 @given(looks())
-def test_a_candidate_of_which_no_tokens_are_known_counts_as_the_mean_of_the_others(look):
+def test_a_candidate_without_known_tokens_counts_as_the_mean_of_the_others(look):
     matches, looked, _, place = look
     values = late_interaction(matches, looked, np.full(len(matches), -1), place)
     unknown = np.isnan(matches[looked]).any(axis=1)
@@ -180,13 +178,13 @@ def test_a_candidate_of_which_no_tokens_are_known_counts_as_the_mean_of_the_othe
 
 
 @given(st.integers(1, 9), st.integers(0, 4), shares)
-def test_tokens_that_match_everywhere_alike_tell_nothing(n, tokens, value):
+def test_tokens_that_match_everywhere_alike_have_no_effect(n, tokens, value):
     assert not late_interaction(
         np.full((n, tokens), value), np.arange(n), np.zeros(n, int), np.arange(n)
     ).any()
 
 
-def test_turns_up_to_two_places_away_lend_their_tokens_but_not_over_a_wider_gap_or_into_another_session():
+def test_tokens_are_shared_by_turns_of_a_session_at_most_two_positions_apart():
     matches = np.array([[1.0], [0.0], [0.0], [0.0], [0.0], [0.0]])
     values = late_interaction(
         matches, np.arange(6), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 2, 3, 6, 0])
@@ -198,7 +196,7 @@ def test_turns_up_to_two_places_away_lend_their_tokens_but_not_over_a_wider_gap_
     assert np.allclose(values, [1.0, FADING**2, 0.0, 0.0, 0.0, 0.0])
 
 
-def test_a_hairs_breadth_between_candidates_is_not_stretched():
+def test_a_tiny_difference_between_candidates_is_not_amplified():
     assert (
         np.ptp(late_interaction(np.array([[0.5], [0.52]]), np.arange(2), np.full(2, -1), np.full(2, -1)))
         <= 0.1 + 1e-9
@@ -206,8 +204,8 @@ def test_a_hairs_breadth_between_candidates_is_not_stretched():
 
 
 @pytest.mark.parametrize("weights", [FIRST, ORDER], ids=["first", "order"])
-def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector(weights):
-    """The demo found it: the one turn that had its vector already was taken for the nearest of all."""
+def test_the_nearest_vector_is_not_a_match_while_others_have_no_vector(weights):
+    """Found by the demo: the only turn with a vector was treated as the nearest of all."""
     some_known = signals(2, cosine=[0.1, np.nan], bm25=[2.0, 1.5], unembedded=[False, True])
     first, second = ranking_sum(some_known, weights)
     assert first < second
@@ -216,21 +214,21 @@ def test_what_is_nearest_so_far_is_no_match_while_others_have_no_vector(weights)
 
 
 @given(any_signals())
-def test_what_only_a_close_look_gives_counts_nothing_for_those_that_it_did_not_see(every):
+def test_features_of_the_close_examination_are_zero_for_unexamined_candidates(every):
     unseen = np.isnan(every.coverage)
     found = features(every)
-    for name in set(EXAMINED) - {"near_coverage"}:  # which is of their neighbours
+    for name in set(EXAMINED) - {"near_coverage"}:  # which belongs to their neighbours
         assert not found[name][unseen].any(), name
 
 
-def test_candidates_beside_a_position_are_its_neighbours_in_the_session():
+def test_candidates_next_to_a_position_are_its_neighbours_in_the_session():
     session, place = np.array([0, 0, 0, 0, 1, 1, -1, -1]), np.array([0, 1, 2, 3, 0, 3, -1, -1])
     assert np.flatnonzero(with_neighbours(np.array([0]), session, place)).tolist() == [0, 1, 2]
     assert np.flatnonzero(with_neighbours(np.array([4, 6]), session, place)).tolist() == [4, 6]
 
 
 @given(columns, st.randoms(use_true_random=False))
-def test_the_order_does_not_depend_on_the_rows_order_where_ties_are_told_apart(score, random):
+def test_the_order_does_not_depend_on_the_order_of_rows_if_ties_are_broken(score, random):
     ties = np.arange(len(score), dtype=float)
     shuffled = list(range(len(score)))
     random.shuffle(shuffled)

@@ -1,4 +1,4 @@
-"""What search_memories promises: scopes, windows, budgets, thresholds, scores."""
+"""The contract of search_memories: scopes, windows, budgets, thresholds, scores."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_windows_merge_and_a_hit_within_an_earlier_window_is_skipped(core:
     assert {hit.turn for hit in (*hits.results, *hits.related)} == {0, 1, 2, 3, 4, 5}
 
 
-async def test_forgotten_turns_are_nobodys_neighbours(core: Core):
+async def test_forgotten_turns_are_not_neighbours(core: Core):
     from said import forget
 
     await session(core, "a", "one", "the zebra decision")
@@ -68,7 +68,7 @@ async def test_a_scope_never_leaks_into_another(core: Core):
     assert len(texts(await search(core, "launch code zebra", scope="repo_secret__0123456789abcdef"))) == 2
 
 
-async def test_a_project_sees_what_is_true_of_the_user_everywhere_and_star_sees_all(core: Core):
+async def test_a_project_also_sees_the_user_scope_and_star_sees_all(core: Core):
     await fact(core, "Alex likes zebras.", scope="user")
     await fact(core, "Kim likes zebras.", scope="repo_other__0123456789abcdef")
     assert texts(await search(core, "who likes zebras?")) == ["Alex likes zebras."]
@@ -116,7 +116,7 @@ async def test_raising_the_threshold_never_returns_more(core: Core):
         assert hit.relevance_score >= 0.5
 
 
-async def test_tags_mean_all_of_them_and_partitions_any(core: Core):
+async def test_all_tags_and_any_partition_must_match(core: Core):
     await fact(core, "zebra one", tags=["x", "y"])
     await fact(core, "zebra two", tags=["x"], partition_id="mem_preference")
     assert texts(await search(core, "zebra", tags=["x", "y"])) == ["zebra one"]
@@ -138,7 +138,7 @@ async def test_since_and_until_bound_the_date(core: Core):
     assert texts(hits) == ["zebra on day 2"]
 
 
-async def test_facts_alone_when_turns_are_not_wanted_and_one_session_when_it_is_named(core: Core):
+async def test_a_search_can_be_limited_to_facts_or_to_one_session(core: Core):
     await fact(core, "zebra fact")
     await session(core, "a", "zebra turn")
     await session(core, "b", "zebra other")
@@ -146,14 +146,14 @@ async def test_facts_alone_when_turns_are_not_wanted_and_one_session_when_it_is_
     assert texts(await search(core, "zebra", session_id="b")) == ["zebra other"]
 
 
-async def test_a_filter_is_not_softened_by_neighbours(core: Core):
+async def test_a_filter_also_applies_to_neighbours(core: Core):
     await turn(core, "a", user="zebra food", tags=["keep"], ts=DAY.format(1))
     await turn(core, "a", user="plain neighbour", ts=DAY.format(2))
     await embedded(core)
     assert texts(await search(core, "zebra", tags=["keep"])) == ["zebra food"]
 
 
-async def test_a_budget_that_is_named_is_filled_and_one_that_is_not_only_as_far_as_the_evidence_goes(
+async def test_an_explicit_budget_is_filled_and_the_default_one_only_as_far_as_the_evidence_goes(
     core: Core,
 ):
     for n in range(30):
@@ -218,7 +218,7 @@ async def test_a_date_in_the_question_prefers_the_turns_of_that_day(core: Core):
     ].session_id == "b"
 
 
-async def test_a_turn_too_new_for_a_vector_is_not_beaten_by_older_ones_that_have_one(core: Core):
+async def test_a_turn_too_new_for_a_vector_is_not_outranked_by_older_ones_with_one(core: Core):
     core.indexer.trouble = "resting"  # the background embeds nothing
     await session(
         core,
@@ -246,14 +246,14 @@ async def test_odd_queries_are_answered(core: Core, query: str):
     await search(core, query)
 
 
-# What is cut, what is not looked up, and what is old.
+# Cuts, small talk, and outdated answers.
 
 
 @given(
     st.lists(st.sampled_from(["The port is 8421.", "It is late.", "Why?", "x" * 90 + "."]), max_size=200),
     st.integers(2, 300),
 )
-def test_an_excerpt_is_no_longer_than_its_room_and_says_what_the_text_says(sentences: list[str], room: int):
+def test_an_excerpt_fits_its_limit_and_quotes_the_text(sentences: list[str], room: int):
     text = " ".join(sentences)
     short = excerpt(text, "which port?", room)
     assert len(short) <= room
@@ -262,7 +262,7 @@ def test_an_excerpt_is_no_longer_than_its_room_and_says_what_the_text_says(sente
         assert "The port is 8421." in short
 
 
-def test_a_long_exchange_is_cut_to_what_was_found_of_it_and_both_sides_stay():
+def test_a_long_exchange_is_cut_to_the_matching_part_and_both_sides_stay():
     passage = f"{'We looked at the logs. ' * 40}The quorum is seven nodes. {'All is well. ' * 10}"
     text = f"user: {'Hm. ' * 60}How many nodes?\n\nassistant: {passage}"
     hit = Hit(
@@ -273,7 +273,7 @@ def test_a_long_exchange_is_cut_to_what_was_found_of_it_and_both_sides_stay():
     assert "The quorum is seven nodes." in short.memory and len(short.memory) <= 200 + 600 + 30
 
 
-async def test_small_talk_is_answered_without_a_look(core: Core):
+async def test_small_talk_is_answered_without_a_search(core: Core):
     await turn(core, "s", user="Yes, do it!", assistant="Done.")
 
     async def never(text: str) -> None:
@@ -284,7 +284,7 @@ async def test_small_talk_is_answered_without_a_look(core: Core):
     assert (hits.results, hits.confidence) == ([], "none")
 
 
-async def test_a_turn_whose_answer_is_old_says_so_even_if_its_question_alone_was_found(core: Core):
+async def test_a_turn_with_an_outdated_answer_says_so_even_if_only_its_question_was_found(core: Core):
     await turn(
         core, "s", user="How long are uploads kept?", assistant="For 48 hours.", ts="2026-02-01T09:00:00Z"
     )

@@ -1,6 +1,4 @@
-"""What comes along with the hits: records tied to them by relation, tag or entity, each with its reason, and
-few.
-"""
+"""Records related to the hits by relation, tag or entity: few, and each with its reason."""
 
 from __future__ import annotations
 
@@ -23,14 +21,14 @@ OTHER = "repo_other__0123456789abcdef"
 
 
 async def tied(core: Core, query: str, **args: object) -> list[Hit]:
-    """What is tied to the one hit of a query."""
+    """The records related to the one hit of a query."""
     hits = await search(core, query, **({"top_k": 1} | args))
     assert len(hits.results) == 1
     return [hit for hit in hits.related if hit.reason != "window"]
 
 
 async def linked(core: Core, content: str, *parents: str, **changes: object) -> str:
-    """A fact that extends others, as a later issue will let callers add it."""
+    """A fact that extends others."""
     added = await fact(core, content)
     memory = (await core.store.get(Memory, [added.id]))[added.id]
     memory = memory.model_copy(update={"relation": "extends", "parent_ids": parents, **changes})
@@ -38,7 +36,7 @@ async def linked(core: Core, content: str, *parents: str, **changes: object) -> 
     return added.id
 
 
-async def test_a_turn_that_names_the_same_file_comes_along_and_says_so(core: Core):
+async def test_a_turn_that_names_the_same_file_is_related_and_says_why(core: Core):
     await turn(
         core,
         "a",
@@ -52,14 +50,14 @@ async def test_a_turn_that_names_the_same_file_comes_along_and_says_so(core: Cor
     assert other.score is None
 
 
-async def test_a_file_that_a_turn_touched_ties_it_without_being_named(core: Core):
+async def test_a_turn_is_related_by_a_file_that_it_touched_without_naming_it(core: Core):
     await turn(core, "a", user="the zebra stalls", files=["src/net/http_client.py"])
     await turn(core, "b", user="rename it", files=["src/net/http_client.py", "README.md"])
     (other,) = await tied(core, "zebra")
     assert (other.session_id, other.reason, other.via) == ("b", "entity", "src/net/http_client.py")
 
 
-async def test_a_shared_tag_ties_facts_and_turns(core: Core):
+async def test_a_shared_tag_relates_facts_and_turns(core: Core):
     await fact(core, "The zebra sleeps at noon.", tags=["stable:west"])
     await fact(core, "Hay arrives on Fridays.", tags=["stable:west", "food"])
     await turn(core, "a", user="who cleans up?", tags=["stable:west"])
@@ -71,7 +69,7 @@ async def test_a_shared_tag_ties_facts_and_turns(core: Core):
     }
 
 
-async def test_a_fact_brings_what_it_builds_on_and_what_builds_on_it_first(core: Core):
+async def test_facts_that_a_fact_extends_or_that_extend_it_come_first(core: Core):
     base = (await fact(core, "Deploys run on Tuesdays.")).id
     zebra = await linked(core, "The zebra is exempt, see tools/ship_release.py.", base)
     later = await linked(core, "It has a key of its own.", zebra)
@@ -84,20 +82,20 @@ async def test_a_fact_brings_what_it_builds_on_and_what_builds_on_it_first(core:
     assert [hit.reason for hit in found[2:]] == ["entity"]
 
 
-async def test_a_turn_brings_the_facts_that_were_derived_from_it(core: Core):
+async def test_a_turn_is_related_to_the_facts_derived_from_it(core: Core):
     said = (await turn(core, "a", user="the zebra is shy")).id
     derived = await linked(core, "Approach slowly.", said, relation="derives")
     (other,) = await tied(core, "zebra")
     assert (other.id, other.reason, other.via) == (derived, "relation", said)
 
 
-async def test_an_outdated_version_never_comes_along(core: Core):
+async def test_an_outdated_version_is_never_related(core: Core):
     old = await linked(core, "It sleeps at ten.", is_latest=False, replaced_at=core.clock())
     await linked(core, "The zebra sleeps at noon.", old)
     assert await tied(core, "zebra") == []
 
 
-async def test_nothing_comes_twice(core: Core):
+async def test_no_related_record_is_returned_twice(core: Core):
     await turn(core, "a", user="before, in load_all_cursors", ts="2026-03-01T09:00:00Z")
     await turn(core, "a", user="the zebra in load_all_cursors", ts="2026-03-01T09:01:00Z")
     await turn(core, "b", user="later, in load_all_cursors", ts="2026-03-02T09:00:00Z")
@@ -109,7 +107,7 @@ async def test_nothing_comes_twice(core: Core):
     assert len((await search(core, "load_all_cursors", top_k=3)).related) == 0
 
 
-async def test_what_many_share_ties_nothing(core: Core):
+async def test_an_entity_shared_by_many_relates_nothing(core: Core):
     await turn(core, "z", user="the zebra in load_all_cursors", tags=["work"])
     for n in range(RARE):
         await turn(core, f"s{n}", user=f"note {n} on load_all_cursors", tags=["work"])
@@ -117,7 +115,7 @@ async def test_what_many_share_ties_nothing(core: Core):
 
 
 @pytest.mark.long
-async def test_what_everything_shares_does_not_hide_what_two_share(core: Core):
+async def test_an_entity_shared_by_all_does_not_hide_one_shared_by_two(core: Core):
     await turn(core, "z", user="the zebra in load_all_cursors", tags=["work"])
     for n in range(210):
         await turn(core, f"s{n}", user=f"note {n}", tags=["work"])
@@ -125,7 +123,7 @@ async def test_what_everything_shares_does_not_hide_what_two_share(core: Core):
     assert [hit.session_id for hit in await tied(core, "zebra")] == ["y"]
 
 
-async def test_prose_brings_nothing_along(core: Core):
+async def test_prose_relates_nothing(core: Core):
     for n, said in enumerate(
         [
             "The zebra sleeps in the barn.",
@@ -137,7 +135,7 @@ async def test_prose_brings_nothing_along(core: Core):
     assert (await search(core, "Where does the zebra sleep?", top_k=1)).related == []
 
 
-async def test_at_most_five_come_along_the_closest_first(core: Core):
+async def test_at_most_five_related_records_are_returned_closest_first(core: Core):
     await turn(core, "z", user="the zebra in load_all_cursors and drop_one_replica")
     for n in range(RARE - 1):
         await turn(core, f"s{n}", user=f"note {n} on load_all_cursors")
@@ -156,21 +154,21 @@ async def test_at_most_five_come_along_the_closest_first(core: Core):
         {"scope": SCOPE, "session_id": "z"},
     ],
 )
-async def test_what_the_filters_shut_out_never_comes_along(core: Core, filters: dict[str, object]):
+async def test_filtered_records_are_never_related(core: Core, filters: dict[str, object]):
     await turn(core, "z", user="the zebra in load_all_cursors", tags=["keep"], ts="2026-03-01T09:00:00Z")
     await turn(core, "y", user="and load_all_cursors", ts="2026-03-03T09:00:00Z")
     assert len(await tied(core, "zebra")) == 1
     assert await tied(core, "zebra", **filters) == []
 
 
-async def test_only_facts_come_along_when_turns_are_not_wanted(core: Core):
+async def test_only_facts_are_related_when_turns_are_excluded(core: Core):
     await fact(core, "The zebra is in load_all_cursors.")
     await turn(core, "y", user="and load_all_cursors")
     await fact(core, "Beware of load_all_cursors.")
     assert [hit.src for hit in await tied(core, "zebra", include_turns=False)] == ["memory"]
 
 
-async def test_ties_never_cross_scopes_and_the_forgotten_and_expired_stay_away(core: Core):
+async def test_related_records_never_cross_scopes_and_are_never_forgotten_or_expired(core: Core):
     await turn(core, "z", user="the zebra in load_all_cursors")
     await turn(core, "y", user="and load_all_cursors", scope=OTHER)
     gone = await turn(core, "x", user="also load_all_cursors")
@@ -179,7 +177,7 @@ async def test_ties_never_cross_scopes_and_the_forgotten_and_expired_stay_away(c
     assert await tied(core, "zebra") == []
 
 
-async def test_ties_are_paid_last_and_left_out_without_counting(core: Core):
+async def test_related_records_get_the_rest_of_the_budget_and_are_dropped_uncounted(core: Core):
     await turn(core, "z", user="the zebra in load_all_cursors " + "word " * 20)
     await turn(core, "y", user="and load_all_cursors " + "word " * 100)
     await embedded(core)
@@ -191,7 +189,7 @@ async def test_ties_are_paid_last_and_left_out_without_counting(core: Core):
     assert enough.tokens.spent == math.ceil(sum(map(text_length, shown)) / 4) <= 400
 
 
-async def test_a_client_reads_why_each_came_along(client: Client):
+async def test_a_client_reads_why_each_record_is_related(client: Client):
     await call(
         client,
         "record_turn",

@@ -45,7 +45,7 @@ def test_relevance_never_rises_in_the_order_of_ranking_and_stays_in_bounds(dista
 
 
 @given(columns, chances)
-def test_the_first_candidate_has_the_chance_itself_whatever_follows(distance, likely):
+def test_the_first_candidate_has_the_chance_of_the_answer_whatever_follows(distance, likely):
     fall = falls(np.sort(distance) - distance.min())
     assert np.isclose(relevance(fall, likely, quoted=np.zeros(len(fall), bool))[0], likely)
 
@@ -61,12 +61,12 @@ def test_a_better_chance_raises_every_candidate(distance, one, other):
 def test_the_further_behind_a_candidate_is_the_more_its_odds_fall_and_none_rise(distance):
     fall = falls(np.sort(distance))
     assert np.all(fall >= 0) and np.all(np.diff(fall) >= 0)
-    amended = falls(np.array([0.2, 0.0, 0.5]))  # what amends the best comes before it
+    amended = falls(np.array([0.2, 0.0, 0.5]))  # an amendment of the best comes before it
     assert amended[0] == amended[1] < amended[2]
 
 
 @given(columns, st.data())
-def test_nothing_is_further_behind_than_its_ranking_sum_says(total, data):
+def test_no_candidate_is_further_behind_than_its_ranking_sum_says(total, data):
     quoted = data.draw(arrays(bool, len(total)))
     distance = behind(total + QUOTED * quoted, quoted=quoted)
     assert np.all(distance >= -1e-9) and np.isclose(distance.min(), 0.0, atol=1e-9)
@@ -81,7 +81,7 @@ def test_without_candidates_there_is_no_relevance():
     assert similarities(signals(0)).tolist() == []
 
 
-def test_evidence_adds_up_meaning_and_words():
+def test_evidence_is_the_sum_of_meaning_and_words():
     values = evidence(np.array([0.1, 0.45, 0.45, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
     assert (
         values[0] == 0
@@ -93,14 +93,14 @@ def test_evidence_adds_up_meaning_and_words():
 
 
 def judged(every: Signals, text: str = "The API listens on port 8421.") -> dict[str, float]:
-    """What speaks for an answer among these candidates, ranked as they stand, each of which says this."""
+    """The evidence for an answer among these candidates, ranked in this order, each with this text."""
     n = len(every)
     total = np.arange(n, 0, -1.0)
     return grounds_of(read("which port does the API use?"), every, total, np.arange(n), [text] * min(n, READ))
 
 
 @given(any_signals())
-def test_a_verdict_is_made_of_finite_numbers_and_its_chance_is_a_share(every):
+def test_a_verdict_has_finite_numbers_and_its_chance_is_between_0_and_1(every):
     found = judged(every)
     assert all(map(np.isfinite, found.values())) and 0 <= chance(found) < 1
 
@@ -109,18 +109,18 @@ pairs = st.tuples(shares, shares)
 
 
 @given(shares, pairs)
-def test_the_only_candidate_answers_no_less_likely_if_it_holds_more_of_the_questions_words(cosine, covered):
+def test_more_words_of_the_question_never_lower_the_chance_of_the_only_candidate(cosine, covered):
     less, more = (chance(judged(signals(1, cosine=[cosine], coverage=[each]))) for each in sorted(covered))
     assert more >= less - 1e-12
 
 
 @given(shares, pairs)
-def test_the_only_candidate_answers_no_less_likely_if_it_is_nearer_in_meaning(covered, cosines):
+def test_a_nearer_meaning_never_lowers_the_chance_of_the_only_candidate(covered, cosines):
     less, more = (chance(judged(signals(1, cosine=[each], coverage=[covered]))) for each in sorted(cosines))
     assert more >= less - 1e-12
 
 
-def test_words_stand_for_meaning_where_no_vector_is_known_and_only_there():
+def test_words_replace_meaning_only_where_no_vector_is_known():
     with_words = judged(signals(2, bm25=[3.0, 2.0], coverage=[1.0, 0.0]))
     with_model = judged(
         signals(3, cosine=[np.nan, np.nan, 0.1], bm25=[3.0, 2.0, 1.0], coverage=[1.0, 0.0, 0.0])
@@ -132,7 +132,7 @@ def test_words_stand_for_meaning_where_no_vector_is_known_and_only_there():
     assert chance(with_words) > chance(with_model)
 
 
-def test_an_answer_that_holds_what_is_asked_for_is_likelier_than_one_that_lacks_its_rarest_word():
+def test_an_answer_with_all_words_is_likelier_than_one_without_the_rarest():
     near = signals(1, cosine=[0.5], coverage=[0.5])
     right = judged(near, "The API listens on port 8421.")
     lacking = judged(near, "The worker listens on a socket.")
@@ -148,9 +148,7 @@ def test_the_similarity_of_a_record_does_not_depend_on_what_else_was_found(every
 
 
 @given(any_signals(), st.sampled_from(["cosine", "coverage"]), st.data())
-def test_similarity_never_falls_if_a_record_is_nearer_in_meaning_or_holds_more_of_the_words(
-    every, name, data
-):
+def test_similarity_never_falls_with_a_nearer_meaning_or_more_words(every, name, data):
     n = len(every)
     more = np.fmax(getattr(every, name), data.draw(arrays(float, n, elements=shares)))
     if name == "cosine":
@@ -160,7 +158,7 @@ def test_similarity_never_falls_if_a_record_is_nearer_in_meaning_or_holds_more_o
 
 
 @given(any_signals(), st.data())
-def test_a_record_is_no_likelier_right_the_further_behind_it_is(every, data):
+def test_a_record_further_behind_is_never_likelier_to_be_right(every, data):
     distance = data.draw(arrays(float, len(every), elements=st.floats(0, 9)))
     further = distance + data.draw(arrays(float, len(every), elements=st.floats(0, 9)))
     near, far = chances_right(every, distance), chances_right(every, further)
@@ -192,7 +190,7 @@ def test_a_rare_word_of_a_question_counts_for_more_than_a_common_one():
     assert 0 < rarity("use") < rarity("port") < rarity("retention") <= rarity("pnpm") == rarity("qzxv") == 1
 
 
-def test_words_of_scripts_without_spaces_are_covered_by_their_pairs():
+def test_words_of_scripts_without_spaces_are_matched_by_character_pairs():
     for asked, share in (("部署", 1.0), ("周五部署", 2 / 3), ("天气", 0.0)):
         assert coverage(asked, ["部署脚本在周五运行。"]) == share
 
@@ -204,7 +202,7 @@ spoken = st.lists(pieces | st.text(max_size=6), max_size=8).map(" ".join)
 
 @given(spoken, spoken)
 def test_coverage_is_that_of_the_expanded_text(query, text):
-    """A text is expanded only where a word is missing, which must change nothing."""
+    """A text is expanded only if a word is missing, which must change nothing."""
     weights = read(query).weights
     held = {stem(word) for word in compared_words(text)}
     share = sum(weight for word, weight in weights.items() if word in held) / (sum(weights.values()) or 1.0)

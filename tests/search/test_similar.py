@@ -1,5 +1,5 @@
-"""What is told about facts that a new one is like: the same in other words, one it may update or contradict;
-and nothing is lost.
+"""Notes about facts similar to a new one: the same in other words, or one it may update or contradict;
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from scrubjay.search.similar import nearest_facts
 from scrubjay.text.short_ids import short_id
 
 
-async def test_the_same_in_other_words_is_kept_and_named(core: Core):
+async def test_a_fact_in_other_words_is_stored_and_the_similar_one_is_named(core: Core):
     first = await fact(core, "Run `make lint` before every commit.")
     await embedded(core)
     second = await fact(core, "Before every commit, run `make lint`.")
@@ -44,7 +44,7 @@ async def test_the_same_in_other_words_is_kept_and_named(core: Core):
         ("Uploads are kept 48 hours.", "Uploads are now kept 72 hours, because support asked for it."),
     ],
 )
-async def test_one_that_gives_another_value_of_the_same_thing_may_be_an_update(
+async def test_a_fact_with_another_value_of_the_same_thing_may_be_an_update(
     core: Core, old: str, new: str, settled: bool
 ):
     first = await fact(core, old)
@@ -68,7 +68,7 @@ async def test_one_that_gives_another_value_of_the_same_thing_may_be_an_update(
         ("The API calls the worker.", "The worker calls the API."),
     ],
 )
-async def test_one_that_denies_or_turns_round_what_is_known_may_contradict_it(
+async def test_a_fact_that_negates_or_reverses_a_known_one_may_contradict_it(
     core: Core, old: str, new: str, settled: bool
 ):
     first = await fact(core, old)
@@ -80,7 +80,7 @@ async def test_one_that_denies_or_turns_round_what_is_known_may_contradict_it(
     assert f'updates ["{first.id}"]' in second.note
 
 
-async def test_what_contradicts_is_named_before_what_is_similar(core: Core):
+async def test_contradictions_are_named_before_similar_facts(core: Core):
     detailed = await fact(core, "The project uses tabs in Go files and in makefiles.")
     first = await fact(core, "The project does not use tabs.")
     await embedded(core)
@@ -92,15 +92,15 @@ async def test_what_contradicts_is_named_before_what_is_similar(core: Core):
     assert first.id in second.note and detailed.id not in second.note
 
 
-async def test_of_a_fact_about_something_else_of_the_same_subject_nothing_is_said(core: Core):
+async def test_a_fact_about_another_aspect_of_the_subject_is_not_mentioned(core: Core):
     await fact(core, "Atlas uses pnpm, never npm.")
     await embedded(core)
     added = await fact(core, "Atlas is deployed at Hetzner.")
     assert (added.similar, added.note) == ([], None)
 
 
-async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_overlooked(core: Core):
-    """A slow machine found it: neither the tables, read before, nor what was staged, read
+async def test_a_fact_committed_while_the_next_one_is_compared_is_not_missed(core: Core):
+    """Found on a slow machine: neither the tables, read before, nor the staged records, read
     afterwards, had it.
     """
 
@@ -114,7 +114,7 @@ async def test_a_fact_that_is_committed_while_the_next_one_is_compared_is_not_ov
     assert first.id in await nearest_facts(core.store, made, after_a_commit)
 
 
-async def test_another_matter_is_not_mentioned(core: Core):
+async def test_an_unrelated_fact_is_not_mentioned(core: Core):
     await fact(core, "The database password rotates monthly.")
     await fact(core, "The API listens on port 8421.", scope="elsewhere")
     gone = await fact(core, "The API listens on port 8422.")
@@ -124,12 +124,12 @@ async def test_another_matter_is_not_mentioned(core: Core):
     assert (added.similar, added.note) == ([], None)
 
 
-async def test_an_update_is_not_told_of_what_it_replaces(core: Core):
+async def test_an_update_does_not_mention_the_fact_it_replaces(core: Core):
     first = await fact(core, "The API listens on port 8080.")
     assert (await fact(core, "The API listens on port 8081.", updates=[first.id])).similar == []
 
 
-async def test_without_a_model_wording_alone_is_compared(core: Core):
+async def test_without_a_model_only_wording_is_compared(core: Core):
     first = await fact(core, "The API listens on port 8080.")
     await embedded(core)
     core.indexer.trouble = "The model is missing. Until then words alone are searched."
@@ -137,7 +137,7 @@ async def test_without_a_model_wording_alone_is_compared(core: Core):
     assert [(hit.id, hit.reason) for hit in added.similar] == [(first.id, "update")]
 
 
-async def test_the_text_of_the_answer_says_what_can_be_done(client: Client):
+async def test_the_text_of_the_answer_suggests_what_to_do(client: Client):
     first, _ = await call(client, "add_memory", content="The API listens on port 8080.")
     second, text = await call(client, "add_memory", content="The API listens on port 8081.")
     said, _, note = text.partition("\n")

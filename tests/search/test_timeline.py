@@ -1,4 +1,4 @@
-"""Questions about a time: answered from it, in its order, with what fits spread over its sessions."""
+"""Questions about a period: answered from it, in time order, with the budget spread over its sessions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def week(core: Core) -> Core:
     return core
 
 
-async def test_a_turn_that_gets_its_vector_while_it_is_looked_for_is_shown(
+async def test_a_turn_that_gets_its_vector_during_a_search_is_found(
     week: Core, monkeypatch: pytest.MonkeyPatch
 ):
     read = week.store.read_passages
@@ -88,7 +88,7 @@ async def test_a_turn_that_gets_its_vector_while_it_is_looked_for_is_shown(
         ("what did we work on before yesterday", None),
     ],
 )
-async def test_a_question_about_a_time_is_answered_from_it_in_its_order(
+async def test_a_question_about_a_period_is_answered_from_it_in_time_order(
     week: Core, query: str, said: list[str] | None
 ) -> None:
     hits = await asked(week, query)
@@ -100,7 +100,7 @@ async def test_a_question_about_a_time_is_answered_from_it_in_its_order(
     assert hits.period and hits.related == []
 
 
-async def test_an_empty_period_gives_nothing_and_says_which_it_was(week: Core) -> None:
+async def test_an_empty_period_gives_no_results_and_is_named(week: Core) -> None:
     hits = await asked(week, "what did we talk about on February 11?")
     assert (texts(hits), hits.period) == ([], "2026-02-11")
     hits = await asked(week, "what did we do last week")
@@ -117,29 +117,29 @@ async def test_a_period_with_content_words_is_searched_first(week: Core) -> None
     assert {hit.session_id for hit in hits.results if hit.src == "turn"} == {"wednesday"}
 
 
-async def test_where_a_period_says_nothing_of_the_words_all_is_searched(week: Core) -> None:
+async def test_everything_is_searched_if_a_period_has_none_of_the_words(week: Core) -> None:
     hits = await asked(week, "did we paint the icon blue yesterday?")
     assert texts(hits)[0] == "paint the icon blue" and hits.period is None
 
 
-async def test_what_was_said_of_something_before_an_event_is_searched_before_it(week: Core) -> None:
+async def test_a_question_about_before_an_event_is_searched_before_it(week: Core) -> None:
     hits = await asked(week, "what did we decide about retry before the release?")
     assert texts(hits)[0] == "retry with jitter" and hits.period == "before 2026-03-02 09:02"
     assert "retry thrice at most" not in texts(hits)
 
 
-async def test_after_an_event_comes_what_was_said_since(week: Core) -> None:
+async def test_a_question_about_after_an_event_is_searched_since_then(week: Core) -> None:
     hits = await asked(week, "what did we do since the release?")
     assert texts(hits)[0] == "release it" and texts(hits)[-1] == "The icon is blue."
     assert hits.period == "2026-03-02 09:02 to 2026-03-05 12:05"
 
 
-async def test_an_event_that_nobody_mentions_is_searched_for_in_words(week: Core) -> None:
+async def test_an_unknown_event_is_searched_for_by_words(week: Core) -> None:
     hits = await asked(week, "what did we do before the zebra parade?")
     assert hits.period is None
 
 
-async def test_the_session_that_goes_on_is_not_the_last_unless_it_is_alone(week: Core) -> None:
+async def test_the_current_session_is_not_the_last_one_unless_it_is_the_only_one(week: Core) -> None:
     await session(week, "now", "2026-03-05T11", *["still at it"] * 58)
     hits = await asked(week, "what did we do in the last session?")
     assert {hit.session_id for hit in hits.results} == {"wednesday"}
@@ -170,7 +170,7 @@ async def test_no_answer_exceeds_its_budget(core: Core) -> None:
     assert 0 < hits.tokens.spent <= 400 and hits.left_out
 
 
-async def test_conditions_hold_in_a_timeline_too(week: Core) -> None:
+async def test_conditions_apply_in_a_timeline_too(week: Core) -> None:
     assert texts(await asked(week, "what did we do this week?", tags=["none"])) == []
     assert texts(await asked(week, "what did we do this week?", scope="elsewhere")) == []
     hits = await asked(week, "what did we do this week?", since="yesterday", until="yesterday")
@@ -181,7 +181,7 @@ async def test_conditions_hold_in_a_timeline_too(week: Core) -> None:
     assert texts(hits) == ["The icon is blue."]
 
 
-async def test_since_and_until_take_words(week: Core) -> None:
+async def test_since_and_until_accept_words(week: Core) -> None:
     hits = await asked(week, "retry parser icon", since="last tuesday", until="tuesday")
     assert {hit.session_id for hit in hits.results} == {"tuesday"}
     assert hits.period == "2026-03-03"
@@ -189,7 +189,7 @@ async def test_since_and_until_take_words(week: Core) -> None:
     assert {hit.session_id for hit in hits.results} == {"monday"}
 
 
-async def test_a_day_in_figures_is_a_whole_day_as_one_in_words_is(week: Core) -> None:
+async def test_a_numeric_date_is_a_whole_day_like_one_in_words(week: Core) -> None:
     hits = await asked(week, "retry parser icon", since="2026-03-03", until="2026-03-03")
     assert {hit.session_id for hit in hits.results} == {"tuesday"} and hits.period == "2026-03-03"
     hits = await asked(week, "retry parser icon", since="2026-03-03", until="2026-03-03T00:00:01Z")
@@ -201,12 +201,12 @@ async def test_a_period_that_ends_before_it_begins_is_refused(week: Core) -> Non
         await asked(week, "retry", since="2026-03-03", until="2026-03-02")
 
 
-async def test_a_time_that_today_does_not_have_is_said_in_a_sentence(week: Core) -> None:
+async def test_a_nonexistent_time_is_reported_in_a_sentence(week: Core) -> None:
     with pytest.raises(InputError, match="since = 'the 31st': does not name a day now"):
         await asked(week, "retry", since="the 31st")
 
 
-async def test_programs_search_for_the_words_of_a_time(week: Core) -> None:
+async def test_programs_search_for_the_words_of_a_period(week: Core) -> None:
     from scrubjay.models import requests
 
     request = requests.parse(requests.SearchMemories, {"query": "parser yesterday", "now": NOW})
@@ -214,14 +214,14 @@ async def test_programs_search_for_the_words_of_a_time(week: Core) -> None:
     assert {hit.session_id for hit in hits.results} >= {"monday", "wednesday"} and hits.period is None
 
 
-async def test_a_prompt_that_asks_for_nothing_gets_nothing_of_the_time_it_names(week: Core) -> None:
+async def test_a_prompt_that_asks_nothing_gets_nothing_from_the_period_it_names(week: Core) -> None:
     week.settings = replace(week.settings, inject="prompt")
     assert await week.search.injection({"prompt": "Please go on and fix it yesterday style."}, SCOPE) == ""
     assert await week.search.injection({"prompt": "Let us finish that today, please."}, SCOPE) == ""
     assert "retry thrice" in await week.search.injection({"prompt": "What did we change yesterday?"}, SCOPE)
 
 
-async def test_a_model_asks_for_a_time_in_words_and_reads_which_was_empty(client: Client) -> None:
+async def test_a_model_asks_for_a_period_in_words_and_learns_which_was_empty(client: Client) -> None:
     for day, text in (("03", "paint the icon"), ("04", "retry thrice")):
         said = {"session_id": day, "user": text, "ts": f"2026-03-{day}T12:00:00Z"}
         await client.call_tool("record_turn", said)
@@ -249,7 +249,7 @@ def far_west(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="Windows sets no zone for one process")
 @pytest.mark.usefixtures("far_west")
-async def test_yesterday_is_the_day_of_the_user(core: Core) -> None:
+async def test_yesterday_is_in_the_users_time_zone(core: Core) -> None:
     await session(core, "a", "2026-03-04T09", "late on Tuesday")  # 22:00 there
     await session(core, "a", "2026-03-05T09", "late on Wednesday")
     assert texts(await search(core, "what did we do yesterday?")) == ["late on Wednesday"]

@@ -66,12 +66,12 @@ def cut(path: Path) -> None:
 
 
 async def problems(core: Core) -> list[str]:
-    """What doctor says of the store that needs somebody."""
+    """The findings of doctor about the store that need a user."""
     found = findings_of(await core.status.report() | await core.mending.report())
     return [finding.says for finding in found if finding.verdict == PROBLEM]
 
 
-async def test_a_sound_store_has_no_damage_after_upkeep_too(home: Home, clock: Clock, monkeypatch):
+async def test_an_intact_store_has_no_damage_even_after_upkeep(home: Home, clock: Clock, monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.upkeep.READ_SECONDS", 0.0)
     core = await opened(home, clock)
     for n in range(6):
@@ -87,7 +87,7 @@ async def test_a_sound_store_has_no_damage_after_upkeep_too(home: Home, clock: C
     await again.close()
 
 
-async def test_a_damaged_index_is_built_anew_while_it_is_used(home: Home, clock: Clock):
+async def test_a_damaged_index_is_rebuilt_while_it_is_in_use(home: Home, clock: Clock):
     await filled(home, clock)
     core = await opened(home, clock)
     for part in used(home, "passages_1", "_indices") + used(home, "memories", "_indices"):
@@ -101,7 +101,7 @@ async def test_a_damaged_index_is_built_anew_while_it_is_used(home: Home, clock:
     await core.close()
 
 
-async def test_a_flipped_bit_that_makes_lancedb_panic_ends_no_work(home: Home, clock: Clock, caplog):
+async def test_a_flipped_bit_that_makes_lancedb_panic_stops_no_work(home: Home, clock: Clock, caplog):
     await filled(home, clock)
     for part in used(home, "passages_1", "_indices"):
         part.write_bytes(part.read_bytes().replace(b"string", b"spring"))
@@ -115,7 +115,7 @@ async def test_a_flipped_bit_that_makes_lancedb_panic_ends_no_work(home: Home, c
     assert "background work ended" not in caplog.text
 
 
-async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(home: Home, clock: Clock):
+async def test_missing_or_damaged_passages_are_rebuilt_from_the_records(home: Home, clock: Clock):
     await filled(home, clock)
     for damage in (
         lambda: shutil.rmtree(Path(home.data, "passages_1.lance")),
@@ -132,7 +132,7 @@ async def test_passages_that_are_gone_or_damaged_are_made_anew_from_the_records(
     assert len(list(Path(home.data).glob("passages_*"))) == 1
 
 
-async def test_a_damaged_manifest_is_put_back_from_its_copy(home: Home, clock: Clock):
+async def test_a_damaged_manifest_is_restored_from_its_copy(home: Home, clock: Clock):
     await filled(home, clock)
     for damage in (flip, os.unlink, lambda path: path.write_bytes(b"")):
         damage(Path(str(newest_manifest(os.path.join(home.data, "memories.lance")))))
@@ -239,7 +239,7 @@ async def test_a_lost_list_of_deletions_brings_no_older_version_back(home: Home,
     await core.close()
 
 
-async def test_a_file_of_many_deletions_can_be_emptied(tmp_path: Path):
+async def test_a_record_file_with_many_deletions_can_be_emptied(tmp_path: Path):
     table = await (await lancedb.connect_async(tmp_path)).create_table("t", [{"n": n} for n in range(6_000)])
     await table.delete("n > 100")
     (deletions,) = tmp_path.glob("t.lance/_deletions/*")
@@ -249,7 +249,7 @@ async def test_a_file_of_many_deletions_can_be_emptied(tmp_path: Path):
     assert len(await again.query().to_arrow()) == 6_000
 
 
-async def test_records_that_can_be_read_are_found_while_others_are_damaged_and_the_index_is_filled(
+async def test_readable_records_are_found_while_others_are_damaged_and_the_index_fills(
     home: Home, clock: Clock
 ):
     core = await opened(home, clock)
@@ -267,7 +267,7 @@ async def test_records_that_can_be_read_are_found_while_others_are_damaged_and_t
 
 @pytest.mark.parametrize("phase", ["reading", "embedding"])
 @pytest.mark.parametrize("began", ["anew", "beside"])
-async def test_an_index_that_begins_anew_while_it_is_filled_has_every_record_at_the_end(
+async def test_an_index_that_restarts_while_filling_ends_with_every_record(
     home: Home, clock: Clock, phase: str, began: str, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("scrubjay.engine.verbs.reindex.PAGE", 1)
@@ -297,7 +297,7 @@ async def test_an_index_that_begins_anew_while_it_is_filled_has_every_record_at_
 
 
 async def filled_again(core: Core) -> None:
-    """Wait until nobody fills the index any more."""
+    """Wait until the index is no longer being filled."""
     await asyncio.sleep(0)
     while core.reindex.is_running:
         await asyncio.sleep(0.005)
@@ -328,7 +328,7 @@ def test_torn_lines_of_an_inventory_are_ignored(tmp_path: Path):
     assert Inventory.load(str(tmp_path / "data")).files == {}
 
 
-def test_a_draft_that_is_renamed_while_an_index_is_written_is_not_missed(tmp_path: Path):
+def test_a_draft_renamed_while_an_index_is_written_is_not_reported_missing(tmp_path: Path):
     index = tmp_path / "data" / "passages_1.lance" / "_indices" / "6793cbc6"
     index.mkdir(parents=True)
     (index / "metadata.lance").write_bytes(b"done")
@@ -341,7 +341,7 @@ def test_a_draft_that_is_renamed_while_an_index_is_written_is_not_missed(tmp_pat
     assert [name.rpartition("/")[2] for name in inventory.files] == ["metadata.lance"]
 
 
-async def test_a_purge_reaches_earlier_generations_drafts_and_what_was_moved_aside(home: Home, clock: Clock):
+async def test_a_purge_reaches_earlier_generations_drafts_and_tables_moved_away(home: Home, clock: Clock):
     await filled(home, clock)
     core = await opened(home, clock)
     draft = Path(home.data, "memories.lance", "data", ".tmpbBmcJr")  # LanceDB's, of a writer that died
@@ -358,7 +358,7 @@ async def test_a_purge_reaches_earlier_generations_drafts_and_what_was_moved_asi
     await core.close()
 
 
-async def test_a_fault_of_ours_is_not_reported_as_damage_of_the_store(
+async def test_a_bug_of_ours_is_not_reported_as_damage_of_the_store(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     core = await engine.core()

@@ -1,6 +1,4 @@
-"""Homes of other versions: an older one is brought forward when it is opened, a newer one is refused and left
-as it is.
-"""
+"""Homes of other versions: an older one is migrated when it is opened, a newer one is refused unchanged."""
 
 from __future__ import annotations
 
@@ -37,7 +35,7 @@ async def reopened(home: Home, clock: Callable[[], datetime]) -> Core:
     return await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
 
 
-async def test_a_home_of_an_older_schema_is_read_written_and_searched(
+async def test_a_home_with_an_older_schema_is_read_written_and_searched(
     home: Home, clock: Callable[[], datetime]
 ):
     first = await reopened(home, clock)
@@ -71,7 +69,7 @@ async def test_a_home_of_an_older_schema_is_read_written_and_searched(
         await second.close()
 
 
-async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept(
+async def test_columns_missing_in_an_older_home_are_filled_and_vectors_are_kept(
     home: Home, clock: Callable[[], datetime]
 ):
     first = await reopened(home, clock)
@@ -102,7 +100,7 @@ async def test_what_an_older_scrubjay_left_out_is_filled_in_and_vectors_are_kept
     await second.close()
 
 
-async def test_that_passages_are_to_be_filled_is_noted_before_nothing_shows_it_any_more(home: Home):
+async def test_the_need_to_fill_passages_is_noted_before_columns_are_added(home: Home):
     store = await open_store(home.data, dim=64)
     await store.tables.passages.drop_columns(["facets"])
 
@@ -116,12 +114,12 @@ async def test_that_passages_are_to_be_filled_is_noted_before_nothing_shows_it_a
 
 
 async def stored(core: Core) -> list[dict]:
-    """All passages as they lie on disk, vectors included."""
+    """All passages on disk, vectors included."""
     rows = await core.store.tables.passages.query().to_arrow()
     return sorted(rows.select(sorted(rows.column_names)).to_pylist(), key=lambda row: row["id"])
 
 
-async def test_a_home_of_a_newer_version_is_refused_whatever_else_its_note_says(home: Home):
+async def test_a_home_of_a_newer_version_is_refused_whatever_else_its_note_contains(home: Home):
     await open_store(home.data, dim=64)
     note = Path(FileNotes(home.data).path("index"))
     note.write_text(

@@ -40,7 +40,7 @@ Start = Callable[[str], Awaitable[Core]]
 
 @pytest.fixture
 async def start(place: str, tmp_path: Path) -> AsyncIterator[Start]:
-    """Starts an engine's core by the name of its home; the lease runs out sooner than for users."""
+    """Starts an engine's core, given the name of its home; the lease expires sooner than for users."""
 
     async def started(name: str) -> Core:
         worker = EmbeddingWorker(HashingEncoder)
@@ -69,13 +69,11 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> 
 
 
 def hurry(core: Core) -> None:
-    """From now on the engine looks at the lease more often, and takes it where no beat comes for two
-    seconds.
-    """
+    """Make the engine check the lease more often, and take it after two seconds without a heartbeat."""
     core.store.shared.lease._seconds = 2.0
 
 
-async def test_what_one_engine_was_told_the_other_finds(start: Start):
+async def test_a_write_to_one_engine_is_found_by_the_other(start: Start):
     first, second = await start("a"), await start("b")
     assert (first.store.is_writer, second.store.is_writer) == (True, False)
     await fact(first, "The gate opens at seven.")
@@ -90,7 +88,7 @@ async def test_what_one_engine_was_told_the_other_finds(start: Start):
     await until(both)
 
 
-async def test_a_write_is_read_by_its_id_before_another_engine_has_written_it(start: Start):
+async def test_a_write_is_readable_by_id_before_the_maintainer_commits_it(start: Start):
     _, second = await start("a"), await start("b")
     recorded = await turn(second, "s1", user="Which port?", assistant="Port 8080.")
     kept = await second.lists.find(recorded.id)
@@ -98,7 +96,7 @@ async def test_a_write_is_read_by_its_id_before_another_engine_has_written_it(st
 
 
 @pytest.mark.long
-async def test_engines_that_write_at_once_lose_nothing_and_number_turns_without_gaps(start: Start):
+async def test_engines_that_write_concurrently_lose_nothing_and_number_turns_without_gaps(start: Start):
     first, second = await start("a"), await start("b")
 
     async def record(core: Core, said: str) -> None:
@@ -122,7 +120,7 @@ async def test_engines_that_write_at_once_lose_nothing_and_number_turns_without_
     assert spool.pending(second.home) == []
 
 
-async def test_two_sides_of_one_turn_told_to_two_engines_become_one_turn(start: Start):
+async def test_two_sides_of_a_turn_sent_to_two_engines_become_one_turn(start: Start):
     first, second = await start("a"), await start("b")
     await asyncio.gather(
         turn(first, "s1", user="How long does the lease last?", prompt_id="p1"),
@@ -160,9 +158,9 @@ async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its
     await until(embedded)
 
 
-async def test_when_the_maintainer_dies_what_others_handed_over_waits_for_the_next(start: Start, place: str):
+async def test_writes_handed_to_a_maintainer_that_dies_wait_for_the_next_one(start: Start, place: str):
     first, second = await start("a"), await start("b")
-    await first._background.end()  # it stops in the middle of everything, and gives nothing back
+    await first._background.end()  # it stops in the middle of everything, and releases nothing
     await fact(second, "The kiln was lit on Monday.")
     await second.writer.settle()
     assert spool.pending(second.home) == []  # the bucket has it
@@ -180,7 +178,7 @@ async def test_when_the_maintainer_dies_what_others_handed_over_waits_for_the_ne
     await until(taken)
 
 
-async def test_a_restarted_engine_hands_over_what_its_spool_still_holds(start: Start):
+async def test_a_restarted_engine_hands_over_the_rest_of_its_spool(start: Start):
     await start("a")
     second = await start("b")
     await second._background.end()
@@ -197,7 +195,7 @@ async def test_a_restarted_engine_hands_over_what_its_spool_still_holds(start: S
 
 
 @pytest.mark.long
-async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(start: Start):
+async def test_a_record_forgotten_or_purged_through_one_engine_is_gone_in_all(start: Start):
     first, second = await start("a"), await start("b")
     kept, purged = (
         await fact(first, "The cellar key hangs left."),
@@ -208,7 +206,7 @@ async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(sta
     request = requests.parse(requests.Forget, {"id": purged.id, "purge": True})
     done = await second.removal.forget(request, SCOPE, "test")
     left = done.kept_until - second.clock()
-    assert timedelta(minutes=69) < left < timedelta(minutes=71)  # it is said how long older versions hold it
+    assert timedelta(minutes=69) < left < timedelta(minutes=71)  # how long older versions keep it
 
     async def gone() -> bool:
         return [texts(await search(core, "key hangs")) for core in (first, second)] == [[], []]
@@ -219,7 +217,7 @@ async def test_what_is_forgotten_or_purged_through_any_engine_is_gone_in_all(sta
 
 def objects_with(place: str, word: bytes) -> list[str]:
     """The objects of a bucket that hold a word; words are folded to small letters in the word index."""
-    import boto3  # comes with moto
+    import boto3  # installed with moto
 
     bucket = boto3.resource("s3", endpoint_url=os.environ["AWS_ENDPOINT"]).Bucket(place.split("/")[2])
     return [
@@ -229,7 +227,7 @@ def objects_with(place: str, word: bytes) -> list[str]:
     ]
 
 
-async def test_what_is_purged_leaves_the_bucket_with_the_older_versions(
+async def test_a_purge_removes_older_versions_from_the_bucket_too(
     start: Start, place: str, monkeypatch: pytest.MonkeyPatch
 ):
     core = await start("a")
@@ -246,7 +244,7 @@ async def test_what_is_purged_leaves_the_bucket_with_the_older_versions(
 
 
 @pytest.mark.long
-async def test_access_that_a_follower_saw_is_counted(start: Start):
+async def test_a_recall_through_a_follower_is_counted(start: Start):
     first, second = await start("a"), await start("b")
     added = await fact(first, "The well is forty metres deep.")
     await first.writer.settle()
@@ -265,7 +263,7 @@ async def test_access_that_a_follower_saw_is_counted(start: Start):
 
 
 @pytest.mark.long
-async def test_a_follower_searches_by_meaning_and_goes_on_after_a_reindex(start: Start):
+async def test_a_follower_searches_by_meaning_even_after_a_reindex(start: Start):
     first, second = await start("a"), await start("b")
     await fact(first, "The lantern burns oil.")
 
@@ -296,7 +294,7 @@ async def _searched(core: Core, query: str, answer: str) -> bool:
     return texts(await search(core, query))[:1] == [answer]
 
 
-async def test_what_only_the_maintainer_can_do_is_refused_elsewhere_with_its_name(start: Start):
+async def test_maintainer_only_operations_are_refused_elsewhere_with_the_maintainers_name(start: Start):
     first, second = await start("a"), await start("b")
     me = re.escape(first.store.shared.lease.holder)
     with pytest.raises(InputError, match=f"A reindex needs the engine that maintains this store: {me}"):
@@ -331,7 +329,7 @@ async def test_a_store_that_a_newer_version_wrote_is_refused(place: str):
         await open_at(place, dim=64)
 
 
-async def test_a_scope_is_no_wider_in_a_bucket(start: Start):
+async def test_scopes_are_isolated_in_a_bucket_too(start: Start):
     first, second = await start("a"), await start("b")
     await fact(second, "The other tenant's secret number is nine.", scope="other")
     await search(second, "number", scope="other")

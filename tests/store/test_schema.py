@@ -1,4 +1,4 @@
-"""A record comes back from disk as it was written."""
+"""Records survive a round trip to disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scrubjay.models.records import Document, Memory, Passage, Turn
 from scrubjay.store.schema import arrow_schema, from_table, micros, moment, to_table
 from scrubjay.store.store import Store
 
-PAGE = (Path(__file__).parents[1] / "server" / "docs" / "tables.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "server" / "docs" / "tables.md").read_text(encoding="utf-8")
 letters = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
 moments = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
 flat = st.dictionaries(
@@ -52,18 +52,18 @@ def turns(draw):
 
 
 @given(moments)
-def test_a_moment_survives_as_microseconds(at):
+def test_a_timestamp_survives_in_microseconds(at):
     assert moment(micros(at)) == at
 
 
 @given(st.lists(turns(), min_size=1, max_size=5))
-def test_records_survive_arrow(rows):
+def test_records_survive_a_round_trip_through_arrow(rows):
     assert from_table(Turn, to_table(rows, arrow_schema(Turn))) == rows
 
 
 @settings(max_examples=15)
 @given(row=turns())
-async def test_a_record_survives_lancedb(store: Store, row: Turn):
+async def test_a_record_survives_a_round_trip_through_lancedb(store: Store, row: Turn):
     from scrubjay.store.changes import Change
 
     store.stage(Change(row))
@@ -72,7 +72,7 @@ async def test_a_record_survives_lancedb(store: Store, row: Turn):
 
 
 @pytest.mark.parametrize("model", [Turn, Memory, Document, Passage])
-def test_a_schema_has_every_field_of_its_model_and_only_the_id_must_be_there(model):
+def test_a_schema_has_every_field_of_its_model_and_only_the_id_is_required(model):
     schema = arrow_schema(model, dim=4)
     assert schema.names == [*model.model_fields, "vector"]
     assert [field.name for field in schema if not field.nullable] == ["id"]

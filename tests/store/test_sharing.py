@@ -1,5 +1,5 @@
-"""What the engines of one bucket agree by: the lease, the inbox, and a bucket that can be reached. Against
-moto's S3 server.
+"""Coordination of the engines of one bucket: the lease, the inbox, and the reachability of the bucket.
+Against moto's S3 server.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from scrubjay.store.opening import open_at
 from scrubjay.store.tables import ALWAYS, connect
 
 
-async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_path: Path):
+async def test_a_missing_bucket_is_reported_in_a_sentence(place: str, tmp_path: Path):
     settings = Settings(store="s3://no-such-bucket/x")
     with pytest.raises(
         StoreError,
@@ -35,15 +35,13 @@ async def test_a_bucket_that_is_not_there_is_said_in_a_sentence(place: str, tmp_
 
 
 @pytest.mark.long
-async def test_a_server_that_does_not_answer_is_said_in_a_sentence(
-    place: str, monkeypatch: pytest.MonkeyPatch
-):
+async def test_an_unresponsive_server_is_reported_in_a_sentence(place: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("AWS_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(StoreError, match="cannot be reached: Connection refused"):
         await open_at(place, dim=64)
 
 
-async def test_the_lease_has_one_holder_and_goes_on_only_when_its_beat_stops(place: str):
+async def test_the_lease_has_one_holder_and_passes_on_only_when_its_heartbeat_stops(place: str):
     now = time.monotonic()
     notes = [await open_notes(await connect(place, fresh=ALWAYS)) for _ in range(4)]
     leases = [
@@ -55,9 +53,9 @@ async def test_the_lease_has_one_holder_and_goes_on_only_when_its_beat_stops(pla
     now += 6
     assert not await other.keep() and await holder.keep()
     now += 6
-    assert not await other.keep()  # the beat went on
+    assert not await other.keep()  # the heartbeat continued
     now += 6
-    assert not holder.is_valid and not await other.keep()  # the holder stops before anybody else begins
+    assert not holder.is_valid and not await other.keep()  # the holder stops before any other engine begins
     now += 5
     assert await other.keep() and not await holder.keep()
     assert (other.is_valid, holder.is_valid, holder.holder) == (True, False, other.holder)
@@ -66,7 +64,7 @@ async def test_the_lease_has_one_holder_and_goes_on_only_when_its_beat_stops(pla
     assert await holder.keep()
 
 
-async def test_an_entry_put_in_twice_waits_once_and_entries_keep_their_order(place: str):
+async def test_an_entry_added_twice_is_queued_once_and_entries_keep_their_order(place: str):
     inbox = await open_inbox(await connect(place, fresh=ALWAYS))
     entries = [Entry(f"{number:020d}-x", ENVELOPE, "{}") for number in (3, 1, 2)]
     await inbox.put(entries)

@@ -56,7 +56,7 @@ async def test_a_staged_record_is_read_before_it_is_committed(store: Store, now)
     assert await store.count(Turn) == 1
 
 
-async def test_a_thousand_single_writes_in_groups_do_not_become_a_thousand_fragments(store: Store, now):
+async def test_a_thousand_single_writes_are_committed_in_groups(store: Store, now):
     for n in range(1000):
         store.stage(Change(a_turn(now, f"turn_{n}", turn=n), (a_passage(now, f"p_{n}", f"turn_{n}"),)))
         if n % 100 == 99:
@@ -66,14 +66,14 @@ async def test_a_thousand_single_writes_in_groups_do_not_become_a_thousand_fragm
     assert stats["fragment_stats"]["num_fragments"] <= 10
 
 
-async def test_writing_the_same_records_again_doubles_nothing(store: Store, now):
+async def test_writing_the_same_records_again_duplicates_nothing(store: Store, now):
     for _ in range(2):
         store.stage(Change(a_turn(now), (a_passage(now),)))
         await store.flush()
     assert (await store.count(Turn), await store.count_passages()) == (1, 1)
 
 
-async def test_a_rewritten_record_loses_the_passages_it_no_longer_has_and_keeps_the_vectors_of_the_others(
+async def test_a_rewritten_record_loses_removed_passages_and_keeps_the_vectors_of_the_others(
     store: Store, now
 ):
     store.stage(Change(a_turn(now), (a_passage(now, "p_kept"), a_passage(now, "p_gone"))))
@@ -98,7 +98,7 @@ async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_
     assert (await store.by_vector(vector, "true", 5)).values == pytest.approx([1], abs=1e-6)
 
 
-async def test_of_many_passages_outside_the_word_index_none_is_read_until_they_are_in_it(
+async def test_many_passages_outside_the_word_index_are_not_read_until_indexed(
     store: Store, now, monkeypatch
 ):
     monkeypatch.setattr("scrubjay.store.store.MOST_READ", 2)
@@ -138,7 +138,7 @@ async def test_a_fresh_write_of_a_known_id_replaces_its_rows(store: Store, now):
     assert [row.text for row in await store.passages("true")] == ["goodbye"]
 
 
-async def test_what_a_failed_commit_left_half_written_is_written_once(store: Store, now, home: Home):
+async def test_a_commit_that_failed_halfway_is_completed_without_duplicates(store: Store, now, home: Home):
     store.stage(Change(a_turn(now), (a_passage(now),)), fresh=True)
     data = Path(home.data) / "turns.lance"
     data.rename(data.with_suffix(".away"))
@@ -164,7 +164,7 @@ async def test_a_record_forgotten_before_its_commit_is_hidden_too(store: Store, 
     assert [row.hidden for row in await store.passages("true")] == [True]
 
 
-async def test_turns_of_a_session_stand_in_order_of_their_start(store: Store, now):
+async def test_turns_of_a_session_are_ordered_by_their_start(store: Store, now):
     from datetime import timedelta
 
     for number, minutes in ((0, 0), (1, 20), (2, 10)):
@@ -192,7 +192,7 @@ async def test_a_failed_commit_leaves_everything_staged(store: Store, now, home:
     assert await store.count(Turn) == 1
 
 
-async def test_a_zero_byte_newest_manifest_is_set_aside_and_the_version_before_it_opens(
+async def test_an_empty_newest_manifest_is_moved_away_and_the_previous_version_opens(
     store: Store, now, home: Home
 ):
     store.stage(Change(a_turn(now)))
@@ -210,7 +210,7 @@ async def test_a_zero_byte_newest_manifest_is_set_aside_and_the_version_before_i
     assert await reopened.count(Turn) == 2
 
 
-async def test_a_home_of_a_newer_version_is_refused_untouched(store: Store, home: Home):
+async def test_a_home_of_a_newer_version_is_refused_unchanged(store: Store, home: Home):
     note = Path(FileNotes(home.data).path("index"))
     newer = note.read_text().replace('"schema_version": 1', '"schema_version": 99')
     note.write_text(newer)
@@ -219,9 +219,7 @@ async def test_a_home_of_a_newer_version_is_refused_untouched(store: Store, home
     assert note.read_text() == newer
 
 
-async def test_a_generation_is_built_beside_the_one_that_is_searched_and_takes_its_place(
-    store: Store, now, home: Home
-):
+async def test_a_generation_is_built_next_to_the_one_in_use_and_replaces_it(store: Store, now, home: Home):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     await store.flush()
     note = replace(store.note.next_generation(dim=32), complete=True)
@@ -242,14 +240,14 @@ async def test_a_generation_is_built_beside_the_one_that_is_searched_and_takes_i
     assert tables_of_passages(home) == {"passages_2.lance"}
 
 
-async def test_what_a_killed_engine_was_building_is_open_at_the_next_start_and_the_rest_is_dropped(
+async def test_the_unfinished_generation_of_a_killed_engine_is_resumed_and_others_are_dropped(
     store: Store, now, home: Home
 ):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     await store.flush()
     note = replace(store.note.next_generation(dim=32), space_id="another", complete=True)
     await store.begin_generation(note)
-    # What kills of an older Scrubjay left: before it could say where searches look, or after.
+    # The leftovers of kills of an older Scrubjay: before or after it noted which generation is searched.
     for name in ("passages_0", "passages_7"):
         await open_tables(home.data, name, 64)
     reopened = await open_store(home.data, dim=64)
@@ -264,7 +262,7 @@ async def test_what_a_killed_engine_was_building_is_open_at_the_next_start_and_t
     assert not Path(FileNotes(home.data).path("building")).exists()
 
 
-async def test_a_table_that_a_kill_left_half_made_gets_its_key_and_every_index(home: Home):
+async def test_a_table_left_incomplete_by_a_kill_gets_its_key_and_every_index(home: Home):
     database = await connect(home.data)
     for name, schema in (("turns", arrow_schema(Turn)), ("passages_1", arrow_schema(Passage, dim=64))):
         await database.create_table(name, schema=schema)
@@ -315,11 +313,11 @@ async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
         st.sampled_from(['"hello"', '"', "hello AND (", "*", "hello^2 ~", "\x00", "🐦"]),
     )
 )
-async def test_no_query_text_can_break_the_word_leg(store: Store, now, text: str):
+async def test_no_query_text_can_break_the_word_search(store: Store, now, text: str):
     await store.by_words(text, "true", 5)
 
 
-async def test_conditions_on_nothing_and_on_no_values_are_still_conditions(store: Store, now):
+async def test_empty_conditions_and_conditions_on_no_values_still_apply(store: Store, now):
     store.stage(Change(a_turn(now, tags=("x", "y"))))
     await store.flush()
     assert len(await store.select(Turn, conditions.both(None, None))) == 1
@@ -328,7 +326,7 @@ async def test_conditions_on_nothing_and_on_no_values_are_still_conditions(store
     assert await store.select(Turn, conditions.has_all("tags", ["x", "z"])) == []
 
 
-async def test_what_is_current_means_the_same_of_rows_and_of_records(store: Store, now):
+async def test_rows_and_records_agree_on_what_is_current(store: Store, now):
     base = dict(
         scope="s", partition_id="mem_x", source="test", created_at=now, updated_at=now, last_accessed_at=now
     )
@@ -364,14 +362,14 @@ def test_each_file_is_synced_once(tmp_path: Path):
     assert files.sync_new({}) == 1
 
 
-def test_one_checkpoint_at_a_time_notes_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_only_one_checkpoint_at_a_time_records_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     versions = tmp_path / "data" / "turns.lance" / "_versions"
     versions.mkdir(parents=True)
     files, meeting, read = Inventory(str(tmp_path / "data")), Barrier(2), inventory._read
     os.mkdir(files.folder)
 
     def met(path: str) -> inventory.Written:
-        with suppress(BrokenBarrierError):  # nobody came within the time, nor ever will
+        with suppress(BrokenBarrierError):  # no other thread came within the time, nor ever will
             meeting.wait(timeout=0.5)
             raise AssertionError("two checkpoints note their files at once")
         return read(path)
@@ -408,7 +406,7 @@ async def test_the_newest_records_of_every_kind_come_first(store: Store, now):
     assert await store.latest(5, "t", now) == []
 
 
-def test_what_lancedb_brings_for_its_cloud_alone_is_not_loaded():
+def test_modules_of_lancedb_for_its_cloud_are_not_loaded():
     code = "import scrubjay.store.opening, sys; print(*sys.modules)"
     modules = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -416,7 +414,7 @@ def test_what_lancedb_brings_for_its_cloud_alone_is_not_loaded():
     assert not [name for name in modules if name.startswith("lance_namespace_urllib3_client.api")]
 
 
-def test_lancedb_gets_a_stand_in_for_each_model_of_its_rest_client_which_makes_the_real_one():
+def test_lancedbs_rest_models_are_replaced_by_stand_ins_that_load_the_real_ones():
     """The names and files are LanceDB's, and an upgrade may change them."""
     import importlib.util
 

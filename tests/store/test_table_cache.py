@@ -1,4 +1,4 @@
-"""What the store remembers of its tables: a search with it finds what a search without it finds."""
+"""The store's cache of its tables: a search with it finds the same as one without it."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ async def found(core: Core) -> list[Any]:
     return answers
 
 
-async def found_anew(core: Core) -> list[Any]:
-    """The same through a connection that remembers nothing."""
+async def found_uncached(core: Core) -> list[Any]:
+    """The same through a connection without a cache."""
     store, tables = core.store, core.store.tables
     store.tables = await open_tables(store.path, store.note.passages, store.note.dim)
     for whole in (
@@ -88,22 +88,22 @@ async def do(core: Core, what: str, word: str, ids: list[str]) -> None:
 @pytest.mark.long
 @settings(max_examples=12)
 @given(acts=st.lists(act, min_size=2, max_size=8))
-async def test_a_search_with_the_memory_equals_one_without(core: Core, acts: list[tuple[str, str]]):
+async def test_a_cached_search_equals_an_uncached_one(core: Core, acts: list[tuple[str, str]]):
     ids: list[str] = []
     for what, word in (("turn", WORDS[0]), ("fact", WORDS[1]), *acts):
         await do(core, what, word, ids)
         await embedded(core)
-        for _ in range(3):  # work in the background may come between the two
-            remembered, anew = await found(core), await found_anew(core)
-            if remembered == anew:
+        for _ in range(3):  # background work may happen between the two
+            remembered, uncached = await found(core), await found_uncached(core)
+            if remembered == uncached:
                 break
-        assert remembered == anew, what
+        assert remembered == uncached, what
 
 
 @pytest.mark.long
 @settings(max_examples=8)
 @given(acts=st.lists(act, min_size=2, max_size=8))
-async def test_every_fact_of_the_table_is_among_the_known_ones(core: Core, acts: list[tuple[str, str]]):
+async def test_every_fact_of_the_table_is_among_the_cached_keys(core: Core, acts: list[tuple[str, str]]):
     ids: list[str] = []
     for what, word in (*(("fact", word) for word in WORDS), *acts):
         await do(core, what, word, ids)
@@ -111,9 +111,7 @@ async def test_every_fact_of_the_table_is_among_the_known_ones(core: Core, acts:
         assert await core.store.may_hold(Memory, hashes) == hashes, what
 
 
-async def test_a_fact_that_is_new_is_not_looked_for_on_the_disk_and_a_known_one_is_found(
-    core: Core, monkeypatch
-):
+async def test_a_new_fact_is_not_looked_up_on_disk_and_a_known_one_is_found(core: Core, monkeypatch):
     for number in range(4):
         await fact(core, f"Fact number {number}.")
         await core.writer.settle()
@@ -129,7 +127,7 @@ async def test_a_fact_that_is_new_is_not_looked_for_on_the_disk_and_a_known_one_
     ]
 
 
-async def test_a_fact_that_is_committed_while_the_keys_are_read_is_known(core: Core, monkeypatch):
+async def test_a_fact_committed_while_the_keys_are_read_is_cached(core: Core, monkeypatch):
     memories, keys = core.store.tables.memories, core.store._known_keys[Memory]
     await fact(core, "The port is 8080.")
     for _ in range(2):  # with the fact's own look three, so that the next one reads them
@@ -145,7 +143,7 @@ async def test_a_fact_that_is_committed_while_the_keys_are_read_is_known(core: C
     assert await keys.among(memories, [digest := content_hash("The port is 8080.")]) == {digest}
 
 
-async def test_more_keys_than_may_be_known_are_forgotten(core: Core):
+async def test_keys_beyond_the_cache_limit_are_dropped(core: Core):
     keys = KnownKeys("content_hash", most=2)
     for _ in range(4):
         await keys.among(core.store.tables.memories, ())
@@ -154,7 +152,7 @@ async def test_more_keys_than_may_be_known_are_forgotten(core: Core):
     assert await keys.among(core.store.tables.memories, ["new"]) == {"new"}
 
 
-async def test_the_first_searches_after_a_start_do_not_read_codes_and_ties_whole(core: Core):
+async def test_the_first_searches_after_a_start_do_not_read_all_codes_and_entities(core: Core):
     for word in WORDS:
         await fact(core, f"The {word} is kept in `src/{word}.py`.")
     await embedded(core)  # else rows move, and a search looks again
@@ -167,7 +165,7 @@ async def test_the_first_searches_after_a_start_do_not_read_codes_and_ties_whole
     assert tables.codes_and_ties._rows is not None
 
 
-async def test_a_compaction_between_the_first_searches_is_no_search(core: Core):
+async def test_a_compaction_between_the_first_searches_does_not_count_as_a_search(core: Core):
     await turn(core, "s", user="one", assistant="two")
     await core.writer.settle()
     turns, whole = core.store.tables.turns, TableCache(10, first=2)
@@ -177,7 +175,7 @@ async def test_a_compaction_between_the_first_searches_is_no_search(core: Core):
     assert len(await whole.current(turns) or ()) == 1
 
 
-async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
+async def test_a_table_that_is_too_long_is_not_cached(core: Core):
     await turn(core, "s", user="one", assistant="two")
     await turn(core, "s", user="three", assistant="four", turn=1)
     await core.writer.settle()
@@ -188,7 +186,7 @@ async def test_a_table_that_is_too_long_is_not_remembered(core: Core):
     assert [found is not None and len(found) for _, found in lengths][-1] == 2 and lengths[0][1] is None
 
 
-async def test_a_row_that_a_compaction_moves_while_the_table_is_read_is_there(core: Core, monkeypatch):
+async def test_a_row_moved_by_a_compaction_during_a_read_is_not_lost(core: Core, monkeypatch):
     turns, whole = core.store.tables.turns, TableCache(100)
     for number in range(6):
         await turn(core, "a", turn=number, user=f"Where is number {number}?")
@@ -216,7 +214,7 @@ async def test_a_row_that_a_compaction_moves_while_the_table_is_read_is_there(co
     ),
     seed=st.integers(0, 99),
 )
-async def test_a_table_in_memory_is_the_one_on_disk_row_by_row_and_key_by_key(acts: list[str], seed: int):
+async def test_a_cached_table_equals_the_one_on_disk_row_by_row_and_key_by_key(acts: list[str], seed: int):
     chance = random.Random(seed)
     with tempfile.TemporaryDirectory() as folder:
         database = await lancedb.connect_async(folder)
@@ -252,14 +250,14 @@ async def test_a_table_in_memory_is_the_one_on_disk_row_by_row_and_key_by_key(ac
             ]
 
 
-async def test_what_searches_use_is_in_memory_again_after_a_compaction(core: Core, monkeypatch):
+async def test_tables_used_by_searches_are_cached_again_after_a_compaction(core: Core, monkeypatch):
     for number in range(6):
         await fact(core, f"Fact number {number} is about a {WORDS[number % 4]}.")
     await embedded(core)
     for _ in range(4):
         await found(core)
     await core.writer.settle()
-    for _ in range(3):  # some of which reopen the tables
+    for _ in range(3):  # some reopen the tables
         before = await found(core)
         await core.upkeep.tidy(Bounds(0, 0))
         with monkeypatch.context() as patched:
@@ -271,7 +269,7 @@ def _read_nothing(*_: object) -> None:
     raise AssertionError("A search reads a table.")
 
 
-async def test_ties_in_memory_find_what_their_index_finds(core: Core):
+async def test_cached_entities_find_the_same_records_as_their_index(core: Core):
     names = ("HttpClient", "retry_policy", "src/app/cache.py", "ECONNREFUSED")
     words = {name: next(tie.word for tie in query_ties(f"`{name}`")) for name in names}
     made: list[str] = []
@@ -302,10 +300,10 @@ async def _ties_agree(store: Store, words: list[str]) -> None:
         assert sorted(found.row_ids) == sorted(index.row_ids)
         assert sorted(found.values, reverse=True) == list(found.values)
         first = await store.by_ties(asked, here, 3)
-        assert list(first.values) == pytest.approx(found.values[:3], rel=0.2)  # an index counts what is gone
+        assert list(first.values) == pytest.approx(found.values[:3], rel=0.2)  # indexes count deleted rows
 
 
-async def test_a_row_that_moves_between_two_looks_at_memory_is_found(core: Core, monkeypatch):
+async def test_a_row_that_moves_between_two_reads_of_the_cache_is_found(core: Core, monkeypatch):
     word = next(tie.word for tie in query_ties("`retry_policy`"))
     for number in range(5):
         await fact(core, f"Number {number} is about retry_policy.")
@@ -326,7 +324,7 @@ async def test_a_row_that_moves_between_two_looks_at_memory_is_found(core: Core,
     assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
 
 
-async def test_a_row_id_means_the_same_row_for_ever(core: Core):
+async def test_a_row_id_always_refers_to_the_same_row(core: Core):
     passages, seen = core.store.tables.passages, {}
     for number in range(6):
         await fact(core, f"Fact number {number} is about a {WORDS[number % 4]}.")

@@ -55,7 +55,7 @@ async def fill(store: Store, count: int) -> None:
 
 
 def hour(number: int) -> int:
-    """An hour of the day that all passages are of, as they are dated."""
+    """An hour of the one day on which all passages are dated."""
     return micros(datetime(2026, 3, 5, number, tzinfo=UTC))
 
 
@@ -76,7 +76,7 @@ async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, floa
 
 @pytest.fixture
 async def many(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store for which a few vectors are too many to stand in memory."""
+    """A store for which a few vectors are too many to hold in memory."""
     monkeypatch.setattr("scrubjay.store.tables.FEW_VECTORS", 100)
     await store.reopen()
     return store
@@ -116,7 +116,7 @@ async def test_a_vector_that_came_after_the_index_was_built_is_found(many: Store
     assert next(iter(await nearest(store, late))) == f"p{VECTORS}"
 
 
-async def test_rows_beside_the_index_are_measured_as_those_in_it(many: Store) -> None:
+async def test_unindexed_rows_have_the_same_distances_as_indexed_ones(many: Store) -> None:
     store = many
     await fill(store, VECTORS)
     await Upkeep(store).tidy(Bounds(0, 0))
@@ -130,7 +130,7 @@ async def test_rows_beside_the_index_are_measured_as_those_in_it(many: Store) ->
     )
 
 
-async def test_segments_of_the_vector_index_call_for_no_compaction(many: Store) -> None:
+async def test_segments_of_the_vector_index_trigger_no_compaction(many: Store) -> None:
     store = many
     await fill(store, VECTORS)
     upkeep = Upkeep(store)
@@ -141,7 +141,7 @@ async def test_segments_of_the_vector_index_call_for_no_compaction(many: Store) 
     assert await upkeep.tidy(Bounds(1, 50)) == 0, "fragments of two segments never merge"
 
 
-async def test_many_segments_call_for_a_compaction_in_a_pause_and_not_in_bulk(many: Store) -> None:
+async def test_many_segments_trigger_a_compaction_when_idle_and_not_during_bulk_writes(many: Store) -> None:
     store = many
     await fill(store, VECTORS)
     upkeep = Upkeep(store)
@@ -197,7 +197,7 @@ async def test_the_segments_of_the_vector_index_stay_few(many: Store) -> None:
     assert (await segments(store) or 0) <= VECTOR_SEGMENTS
 
 
-async def test_vectors_in_memory_find_what_comparing_every_row_finds(store: Store) -> None:
+async def test_cached_vectors_find_the_same_rows_as_an_exact_scan(store: Store) -> None:
     question = vectors(1, 2)[0]
     for seed, count in enumerate((3, 400, 250, 300, 10)):  # some rows are written again, some are new
         await fill(store, count)

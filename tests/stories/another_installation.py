@@ -1,7 +1,7 @@
 """The installed command as another version of it would be: python another_installation.py VERSION [arguments
 of scrubjay].
 
-Its pipe says that version in its hello, and the engines that it starts are of that version.
+Its pipe sends that version in its hello, and the engines that it starts have that version.
 """
 
 from __future__ import annotations

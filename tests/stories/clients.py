@@ -1,4 +1,4 @@
-"""A client as the pipe sees it, and the engines of its home, for the stories of processes.
+"""A client as the pipe sees it, and the engines of its home, for the process stories.
 
 The engine is `echo_engine.py`, which has no store; everything else is the product. Each wait is for an event
 and has a bound.
@@ -32,7 +32,7 @@ INITIALIZE = {"method": "initialize", "params": {"protocolVersion": "2025-11-25"
 
 
 def until(true: Callable[[], object], what: str) -> None:
-    """Look again and again, until `true` or out of patience."""
+    """Poll until `true` or the time is up."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, f"never: {what}"
@@ -74,7 +74,7 @@ class Client:
         return json.loads(line)
 
     def open(self) -> dict:
-        """Initialize as clients do; the engine's answer."""
+        """Initialize as clients do; return the engine's answer."""
         self.say(0, **INITIALIZE)
         answer = self.hear()
         self.say(None, "notifications/initialized")
@@ -93,12 +93,12 @@ class Client:
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            with contextlib.suppress(BrokenPipeError):  # what the test had buffered for a pipe that is gone
+            with contextlib.suppress(BrokenPipeError):  # data buffered for a pipe that has exited
                 stream.close()
 
 
 def engines(root: str) -> list[psutil.Process]:
-    """The running engines of one home, wherever they descend from."""
+    """The running engines of one home, whatever their parent process."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         if "serve" in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:

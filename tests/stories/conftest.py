@@ -1,5 +1,5 @@
-"""A user per story whose engines end half a second after their last client, and who leaves no
-process behind.
+"""A user per story, whose engines end half a second after their last client and leave no process
+behind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scrubjay.home.paths import open_home
 
 
 @pytest.fixture
-def somebody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], User]]:
+def new_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], User]]:
     """Makes users, each with a home of their own."""
     users: list[User] = []
 
@@ -33,13 +33,13 @@ def somebody(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], 
 
 
 @pytest.fixture
-def user(somebody: Callable[[], User]) -> User:
-    return somebody()
+def user(new_user: Callable[[], User]) -> User:
+    return new_user()
 
 
 @pytest.fixture
 def opens(user: User) -> Iterator[Callable[..., Assistant]]:
-    """Opens assistants, by default those of the user; all are gone when the story ends."""
+    """Opens assistants, by default those of the user; all are closed when the story ends."""
     assistants: list[Assistant] = []
 
     def opened(of: User = user, **options: Any) -> Assistant:

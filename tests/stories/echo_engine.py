@@ -1,4 +1,4 @@
-"""An engine without a store, for the tests of processes: real lock, socket and life time, and a face that
+"""An engine without a store, for the process tests: real lock, socket and lifetime, and an interface that
 answers by itself.
 
     python echo_engine.py serve VERSION IDLE_SECONDS [auto] [loopback]

@@ -3,7 +3,7 @@
     python echo_pipe.py HOME VERSION IDLE_SECONDS [engine flags...]
 
 The flag `inside` is `--in-process`: the engine, where one is needed, is this process. With `offers` the pipe
-answers what needs no engine, as the installed one does.
+answers requests that need no engine, as the installed one does.
 """
 
 from __future__ import annotations

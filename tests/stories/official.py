@@ -1,5 +1,5 @@
-"""supermemory's official clients against a served engine: each in an environment of its own, for they cannot
-live in one, nor in ours.
+"""supermemory's official clients against a served engine: each in an environment of its own, because they
+cannot share one, with each other or with ours.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def interpreter(version: str) -> str:
 
 
 class Server:
-    """An engine that serves HTTP, started by hand as a user does: at `url`, until `stop`."""
+    """An engine that serves HTTP, started manually as a user does: at `url`, until `stop`."""
 
     def __init__(self, user: User) -> None:
         self.user = user
@@ -85,7 +85,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def stories(script: str) -> list[str]:
-    """The names of the stories that a script of `clients/` tells."""
+    """The names of the stories in a script of `clients/`."""
     tree = ast.parse((CLIENTS / script).read_text(encoding="utf-8"))
     return [
         node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name.startswith("it_")
@@ -93,7 +93,7 @@ def stories(script: str) -> list[str]:
 
 
 def told(command: Sequence[str], url: str, **more: str) -> dict[str, str | None]:
-    """How each story of a script ended: None, or what went wrong. `more` are variables of its environment."""
+    """How each story of a script ended: None, or the error. `more` are its environment variables."""
     env = {
         "PATH": os.environ["PATH"],
         "SUPERMEMORY_BASE_URL": url,

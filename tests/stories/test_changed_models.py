@@ -1,5 +1,5 @@
-"""A model that is missing, altered or another one: words go on answering, the sentence says what repairs it,
-and reindex does.
+"""A missing, altered or different model: word search still answers, the message says how to repair it, and
+reindex does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from berts import save_bert
 
 
 @pytest.mark.long
-def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(user, opens):
+def test_a_missing_model_leaves_word_search_and_is_reported_to_people_and_models(user, opens):
     gone = user.folder / "gone"
     user.gets("config", "model", str(gone))
     client = opens()
@@ -33,7 +33,7 @@ def test_a_missing_model_leaves_words_and_is_named_where_people_and_models_look(
 
 
 @pytest.mark.long
-def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, opens):
+def test_a_changed_model_is_reported_word_search_answers_and_reindex_embeds_again(user, opens):
     client = opens()
     for number in range(5):
         client.get(
@@ -59,7 +59,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
     found = client.get("search_memories", query="zebra")
     assert len(found["results"]) == 5 and "degraded" not in found
     assert "searches use meaning and words" in user.gets("status") and embedded(user)
-    from safetensors.numpy import load_file, save_file  # comes with the extra
+    from safetensors.numpy import load_file, save_file  # installed with the extra
 
     weights = user.folder / "small" / "model.safetensors"
     tensors = load_file(weights)
@@ -74,7 +74,7 @@ def test_another_model_is_noticed_words_answer_and_reindex_embeds_anew(user, ope
 
 
 def once_loaded(client) -> dict:
-    """What a search finds once the model is there; torch alone may take longer than a search waits."""
+    """What a search finds once the model is loaded; torch alone may take longer than a search waits."""
     found = {}
 
     def loaded() -> bool:

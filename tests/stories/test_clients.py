@@ -1,4 +1,4 @@
-"""Clients that others wrote, against the installed command: the MCP Inspector in both protocol eras, and the
+"""Third-party clients against the installed command: the MCP Inspector in both protocol eras, and the
 TypeScript SDK.
 """
 
@@ -26,9 +26,9 @@ ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """The user whose engine all these clients share."""
-    somebody = make_user(tmp_path_factory.mktemp("c"))
-    yield somebody
-    somebody.types("stop")
+    person = make_user(tmp_path_factory.mktemp("c"))
+    yield person
+    person.types("stop")
 
 
 class Inspector:
@@ -77,8 +77,8 @@ class Inspector:
         return json.loads(done.stdout)["result"]
 
     def call(self, tool: str, *, era: str = "legacy", **arguments: Any) -> dict[str, Any]:
-        """The structured content of a tool call that succeeds, after a look at its text; a search is asked
-        for it.
+        """The structured content of a successful tool call, after a look at its text; a search is asked for
+        it.
         """
         if tool.startswith("search_"):
             arguments["include"] = {"structured": True}
@@ -95,7 +95,7 @@ def inspector(installed: Path, user: User) -> Inspector:
 
 
 @ERAS
-def test_the_inspector_meets_the_server(inspector: Inspector, era: str):
+def test_the_inspector_connects_to_the_server(inspector: Inspector, era: str):
     about = inspector.ask("initialize", era=era)
     assert (about["protocolVersion"] >= "2026") == (era == "modern")
     assert about["serverInfo"]["name"] == "scrubjay" and "search_memories" in about["instructions"]
@@ -142,7 +142,7 @@ def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Insp
 
 
 @ERAS
-def test_the_inspector_shows_what_is_refused_as_a_result(inspector: Inspector, era: str):
+def test_the_inspector_shows_a_refusal_as_a_result(inspector: Inspector, era: str):
     done = inspector.run(
         "tools/call",
         "--tool-name",

@@ -1,5 +1,5 @@
-"""The story of the demo: what a newcomer sees in the first minute, from the installed command, with nothing
-left afterwards.
+"""The demo: what a newcomer sees in the first minute, from the installed command, with nothing left
+behind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scrubjay.hosts.installation import console_command
 
 
 def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.TempPathFactory) -> None:
-    tmp_path = tmp_path_factory.mktemp("d")  # short, so that the socket lies in the demo's home
+    tmp_path = tmp_path_factory.mktemp("d")  # short, so that the socket fits into the demo's home
     env = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
@@ -49,7 +49,7 @@ def test_the_demo_records_recalls_and_leaves_nothing(tmp_path_factory: pytest.Te
     assert len(re.findall(r"^   > turn ", done.stdout, re.MULTILINE)) == len(QUESTIONS)
     assert (
         len(re.findall(r"^     turn ", done.stdout, re.MULTILINE)) == 5
-    )  # two neighbours each, and the first turn has but one
+    )  # two neighbours each, but the first turn has only one
     assert len(done.stdout.splitlines()) <= 50
     locks = f"scrubjay-{os.getuid()}"  # of the cores, which all engines of a machine share
     left_over = {each.name for each in tmp_path.iterdir()} - {locks}

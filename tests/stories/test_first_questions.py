@@ -1,4 +1,4 @@
-"""What a client asks first, while its engine starts, cannot start, or is replaced."""
+"""A client's first requests, while its engine starts, cannot start, or is replaced."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_the_first_questions_are_answered_where_no_engine_can_start(root, start)
     assert not engines(root)
 
 
-def test_an_engine_that_starts_late_hears_the_handshake_once_and_the_client_one_answer(root, start):
+def test_a_late_engine_gets_the_handshake_once_and_the_client_one_answer(root, start):
     client = start(flags=("offers",))
     client.say(0, **INITIALIZE)
     client.say(None, "notifications/initialized")
@@ -57,7 +57,7 @@ def test_an_engine_that_starts_late_hears_the_handshake_once_and_the_client_one_
     assert [method for _, method in heard(root)] == [*methods, "tools/call", *methods]
 
 
-def test_a_client_may_ask_in_the_new_way_before_it_shakes_hands(root, start):
+def test_a_client_may_use_the_new_protocol_before_the_handshake(root, start):
     """Codex and others ask `server/discover`, and go on with `initialize` whatever the answer is."""
     client = start(flags=("offers",))
     client.say(0, "server/discover", _meta=ENVELOPE)
@@ -71,7 +71,7 @@ def test_a_client_may_ask_in_the_new_way_before_it_shakes_hands(root, start):
     assert "server/discover" not in [method for _, method in heard(root)]
 
 
-def test_a_client_that_only_looks_need_not_wait_for_an_engine(root, start):
+def test_a_client_that_only_lists_does_not_wait_for_an_engine(root, start):
     client = start(flags=("offers",))
     client.say(0, **INITIALIZE)
     assert client.hear()["id"] == 0
@@ -87,10 +87,10 @@ def test_a_call_whose_client_closes_its_input_at_once_is_answered(root, start):
     assert [client.hear()["id"] for _ in range(2)] == [0, 1]
 
 
-def test_a_call_that_takes_its_time_is_answered_after_its_client_has_closed_its_input(root, start, tmp_path):
+def test_a_slow_call_is_answered_after_its_client_has_closed_its_input(root, start, tmp_path):
     client = start()
     client.open()
     client.call(1, wait=str(tmp_path / "done"))
     client.process.stdin.close()
-    Timer(2.5, (tmp_path / "done").touch).start()  # later than a pipe leaves that has nothing to wait for
+    Timer(2.5, (tmp_path / "done").touch).start()  # later than a pipe without pending answers would exit
     assert client.hear()["id"] == 1

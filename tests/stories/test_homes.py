@@ -1,5 +1,5 @@
-"""Homes of every kind under real clients and engines: two of them, copied, far down, unusable, removed, out
-of reach.
+"""Homes of every kind under real clients and engines: two of them, copied, deeply nested, unusable, removed,
+unreachable.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def test_two_homes_never_see_each_other(root, start):
     until(lambda: not engines(other), "the second engine ended")
 
 
-def test_a_copied_home_does_not_lead_to_the_engine_of_the_original(root, start):
+def test_a_copied_home_does_not_connect_to_the_engine_of_the_original(root, start):
     one = start()
     first = one.pid_of_engine()
     copy = open_home(root + ".copy").root
@@ -58,7 +58,7 @@ def test_a_home_with_a_long_path_works(tmp_path_factory, start):
     assert not os.listdir(base / "run" / "scrubjay")
 
 
-def test_a_home_that_cannot_be_made_is_explained_to_every_request(tmp_path, start):
+def test_a_home_that_cannot_be_created_is_explained_to_every_request(tmp_path, start):
     (tmp_path / "file").touch()
     client = start(str(tmp_path / "file" / "home"))
     client.say(0, **INITIALIZE)
@@ -68,14 +68,14 @@ def test_a_home_that_cannot_be_made_is_explained_to_every_request(tmp_path, star
 
 
 @pytest.mark.parametrize("target", ["unplugged", "home"])
-def test_a_home_that_is_a_link_to_nowhere_or_to_itself_is_explained(tmp_path, target):
+def test_a_home_that_is_a_broken_or_circular_link_is_explained(tmp_path, target):
     (tmp_path / "home").symlink_to(tmp_path / target)
     with pytest.raises(HomeError, match=f"is a link to .*{target}"):
         open_home(str(tmp_path / "home"))
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give a folder away")
-def test_a_folder_of_other_files_that_is_open_to_others_stays_as_it_is(tmp_path):
+def test_a_shared_folder_of_other_files_keeps_its_permissions(tmp_path):
     """A tester named `/` as the home, which closed it to every other user."""
     shared = tmp_path / "shared"
     shared.mkdir()
@@ -101,15 +101,15 @@ def test_a_home_of_another_user_is_refused(root, start):
     assert "belongs to user 12345" in client.hear()["error"]["message"]
 
 
-def test_a_home_removed_under_its_engine_ends_it(root, start):
+def test_removing_a_home_ends_its_engine(root, start):
     client = start()
     client.open()
     os.rename(root, root + ".gone")
     until(lambda: not engines(root), "the engine ended")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nobody can tell whose process it is")
-def test_an_engine_of_this_machine_that_hangs_is_named_with_the_way_to_end_it(root, start):
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the owner of a process is unknown")
+def test_a_hung_local_engine_is_named_with_the_way_to_end_it(root, start):
     home = open_home(root)
     sleeper = subprocess.Popen([sys.executable, "-c", "input()", "scrubjay"], stdin=subprocess.PIPE)
     with sleeper, FileLock(home.engine_lock) as lock:
@@ -121,7 +121,7 @@ def test_an_engine_of_this_machine_that_hangs_is_named_with_the_way_to_end_it(ro
         sleeper.kill()
 
 
-def test_an_engine_out_of_reach_is_described_and_its_lock_is_left_alone(root, start):
+def test_an_unreachable_engine_is_described_and_its_lock_is_left_alone(root, start):
     home = open_home(root)
     with FileLock(home.engine_lock) as lock:
         assert lock.acquire()

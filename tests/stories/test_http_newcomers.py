@@ -1,5 +1,5 @@
-"""Somebody who comes to the HTTP face with a client of supermemory's: the lines that the README shows, and
-what a wrong key says.
+"""A new user of the HTTP interface with one of supermemory's clients: the lines that the README shows, and
+the message for a wrong key.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, 
 
 
 @pytest.mark.parametrize("version", ["3.62.0", "5.0.1"])
-def test_keys_are_refused_with_the_clients_own_exceptions(
-    guarded: tuple[Server, dict[str, str]], version: str
-):
+def test_wrong_keys_raise_the_clients_own_exceptions(guarded: tuple[Server, dict[str, str]], version: str):
     serving, keys = guarded
     endings = told([interpreter(version), str(CLIENTS / "keys.py")], serving.url, **keys)
     assert endings == dict.fromkeys(stories("keys.py"))

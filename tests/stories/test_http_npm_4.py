@@ -21,5 +21,5 @@ def endings(server: Server, installed: Path) -> dict[str, str | None]:
 
 
 @pytest.mark.parametrize("story", STORIES)
-def test_the_client_of_npm(endings: dict[str, str | None], story: str):
+def test_the_npm_client_works(endings: dict[str, str | None], story: str):
     assert endings[story] is None, endings[story]

@@ -1,5 +1,5 @@
 """Clients and engines of the real product that are killed or replaced: one engine, then none, and every
-acknowledged turn there, once.
+acknowledged turn stored once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def turns_by_session(user: User) -> dict[str, list[int]]:
 
 
 @pytest.mark.long
-def test_twenty_clients_killed_in_random_order_leave_one_engine_then_none_and_every_turn(user, opens):
+def test_twenty_clients_killed_in_random_order_lose_no_turn_and_leave_no_engine(user, opens):
     clients = [opens() for _ in range(20)]
     chance = random.Random(7)
     for number, client in enumerate(chance.sample(clients, len(clients))):
@@ -58,7 +58,7 @@ def test_turns_from_several_clients_survive_engines_that_are_killed_meanwhile(
             while client.call("record_turn", session_id=session, user=f"{session} says {turn}", **named).get(
                 "isError"
             ):
-                pass  # it may or may not have been kept: saying it again is safe
+                pass  # it may or may not have been stored: repeating it is safe
             acknowledged.release()
 
     threads = [
@@ -83,7 +83,7 @@ def test_turns_from_several_clients_survive_engines_that_are_killed_meanwhile(
 
 
 @pytest.mark.long
-def test_clients_of_three_versions_live_together_on_the_newest_engine(user, opens):
+def test_clients_of_three_versions_share_the_newest_engine(user, opens):
     def version(of: Assistant) -> str:
         return (
             json.loads(user.gets("status", "--json"))["engine"]["version"]

@@ -1,5 +1,5 @@
-"""The main job, told with real processes: what was said in one session is found in another, and by nobody who
-may not.
+"""The main job, with real processes: turns of one session are found in another, and by no client without
+access.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def test_a_decision_of_one_session_is_found_in_another_with_its_neighbours(user,
     assert user.gets("status").startswith("captured 6 of 6 turns\n")
 
 
-def test_a_session_begins_with_the_last_one_whether_an_engine_runs_or_not(user, opens):
+def test_a_session_opens_with_the_last_one_with_and_without_a_running_engine(user, opens):
     assert user.opens("monday") == ""
     user.says(*SESSION[2], session="monday", turn=0)
-    assert user.opens("tuesday") == ""  # what waits in the spool is nobody's to tell yet
+    assert user.opens("tuesday") == ""  # turns that wait in the spool cannot be shown yet
     client = opens()
     client.call("add_memory", content="Never push to main.", is_static=True)
-    # a hook waits 0.2 s for a busy engine, or until the opening lies ready
+    # a hook waits 0.2 s for a busy engine, or until the opening is ready
     answers: list[str] = []
     until(lambda: answers.append(user.opens("tuesday")) or "Never push" in answers[-1], "an opening")
     told = answers[-1]
@@ -71,7 +71,7 @@ def test_a_session_begins_with_the_last_one_whether_an_engine_runs_or_not(user, 
     assert user.opens("wednesday") == ""
 
 
-def test_turns_captured_without_an_engine_are_there_once_and_in_order(user, opens):
+def test_turns_captured_without_an_engine_are_stored_once_and_in_order(user, opens):
     for number in range(12):
         user.says(
             f"Question number {number} about the atlas", f"Answer number {number}", session="s", turn=number
@@ -88,8 +88,8 @@ def test_turns_captured_without_an_engine_are_there_once_and_in_order(user, open
     until(lambda: not spool.pending(user.home) + spool.events(user.home), "the spool is empty")
 
 
-def test_two_homes_never_see_each_other(somebody, user, opens):
-    other = somebody()
+def test_two_homes_never_see_each_other(new_user, user, opens):
+    other = new_user()
     ours, theirs = opens(), opens(other)
     ours.get("add_memory", content="The zebra is called Marty.", scope="user")
     theirs.get("add_memory", content="The lion is called Alex.", scope="user")

@@ -1,4 +1,5 @@
-"""The page in real Chromium, over a real engine and a store of 2,000 turns: each thing that a person does there.
+"""The page in real Chromium, over a real engine and a store of 2,000 turns: everything that a user can do
+there.
 
 The engine lives in a thread of this process with the hashing encoder; one story types `scrubjay open` instead.
 """
@@ -49,7 +50,7 @@ TURNS, SESSIONS = 2_000, 100
 BIRDS = "wren robin lark crow heron whimbrel dunlin plover curlew godwit".split()
 PATIENCE = 20_000  # ms
 VIEWS = ["today", "search", "facts", "documents", "map", "settings"]
-SILENT = {  # a host from which nothing came, and why
+SILENT = {  # a host without any turn, and why
     "host": "cursor",
     "title": "Cursor",
     "tools": True,
@@ -59,7 +60,7 @@ SILENT = {  # a host from which nothing came, and why
     "lacks": "",
     "trouble": ["Cursor waits to be trusted."],
 }
-# What a page could take for markup, a fence, a command or an order of reading.
+# Text that a page could mistake for markup, a fence, a command or a text direction.
 HOSTILE = [
     '<img src=x onerror="window.struck = 1"><script>window.struck = 2</script>',
     "<svg onload='window.struck = 3'><style>* { display: none }</style></svg>",
@@ -106,7 +107,7 @@ class Story:
         core, now = await self.engine.core(), datetime.now(UTC)
 
         await core.exchange.load(
-            str(_exported(Path(self.engine.home.root) / "turns.jsonl", now)), "test", _nobody
+            str(_exported(Path(self.engine.home.root) / "turns.jsonl", now)), "test", _silent
         )
         for number, bird in enumerate(BIRDS):
             await fact(core, f"The {bird} nests in hedge {number}.", scope=MINE, tags=["nests"])
@@ -135,7 +136,7 @@ class Story:
         await core.writer.settle()
 
     def does(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
-        """Do something with the engine's core, in its own loop."""
+        """Run something with the engine's core, in its own loop."""
 
         async def done() -> Any:
             return await work(await self.engine.core())
@@ -181,8 +182,8 @@ def _exported(path: Path, now: datetime) -> Path:
     return path
 
 
-def _nobody(done: int, total: int, what: str) -> None:
-    """Hear of progress, and tell nobody."""
+def _silent(done: int, total: int, what: str) -> None:
+    """Ignore progress."""
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +203,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def tab(story: Story, chromium: Browser) -> Iterator[Tab]:
-    """A tab at the page; whatever it complains of fails the test."""
+    """A tab with the page; any error that it logs fails the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 800}, locale="en-GB")
     opened = context.new_page()
     opened.set_default_timeout(PATIENCE)
@@ -294,7 +295,7 @@ def test_a_session_is_read_turn_by_turn_and_a_turn_has_an_address(tab: Tab):
     expect(tab.locator(".turn.gone")).to_have_count(0)
 
 
-def test_search_answers_as_one_types_and_says_why(tab: Tab):
+def test_search_answers_while_typing_and_says_why(tab: Tab):
     tab.keyboard.press("/")
     box = tab.get_by_role("searchbox", name="Search")
     expect(box).to_be_focused()
@@ -316,7 +317,7 @@ def test_search_answers_as_one_types_and_says_why(tab: Tab):
     expect(tab.locator("[data-here]")).to_be_visible()
 
 
-def test_facts_are_added_changed_forgotten_and_brought_back(tab: Tab):
+def test_facts_are_added_changed_forgotten_and_restored(tab: Tab):
     go(tab, f"#/facts?in={MINE}")
     tab.get_by_text("Add a fact").click()
     tab.get_by_label("One fact, understandable on its own").fill("The siskin feeds on alder.")
@@ -343,7 +344,7 @@ def test_facts_are_added_changed_forgotten_and_brought_back(tab: Tab):
     expect(tab.get_by_text("siskin feeds")).to_have_count(0)
 
 
-def test_several_facts_go_at_once_and_come_back(tab: Tab):
+def test_several_facts_are_forgotten_at_once_and_restored(tab: Tab):
     go(tab, f"#/facts?in={MINE}")
     for bird in ("wren", "robin"):
         tab.get_by_label(f"Choose: The {bird} nests").check()
@@ -354,7 +355,7 @@ def test_several_facts_go_at_once_and_come_back(tab: Tab):
     expect(tab.get_by_role("link", name="The wren nests")).to_be_visible()
 
 
-def test_what_another_tab_deleted_is_passed_over_and_the_notice_counts_what_was_done(story: Story, tab: Tab):
+def test_facts_deleted_in_another_tab_are_skipped_and_the_notice_counts_the_rest(story: Story, tab: Tab):
     scope = "dir_gone__0123456789abcdef"
     texts = [f"The {bird} left." for bird in BIRDS[:3]]
     first, *_ = story.does(lambda core: facts(core, texts, scope=scope))
@@ -370,7 +371,7 @@ def test_what_another_tab_deleted_is_passed_over_and_the_notice_counts_what_was_
     expect(tab.locator(".item.fact")).to_have_count(2)
 
 
-def test_a_restored_fact_that_a_newer_version_replaced_is_not_promised_to_searches(story: Story, tab: Tab):
+def test_restoring_a_replaced_fact_does_not_claim_that_searches_find_it(story: Story, tab: Tab):
     old = story.does(lambda core: fact(core, "The shrike hunts here.", scope=MINE))
     go(tab, f"#/facts/{old.id}")
     tab.get_by_role("button", name="Forget …").click()
@@ -381,7 +382,7 @@ def test_a_restored_fact_that_a_newer_version_replaced_is_not_promised_to_search
     expect(tab.get_by_text(why)).to_be_visible()
 
 
-def test_an_open_fact_follows_what_others_change_but_not_while_somebody_writes(story: Story, tab: Tab):
+def test_an_open_fact_follows_changes_by_others_except_during_editing(story: Story, tab: Tab):
     first = story.does(lambda core: fact(core, "The ouzel sings at 5.", scope=MINE))
     go(tab, f"#/facts/{first.id}")
     said = tab.locator(".card.big .prose")
@@ -391,7 +392,7 @@ def test_an_open_fact_follows_what_others_change_but_not_while_somebody_writes(s
     tab.get_by_text("Change it").click()
     words = tab.get_by_label("The current value")
     words.fill("The ouzel sings at")
-    # the list of facts in another tab shows that the news have come
+    # the list of facts in another tab shows that the update arrived
     other = tab.context.new_page()
     other.goto(f"{tab.url.partition('#')[0]}#/facts?in={MINE}")
     expect(other.get_by_text("Live", exact=True)).to_be_visible()
@@ -408,7 +409,7 @@ def test_an_open_fact_follows_what_others_change_but_not_while_somebody_writes(s
     expect(other.get_by_role("heading", name="It no longer exists")).to_be_visible()
 
 
-def test_a_file_that_is_dropped_becomes_a_document(tab: Tab, tmp_path: Path):
+def test_a_dropped_file_becomes_a_document(tab: Tab, tmp_path: Path):
     go(tab, f"#/documents?in={MINE}")
     note = tmp_path / "siskins.md"
     note.write_text("# Siskins\n\nThe siskin feeds on alder.\n")
@@ -419,7 +420,7 @@ def test_a_file_that_is_dropped_becomes_a_document(tab: Tab, tmp_path: Path):
     expect(tab.get_by_label("Its text")).to_contain_text("The siskin feeds on alder.")
 
 
-def test_the_map_shows_what_is_under_the_pointer_and_opens_it(story: Story, tab: Tab):
+def test_the_map_shows_the_fact_under_the_pointer_and_opens_it(story: Story, tab: Tab):
     ids = story.does(lambda core: core.lists.memories([MINE], start=0, size=50)).rows
     story.does(lambda core: core.await_vectors([each.id for each in ids], 20.0))
     go(tab, "#/map")
@@ -445,7 +446,7 @@ def test_the_map_shows_what_is_under_the_pointer_and_opens_it(story: Story, tab:
     expect(tab.get_by_role("heading", level=1)).not_to_have_text("Map")
 
 
-def test_settings_take_effect_and_can_be_taken_back(story: Story, tab: Tab):
+def test_settings_take_effect_and_can_be_reverted(story: Story, tab: Tab):
     go(tab, "#/settings")
     tab.get_by_label("paused").check()
     expect(tab.get_by_text("paused = true.")).to_be_visible()
@@ -459,7 +460,7 @@ def test_settings_take_effect_and_can_be_taken_back(story: Story, tab: Tab):
     assert json.loads(lines[0])["counts"]["turns"] >= TURNS
 
 
-def test_the_settings_view_follows_what_others_set_but_not_while_somebody_types(story: Story, tab: Tab):
+def test_the_settings_view_follows_changes_by_others_except_during_typing(story: Story, tab: Tab):
     go(tab, "#/settings")
     expect(tab.get_by_text("Live", exact=True)).to_be_visible()
 
@@ -482,7 +483,7 @@ def test_the_settings_view_follows_what_others_set_but_not_while_somebody_types(
 
 
 @pytest.mark.parametrize("address", ["#/%", "#/%E0%A4%A", "#/nothing", "#/constructor"])
-def test_an_address_that_is_none_opens_today(tab: Tab, address: str):
+def test_an_unknown_address_opens_today(tab: Tab, address: str):
     go(tab, "#/facts")
     expect(tab.get_by_role("heading", level=1)).to_have_text("Facts")
     go(tab, address)
@@ -494,7 +495,7 @@ def test_an_address_that_is_none_opens_today(tab: Tab, address: str):
 @pytest.mark.parametrize(
     "view", ["today", "facts", "documents", "search", "session", "fact", "document", "map"]
 )
-def test_what_others_wrote_is_text_wherever_it_is_shown(story: Story, tab: Tab, view: str):
+def test_stored_text_is_shown_as_plain_text_everywhere(story: Story, tab: Tab, view: str):
     facts = story.does(lambda core: core.lists.memories([MINE], start=0, size=100)).rows
     documents = story.does(lambda core: core.lists.documents([MINE], start=0, size=100)).rows
     for number, text in enumerate(HOSTILE):
@@ -527,7 +528,7 @@ def test_a_line_of_a_megabyte_is_shown_without_a_pause(tab: Tab):
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_names_without_a_blank_fit_a_narrow_window(story: Story, tab: Tab):
+def test_names_without_spaces_fit_a_narrow_window(story: Story, tab: Tab):
     scope, session = f"dir_{'w' * 78}__0123456789abcdef", "s" * 190
 
     async def written(core: Any) -> tuple[str, str]:
@@ -562,7 +563,7 @@ def test_every_view_fits_its_window_and_names_its_controls(tab: Tab, width: int)
         assert tab.evaluate(nameless) == [], view
 
 
-def test_the_keyboard_alone_leads_through_it(tab: Tab):
+def test_the_page_can_be_used_by_keyboard_alone(tab: Tab):
     tab.keyboard.press("?")
     expect(tab.get_by_role("dialog", name="Keys")).to_be_visible()
     tab.keyboard.press("Escape")

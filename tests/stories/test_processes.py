@@ -1,5 +1,5 @@
-"""Clients and engines as real processes: started together, killed, upgraded, by hand and inside. One engine,
-then none.
+"""Clients and engines as real processes: started together, killed, upgraded, manual and in-process. One
+engine, then none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ pytestmark = ON_POSIX
 
 
 @pytest.mark.long
-def test_twenty_clients_at_once_share_one_engine_that_ends_when_they_left(root, start):
+def test_twenty_clients_at_once_share_one_engine_that_ends_after_they_leave(root, start):
     clients = [start() for _ in range(20)]
     for client in clients:
         client.say(0, **INITIALIZE)
@@ -56,7 +56,7 @@ def test_clients_killed_at_random_leave_one_engine_and_then_none(root, start):
     until(lambda: not engines(root), "the engine ended")
 
 
-def test_the_engine_is_nobodys_child_and_has_its_own_session(root, start):
+def test_the_engine_is_detached_and_has_its_own_session(root, start):
     client = start(idle=10)
     engine = psutil.Process(client.pid_of_engine())
     assert engine.ppid() not in (client.process.pid, os.getpid())
@@ -89,7 +89,7 @@ def test_a_client_whose_parent_dies_leaves_no_pipe(root):
 # Versions.
 
 
-def test_an_older_and_a_newer_client_live_together_on_the_newer_engine(root, start, tmp_path):
+def test_an_older_and_a_newer_client_share_the_newer_engine(root, start, tmp_path):
     older = start(version="0.1.0")
     assert older.open()["result"]["serverInfo"]["version"] == "0.1.0"
     first = older.pid_of_engine()
@@ -105,7 +105,7 @@ def test_an_older_and_a_newer_client_live_together_on_the_newer_engine(root, sta
     assert len(engines(root)) == 1
 
 
-def test_an_engine_started_by_hand_is_used_and_reported_but_never_replaced(root, start):
+def test_a_manually_started_engine_is_used_and_reported_but_never_replaced(root, start):
     with by_hand(root, "0.1.0") as engine:
         client = start(version="0.2.0")
         assert client.open()["result"]["serverInfo"]["version"] == "0.1.0"
@@ -116,7 +116,7 @@ def test_an_engine_started_by_hand_is_used_and_reported_but_never_replaced(root,
         engine.terminate()
 
 
-def test_an_engine_to_be_started_by_hand_takes_the_place_of_an_automatic_one(root, start):
+def test_starting_an_engine_manually_replaces_an_automatic_one(root, start):
     client = start()
     client.open()
     first = client.pid_of_engine()
@@ -146,7 +146,7 @@ def test_the_command_line_calls_the_engine_and_can_end_it(root, start):
     client.process.stdin.close()
 
 
-def test_a_client_that_may_start_nothing_is_the_engine_and_serves_others_too(root, start):
+def test_an_in_process_client_is_the_engine_and_serves_others_too(root, start):
     inside = start(flags=("inside",))
     inside.open()
     assert inside.pid_of_engine() == inside.process.pid

@@ -1,5 +1,5 @@
-"""Engines that die: killed, finishing, or unable to start. What was asked is answered by the next engine, and
-no write is done twice.
+"""Engines that die: killed, finishing, or unable to start. Requests are answered by the next engine, and no
+write is done twice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def test_a_write_in_flight_when_the_engine_is_killed_is_not_repeated(root, start
     assert "isError" not in client.hear()["result"]
 
 
-def test_a_read_that_kills_every_engine_is_tried_twice_only(root, start):
+def test_a_read_that_kills_every_engine_is_tried_only_twice(root, start):
     client = start()
     client.open()
     client.call(1, die=True)
@@ -53,7 +53,7 @@ def test_a_read_that_kills_every_engine_is_tried_twice_only(root, start):
     assert client.hear()["id"] == 2
 
 
-def test_an_engine_killed_while_idle_comes_back_when_it_is_needed(root, start):
+def test_an_engine_killed_while_idle_is_restarted_on_demand(root, start):
     client = start()
     client.open()
     os.kill(client.pid_of_engine(), signal.SIGKILL)
@@ -62,7 +62,7 @@ def test_an_engine_killed_while_idle_comes_back_when_it_is_needed(root, start):
     assert client.hear()["id"] == "1"
 
 
-def test_a_write_the_finishing_engine_never_read_is_done_by_the_next(root, start, tmp_path):
+def test_a_write_that_a_finishing_engine_never_read_is_done_by_the_next(root, start, tmp_path):
     client = start()
     client.open()
     first = client.pid_of_engine()

@@ -1,4 +1,4 @@
-"""`scrubjay setup` as somebody meets it who uses six assistants side by side."""
+"""`scrubjay setup` for a user of six assistants."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ FILES = {
 
 @pytest.fixture
 def six(tmp_path: Path) -> Iterator[User]:
-    """A user with six assistants, each of which has settings."""
-    somebody = make_user(tmp_path)
+    """A user with six assistants, each with settings."""
+    person = make_user(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text, newline="")
-    yield somebody
-    somebody.types("stop")
+    yield person
+    person.types("stop")
 
 
 def files(user: User) -> dict[str, bytes]:
-    """Everything below the user's folder but Scrubjay's own home."""
+    """Everything below the user's folder except Scrubjay's own home."""
     return {
         str(path.relative_to(user.folder)): path.read_bytes() if path.is_file() else b""
         for path in sorted(user.folder.rglob("*"))
@@ -58,13 +58,13 @@ def hosts(page: str) -> dict[str, dict]:
 
 
 def doctor(user: User, patch: pytest.MonkeyPatch) -> str:
-    """What the doctor says of the assistants; no engine is needed for that."""
+    """The doctor's findings about the assistants, which need no engine."""
     patch.setenv("HOME", str(user.folder))
     place = Place(user.env, str(user.project), user.home.root, 0)
     return "\n".join(map(str, registrations(place, look(place.env, place.cwd), None)))
 
 
-def test_settings_that_never_end_are_named_and_keep_no_other_assistant_from_us(six, monkeypatch):
+def test_an_endless_settings_file_is_named_and_the_other_assistants_are_connected(six, monkeypatch):
     endless = {
         "claude-code": ".claude/settings.json",
         "codex": ".codex/config.toml",
@@ -88,7 +88,7 @@ def test_settings_that_never_end_are_named_and_keep_no_other_assistant_from_us(s
         assert f"{name} cannot be read, so its entries are unknown" in says
 
 
-def test_hooks_that_cannot_be_read_beside_a_plugin_end_no_doctor(six, monkeypatch):
+def test_unreadable_hooks_next_to_a_plugin_do_not_stop_the_doctor(six, monkeypatch):
     (six.folder / ".codex/config.toml").write_text('[plugins."scrubjay@scrubjay"]\nenabled = true\n')
     os.mkfifo(six.folder / ".codex/hooks.json")
     says = doctor(six, monkeypatch)
@@ -96,7 +96,7 @@ def test_hooks_that_cannot_be_read_beside_a_plugin_end_no_doctor(six, monkeypatc
     assert "Codex CLI (scrubjay@scrubjay) has the server and the hooks" in says
 
 
-def test_six_assistants_are_connected_tried_and_taken_apart_again(six, monkeypatch):
+def test_six_assistants_are_connected_tested_and_disconnected(six, monkeypatch):
     before = files(six)
     planned = hosts(six.gets("setup", "--dry-run", "--json"))
     assert set(SIX) <= set(planned) and files(six) == before
@@ -122,7 +122,7 @@ def test_six_assistants_are_connected_tried_and_taken_apart_again(six, monkeypat
     assert "nothing to remove" in six.gets("setup", "--remove", "--only", "codex")
 
 
-def test_one_assistant_alone_is_connected_and_what_is_wrong_with_one_keeps_no_other(six):
+def test_one_assistant_can_be_connected_alone_and_a_failure_of_one_stops_no_other(six):
     (six.folder / ".cursor" / "mcp.json").write_text("{,}")
     (six.folder / ".qwen" / "settings.json").chmod(0o444)
     before = files(six)
@@ -134,7 +134,7 @@ def test_one_assistant_alone_is_connected_and_what_is_wrong_with_one_keeps_no_ot
     assert "Did you mean cursor?" in six.refused("setup", "--only", "curser")
 
 
-def test_on_a_terminal_it_asks_once(six):
+def test_on_a_terminal_setup_asks_once(six):
     for answer, connected in ((b"n\n", False), (b"\n", True)):
         keyboard, terminal = pty.openpty()
         command = [*console_command(), "setup", "--only", "codex"]
@@ -149,7 +149,7 @@ def test_on_a_terminal_it_asks_once(six):
         assert ("scrubjay" in (six.folder / ".codex" / "config.toml").read_text()) is connected
 
 
-def test_a_plugin_of_claude_code_is_noticed_and_goes_with_the_rest(six, monkeypatch):
+def test_a_claude_code_plugin_is_detected_and_removed_with_the_rest(six, monkeypatch):
     settings = six.folder / ".claude" / "settings.json"
     market = {"source": {"source": "github", "repo": "somebody/scrubjay"}}
     plain = {"model": "opus", "enabledPlugins": {"other@market": True}}
@@ -174,7 +174,7 @@ def test_a_plugin_of_claude_code_is_noticed_and_goes_with_the_rest(six, monkeypa
     assert not (kept / "cache" / "scrubjay" / "scrubjay").exists()
 
 
-def test_a_plugin_of_codex_is_noticed_and_goes_with_the_rest(six, monkeypatch):
+def test_a_codex_plugin_is_detected_and_removed_with_the_rest(six, monkeypatch):
     config = six.folder / ".codex" / "config.toml"
     plain = config.read_text() + '\n[plugins."other@market"]\nenabled = true\n'
     on = '\n[plugins."scrubjay@scrubjay"]\nenabled = true\n'
@@ -191,7 +191,7 @@ def test_a_plugin_of_codex_is_noticed_and_goes_with_the_rest(six, monkeypatch):
     assert not copy.parent.exists()
 
 
-def test_an_extension_that_gemini_installed_is_noticed_and_goes_with_the_rest(six, monkeypatch):
+def test_a_gemini_extension_is_detected_and_removed_with_the_rest(six, monkeypatch):
     extension = six.folder / ".gemini" / "extensions" / "scrubjay"
     shutil.copytree(ROOT / "server" / "packaging" / "gemini", extension)
     (extension / ".gemini-extension-install.json").write_text('{"type": "git"}')
@@ -202,7 +202,7 @@ def test_an_extension_that_gemini_installed_is_noticed_and_goes_with_the_rest(si
     assert not extension.exists()
 
 
-def test_what_another_assistant_shares_stays_until_both_go(six):
+def test_an_entry_shared_by_two_assistants_stays_until_both_are_removed(six):
     (six.folder / ".config" / "Code" / "User").mkdir(parents=True)
     six.gets("setup", "--yes", "--only", "claude-code,vscode")
     hooked = (six.folder / ".claude" / "settings.json").read_bytes()
@@ -213,7 +213,7 @@ def test_what_another_assistant_shares_stays_until_both_go(six):
     assert (six.folder / ".claude" / "settings.json").read_text() == FILES[".claude/settings.json"]
 
 
-def test_what_codex_notes_of_our_hooks_tells_the_doctor_and_goes_with_them(six, monkeypatch):
+def test_codexs_own_entry_for_our_hooks_is_read_by_the_doctor_and_removed_with_them(six, monkeypatch):
     six.gets("setup", "--yes", "--only", "codex")
     config = six.folder / ".codex" / "config.toml"
     hooks = six.folder / ".codex" / "hooks.json"
@@ -229,7 +229,7 @@ def test_what_codex_notes_of_our_hooks_tells_the_doctor_and_goes_with_them(six, 
 
 
 @pytest.mark.long
-def test_a_machine_with_six_assistants_takes_less_than_five_seconds(six):
+def test_connecting_six_assistants_takes_less_than_five_seconds(six):
     began = time.perf_counter()
     six.gets("setup", "--yes", "--only", ",".join(SIX))
     assert time.perf_counter() - began < 5.0

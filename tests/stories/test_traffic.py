@@ -1,4 +1,4 @@
-"""What passes between a client and its engine: bytes, limits, a reader that stalls, and the end of input."""
+"""The traffic between a client and its engine: bytes, limits, a stalled reader, and the end of input."""
 
 from __future__ import annotations
 
@@ -63,13 +63,13 @@ def test_the_end_of_input_waits_for_answers(start, tmp_path):
 
 
 @pytest.mark.long
-def test_the_end_of_input_does_not_wait_for_ever(start, tmp_path):
+def test_the_end_of_input_does_not_wait_forever(start, tmp_path):
     client = start()
     client.open()
     client.call(1, wait=str(tmp_path / "never"))
     before = time.monotonic()
     assert client.leave() == 0
-    assert time.monotonic() - before < 15  # what a call may take, and a moment
+    assert time.monotonic() - before < 15  # the time limit of a call, and a margin
 
 
 def test_a_last_line_without_a_newline_is_answered(start):
@@ -79,7 +79,7 @@ def test_a_last_line_without_a_newline_is_answered(start):
     assert client.hear()["id"] == 1
 
 
-def test_what_is_no_message_is_answered_and_harms_nothing_after_it(start):
+def test_an_invalid_message_is_answered_and_does_not_affect_later_ones(start):
     client = start()
     bad_ids = ("null", "true", "[1]", '{"a":1}', "1e400", "9" * 5_000)
     lines = ["5", "{}", "[]", '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', '{"jsonrpc":"2.0","id":1}']
@@ -91,7 +91,7 @@ def test_what_is_no_message_is_answered_and_harms_nothing_after_it(start):
     assert client.open()["id"] == 0
 
 
-def test_a_line_that_is_no_json_is_answered_with_a_parse_error_under_no_id(start):
+def test_a_line_that_is_not_json_is_answered_with_a_parse_error_without_an_id(start):
     client = start()
     for line in (
         "junk",

@@ -1,5 +1,5 @@
-"""Homes with broken files, without rights, without space: what is whole goes on working, and each gets the
-sentence that helps.
+"""Homes with broken files, without permissions, without space: the intact parts keep working, and each
+problem gets a helpful message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NOBODY = 65534
 __all__ = ["small_disk"]  # a fixture
 
 
-def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user, opens):
+def test_a_broken_spool_file_is_moved_away_with_its_reason_and_stops_nothing(user, opens):
     envelope = {
         "v": 1,
         "id": "text-0001",
@@ -49,14 +49,14 @@ def test_a_broken_spool_file_is_set_aside_with_its_reason_and_stops_nothing(user
     user.says("What is the zebra called?", "The zebra is called Marty.", session="s", turn=0)
     assert "Marty" in opens().recall("zebra")[0]
     status = user.gets("status")
-    assert "captured 1 of 5 turns" in status and "4 turns unreadable" in status  # a folder is none of ours
+    assert "captured 1 of 5 turns" in status and "4 turns unreadable" in status  # a folder is not an envelope
     for reason in ("is not JSON", "wrong fields: ", "there is no text"):
         assert reason.lower() in status.lower(), status
     assert sorted(map(os.path.basename, spool.broken_paths(user.home))) == sorted(broken)
 
 
 @pytest.mark.long
-def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(user, opens):
+def test_an_empty_newest_manifest_loses_no_acknowledged_write(user, opens):
     first = opens()
     first.get("record_turn", session_id="s", user="The zebra is called Marty.")
     first.leave()
@@ -69,7 +69,7 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     for engine in engines(user.home.root):
         engine.kill()
     until(lambda: not engines(user.home.root), "the power went")
-    # as if it went just before the sync: the log still has the turn, the table's last version is empty
+    # as if power failed just before the sync: the log still has the turn, the table's last version is empty
     shutil.move(kept, left)
     for table in Path(user.home.data).glob("*.lance"):
         newest = min((table / "_versions").glob("*.manifest"))
@@ -80,7 +80,7 @@ def test_a_newest_manifest_without_bytes_costs_nothing_that_was_acknowledged(use
     assert "restored from its copy" in status or "newest version was unreadable" in status
 
 
-def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, opens, somebody):
+def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, opens, new_user):
     user = make_user(small_disk)
     Path(user.home.root).mkdir(mode=0o700)
     Path(user.home.config).write_text("idle_minutes = 0.01\n")
@@ -116,14 +116,14 @@ def test_a_full_disk_refuses_writes_answers_searches_and_recovers(small_disk, op
 
 
 @pytest.mark.long
-def test_a_client_that_comes_while_the_disk_is_full_is_answered_and_served_when_there_is_room(
-    small_disk, opens, somebody
+def test_a_client_that_connects_while_the_disk_is_full_is_served_once_there_is_space(
+    small_disk, opens, new_user
 ):
     user = make_user(small_disk)
     Path(user.home.root).mkdir(mode=0o700)
     Path(user.home.config).write_text("idle_minutes = 0.01\n")
     fill(small_disk)
-    new = opens(user)  # the home has no store yet, so nothing can be found either
+    new = opens(user)  # the home has no store yet, so nothing can be found
     for tool, argument in (("search_memories", "query"), ("add_memory", "content")):
         refused = new.call(tool, **{argument: "The zebra is called Marty."})
         assert refused["isError"] and "No space left on device" in refused["content"][0]["text"]
@@ -138,7 +138,7 @@ def test_a_client_that_comes_while_the_disk_is_full_is_answered_and_served_when_
     fill(small_disk)
     again = opens(user)
     assert again.recall("zebra") == ["The zebra is called Marty."]
-    fill(small_disk)  # an engine that starts removes what is left over
+    fill(small_disk)  # a starting engine removes the leftovers
     refused = again.call("add_memory", content="The lion is called Alex.")
     assert refused["isError"] and "No space left on device" in refused["content"][0]["text"]
 
@@ -191,7 +191,7 @@ def test_an_engine_outlives_the_temporary_folder_of_the_client_that_started_it(u
 
 @pytest.fixture
 def stranger() -> Iterator[tuple[User, list[str]]]:
-    """A user without rights, and what a command has to begin with to be theirs."""
+    """A user without permissions, and the prefix that runs a command as that user."""
     folder = Path(tempfile.mkdtemp(prefix="jay"))
     folder.chmod(0o755)
     prefix = []
@@ -201,7 +201,7 @@ def stranger() -> Iterator[tuple[User, list[str]]]:
             shutil.which("setpriv") is None
             or subprocess.run([*prefix, *console_command(), "--version"], timeout=30, check=False).returncode
         ):
-            pytest.skip("root may do everything, and nobody else may run this installation")
+            pytest.skip("root may do everything, and no other user may run this installation")
     user = make_user(folder)
     os.mkdir(user.home.root, mode=0o500)
     if prefix:
@@ -224,7 +224,7 @@ def run(prefix: list[str], user: User, *words: str, stdin: str = "") -> subproce
     )
 
 
-def test_a_home_without_rights_is_refused_with_what_to_do_and_the_host_is_not_disturbed(stranger):
+def test_an_inaccessible_home_is_refused_with_what_to_do_and_hooks_stay_silent(stranger):
     user, prefix = stranger
     sentence = (
         f"The home folder {user.home.root} ({user.home.spool}) cannot be used: Permission denied. "
@@ -248,10 +248,10 @@ def test_a_home_without_rights_is_refused_with_what_to_do_and_the_host_is_not_di
     assert (hook.returncode, hook.stdout.strip()) == (0, "{}"), hook.stderr
 
 
-def test_the_home_of_somebody_else_is_refused(stranger):
+def test_the_home_of_another_user_is_refused(stranger):
     user, prefix = stranger
     if not prefix:
-        pytest.skip("only root can make a folder of somebody else")
+        pytest.skip("only root can create another user's folder")
     os.chown(user.home.root, 0, 0)
     os.chmod(user.home.root, 0o777)
     done = run(prefix, user, "status")

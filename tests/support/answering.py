@@ -1,6 +1,4 @@
-"""A user's engine that answers HTTP, as the user starts it: in a process of its own, at a port that
-was free.
-"""
+"""A user's engine that answers HTTP, as the user starts it: in a process of its own, on a free port."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def answering(user: User, *options: str, at: str = "127.0.0.1:0", loaded: bool =
             yield url
         finally:
             engine.terminate()
-            # so that it is never held up by a full pipe
+            # so that it never blocks on a full pipe
             drained = threading.Thread(target=engine.stderr.read)
             drained.start()
             engine.wait(PATIENCE)
@@ -60,6 +58,6 @@ def _state(user: User) -> str:
 
 
 def facts(user: User) -> dict[str, object]:
-    """What `engine.json` says."""
+    """The contents of `engine.json`."""
     path = Path(user.home.engine_json)
     return json.loads(path.read_text()) if os.path.exists(path) else {}

@@ -1,4 +1,4 @@
-"""Short ways to call tools as an MCP client does: what succeeded, and what was refused."""
+"""Helpers that call tools as an MCP client does, and expect success or a refusal."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[dict[str, A
 
 
 async def shown(client: Client, tool: str, **arguments: Any) -> str:
-    """What a model sees of a call that succeeds with no structure: the text alone."""
+    """What a model sees of a successful call without structured output: the text alone."""
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error and answer.structured_content is None, text_of(answer)
     return text_of(answer)
 
 
 async def refusal(client: Client, tool: str, **arguments: Any) -> str:
-    """The sentence that answers a call that is refused."""
+    """The error message of a call that is refused."""
     answer = await client.call_tool(tool, arguments)
     assert answer.is_error and answer.structured_content is None, text_of(answer)
     return text_of(answer)
@@ -52,8 +52,8 @@ _OF = {
 
 
 def strays(schema: Any, place: str = "") -> list[str]:
-    """The keywords in a schema, and in all below it, that are not of the type they stand beside; a client with
-    ajv in strict mode warns of each.
+    """The keywords in a schema, at any depth, that do not fit its type; a client with ajv in strict mode
+    warns of each.
     """
     if isinstance(schema, list):
         return [each for at, part in enumerate(schema) for each in strays(part, f"{place}/{at}")]
@@ -62,7 +62,7 @@ def strays(schema: Any, place: str = "") -> list[str]:
     known = schema.get("type")
     kind = "number" if known == "integer" else known
     own = [
-        f"{place}: {word} beside {known}"
+        f"{place}: {word} next to {known}"
         for type_, keywords in _OF.items()
         for word in keywords
         if kind not in (None, type_) and not isinstance(schema.get(word, {}), dict)

@@ -1,7 +1,7 @@
 """A coding assistant as far as a pipe can tell, and the engines that assistants leave behind: real processes
 of the installed command.
 
-Nothing here sleeps: what is waited for is a line, an exit or a condition, and each wait has a bound.
+Nothing here sleeps: each wait is for a line, an exit or a condition, and has a limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENCE = 30.0  # seconds; the bound of every wait
 
 
 def until(true: Callable[[], object], what: str, patience: float = PATIENCE) -> None:
-    """Look again and again, until `true` or out of patience."""
+    """Poll until `true` or the time is up."""
     end = time.monotonic() + patience
     while not true():
         assert time.monotonic() < end, f"never: {what}"
@@ -33,7 +33,7 @@ def until(true: Callable[[], object], what: str, patience: float = PATIENCE) -> 
 
 
 def engines(root: str) -> list[psutil.Process]:
-    """The running engines of one home, wherever they descend from."""
+    """The running engines of one home, whatever their parent process."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         if "serve" in (process.info["cmdline"] or []) and process.info["status"] != psutil.STATUS_ZOMBIE:
@@ -76,7 +76,7 @@ class Assistant:
         self.send({"id": self._ids, "method": method, "params": params})
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        """The result of a tool call, which may say that it is an error."""
+        """The result of a tool call, which may be an error."""
         return self.ask("tools/call", name=tool, arguments=arguments)["result"]
 
     def get(self, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -97,16 +97,16 @@ class Assistant:
         ]
 
     def leave(self) -> None:
-        """Close the pipe's standard input, as a client does that ends, and see it go."""
+        """Close the pipe's standard input, as a client does at its end, and wait for its exit."""
         self.process.stdin.close()
         assert self.process.wait(PATIENCE) == 0
 
     def kill(self) -> None:
-        """End the pipe with SIGKILL, and close what it held."""
+        """Kill the pipe with SIGKILL, and close its streams."""
         self.process.kill()
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
-            with contextlib.suppress(BrokenPipeError):  # what was buffered for a pipe that is gone
+            with contextlib.suppress(BrokenPipeError):  # data that was buffered for a pipe that has exited
                 stream.close()
 
     def send(self, message: dict[str, Any]) -> None:

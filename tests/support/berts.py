@@ -1,4 +1,6 @@
-"""A small BERT with random weights for long tests of other models than the bundled one: transformers makes it."""
+"""A small BERT with random weights, made by transformers, for long tests of models other than the bundled
+one.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""An S3 server for tests: moto's, which refuses a second write under a condition as S3 does, and a bucket in
-it.
-"""
+"""An S3 server for tests: moto's, which refuses a second conditional write as S3 does, with a bucket."""
 
 from __future__ import annotations
 
@@ -14,7 +12,7 @@ BUCKET = "scrubjay-tests"
 
 @contextmanager
 def s3_server() -> Iterator[dict[str, str]]:
-    """A server with one empty bucket; the AWS_* variables of a program that is to use it."""
+    """A server with one empty bucket; yields the AWS_* variables of its client."""
     from moto.server import ThreadedMotoServer  # late: it takes two seconds, and few tests need it
 
     logging.getLogger("werkzeug").setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""A stand-in for Claude Code, and for the hosts that do as it does: runs the hook in processes of its own, and
+"""A stand-in for Claude Code and hosts that behave like it: runs the hook in processes of its own, and
 answers like an engine.
 """
 
@@ -69,21 +69,21 @@ class Host:
         )
 
     def raw_output(self, data: bytes, hook: str = "") -> bytes:
-        """What a hook prints for these bytes; it must leave with 0 and say nothing on stderr."""
+        """The output of a hook for these bytes; it must exit with 0 and print nothing on stderr."""
         with self.start(hook) as process:
             out, err = process.communicate(data, timeout=30)
         assert (process.returncode, err) == (0, b"")
         return out
 
     def complaint(self, hook: str, **fields: object) -> str:
-        """What a hook says on standard error; its answer must say nothing."""
+        """The standard error of a hook; its answer must be empty."""
         with self.start(hook) as process:
             out, err = process.communicate(self.payload(hook, **fields), timeout=30)
         assert (process.returncode, out) == (0, b"{}\n")
         return err.decode()
 
     def raw(self, hook: str, data: bytes) -> dict:
-        """What a hook answers to these bytes: one JSON object."""
+        """The answer of a hook to these bytes: one JSON object."""
         return json.loads(self.raw_output(data, hook))
 
     def payload(self, hook: str, **fields: object) -> bytes:
@@ -111,12 +111,12 @@ class Host:
         Path(self.home.capture).write_text(json.dumps(values))
 
     def take(self) -> None:
-        """Take what hooks left, as an engine does."""
+        """Read the events that hooks left, as an engine does."""
         for path in spool.events(self.home):
             pairing.take(self.home, path)
 
     def envelopes(self) -> list[Envelope]:
-        """What an engine makes of what hooks left, each checked against the models."""
+        """The envelopes that an engine makes of hook events, each checked against the models."""
         self.take()
         found = [Envelope.model_validate(spool.read(path)) for path in spool.pending(self.home)]
         for envelope in found:
@@ -124,14 +124,14 @@ class Host:
         return found
 
     def turns(self) -> list[tuple]:
-        """(prompt_id, user, assistant) of what an engine makes of what hooks left."""
+        """(prompt_id, user, assistant) of the turns that an engine makes of hook events."""
         return [
             tuple(envelope.args.get(name) for name in ("prompt_id", "user", "assistant"))
             for envelope in self.envelopes()
         ]
 
     def recorded(self) -> list[Turn]:
-        """What an engine records of what hooks left, with what their transcripts have."""
+        """The turns that an engine records from hook events and their transcripts."""
         return asyncio.run(_recorded(self.home))
 
     def log(self) -> str:
@@ -152,7 +152,7 @@ async def _recorded(home: Home) -> list[Turn]:
 
 
 class Engine:
-    """A socket in the home that keeps what it hears and, after each event, says the lines it was given."""
+    """A socket in the home that records what it receives and, after each event, sends the given lines."""
 
     def __init__(self, home: Home, *says: dict) -> None:
         os.makedirs(home.root, mode=0o700, exist_ok=True)
@@ -183,7 +183,7 @@ class Engine:
                 connection,
                 connection.makefile("rb") as lines,
                 contextlib.suppress(ConnectionError),
-            ):  # a hook leaves when it likes
+            ):  # a hook may exit at any time
                 for line in lines:
                     self.heard.append(json.loads(line))
                     if "event" in self.heard[-1] and self._says:

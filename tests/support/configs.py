@@ -1,6 +1,6 @@
 """Configuration files as people have them, made from a number: all formats, odd indentation, comments, line ends.
 
-Each holds `"marker": before` somewhere at the top, for whoever wants to change a file elsewhere.
+Each has `"marker": before` near the top, for tests that change another part of a file.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The engine of the test at hand: what takes long to build is built over this once, and each test puts its
-own engine in.
+"""The engine of the current test: objects that are slow to build are built over this once, and each test sets
+its own engine.
 """
 
 from __future__ import annotations

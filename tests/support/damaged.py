@@ -1,4 +1,4 @@
-"""Bytes that were sound once, for what reads the bytes of others."""
+"""Damaged versions of valid bytes, for parsers of foreign input."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ STUFFING = st.sampled_from(
 
 
 def damaged(sound: bytes) -> st.SearchStrategy[bytes]:
-    """The same bytes after one to four changes: each replaces a stretch by something else."""
+    """The same bytes after one to four changes; each replaces a part."""
     change = st.tuples(st.integers(0, len(sound)), st.integers(0, 12), STUFFING | st.binary(max_size=6))
 
     def changed(changes: list[tuple[int, int, bytes]]) -> bytes:

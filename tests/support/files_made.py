@@ -59,7 +59,7 @@ def word() -> bytes:
 
 
 def drawn(draw: Callable[[Canvas], None]) -> bytes:
-    """A PDF on which `draw` draws."""
+    """A PDF with the drawing of `draw`."""
     made = io.BytesIO()
     canvas = Canvas(made, invariant=1)
     draw(canvas)
@@ -76,7 +76,7 @@ _DRAWN = (
 
 
 def word_of(*paragraphs: str, numbered: bool = False) -> bytes:
-    """A Word document whose paragraphs are made of this XML; its headings are numbered if so wanted."""
+    """A Word document with paragraphs of this XML; its headings are numbered on request."""
     document = docx.Document()
     for xml in paragraphs:
         element = docx.oxml.parse_xml(f"<w:p {_W} {_M} {_DRAWN}>{xml}</w:p>")

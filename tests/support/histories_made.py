@@ -1,6 +1,6 @@
-"""Stores of other programs as they lie on a disk, made by code: small, synthetic, one a host and version.
+"""Stores of other programs, generated: small, synthetic, one per host and version.
 
-Each function puts a session of two turns at its place under a user's home folder and returns what was written.
+Each function writes a session of two turns to its place under a user's home folder and returns what it wrote.
 """
 
 from __future__ import annotations
@@ -472,7 +472,7 @@ def cline(home: Path) -> Path:
 
 
 def roo(home: Path) -> Path:
-    """Roo, and Cline before 3.0: calls of tools stand in the text."""
+    """Roo, and Cline before 3.0: tool calls are part of the text."""
     task = home / ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks" / str(MS[0])
     document(
         task / "history_item.json", {"id": str(MS[0]), "ts": MS[0], "task": ASKED[0], "workspace": FOLDER}
@@ -631,7 +631,7 @@ def chatgpt(home: Path) -> Path:
 
 
 Maker = Callable[[Path], Path]
-# Version of a host -> (its name, what makes its store). Exports are named by hand, the others are found.
+# Version of a host -> (its name, the maker of its store). Exports are given by path, the others are found.
 MADE: dict[str, tuple[str, Maker]] = {
     "Claude Code 2.1": ("claude-code", claude_code),
     "Codex 0.169": ("codex", codex_new),

@@ -1,6 +1,4 @@
-"""What tests install for themselves: each in a folder of the user's cache, once for all runs and all
-workers.
-"""
+"""Installations that tests need: each in a folder of the user's cache, once for all runs and all workers."""
 
 from __future__ import annotations
 
@@ -18,10 +16,10 @@ INSTALL_SECONDS = 300
 def installation(
     name: str, identity: bytes, install: Callable[[Path], None], unpack: Path | None = None
 ) -> Path:
-    """The folder in which `install` has put what `identity` describes.
+    """The folder with the installation that `identity` describes.
 
-    The first who asks installs, and whoever asks meanwhile waits; a mark is left where that went well. The
-    files of `unpack` are brought up to date in it each time.
+    The first caller installs and concurrent ones wait; a marker file records success. The files of `unpack`
+    are updated in it each time.
     """
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "scrubjay-tests"
     cache.mkdir(parents=True, exist_ok=True)
@@ -38,7 +36,7 @@ def installation(
 
 
 def _copy_if_changed(source: str, target: str) -> str:
-    """Copy as `shutil.copy2` does, and leave a file alone that another worker may be running."""
+    """Copy as `shutil.copy2` does, except for an unchanged file, which another worker may be running."""
     new = Path(source).read_bytes()
     if not os.path.exists(target) or Path(target).read_bytes() != new:
         shutil.copy2(source, f"{target}.new")

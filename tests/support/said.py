@@ -1,4 +1,4 @@
-"""Short ways to say things to a core in tests: the envelopes and requests a face would make."""
+"""Helpers that write to a core in tests: the envelopes and requests that an interface would make."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def fact(core: Core, content: str, *, scope: str = SCOPE, **args: Any) -> 
 
 
 async def facts(core: Core, contents: Iterable[str], **args: Any) -> list[MemoryAdded]:
-    """Many facts at once, which a store takes in few commits."""
+    """Many facts at once, which a store writes in few commits."""
     return await asyncio.gather(*(fact(core, content, **args) for content in contents))
 
 
@@ -57,7 +57,7 @@ def texts(hits: MemoryHits) -> list[str]:
 
 
 async def embedded(core: Core) -> None:
-    """Wait until no passage waits for its vector."""
+    """Wait until every passage has its vector."""
     await core.writer.settle()
     encoder = await core.indexer.load()
     while await core.indexer.embed_some(encoder) or not core.indexer.finished:

@@ -1,10 +1,10 @@
-"""Texts with secrets in them, and texts that only look like it, filled with values from a seed.
+"""Texts with secrets, and harmless look-alikes, filled with values from a seed.
 
 `secret_texts/known.txt` and `known_harmless.txt` are what the rules of redaction are written from. The other two
 are held out: run them after a change, but do not look at which of their texts fail.
 
 A text begins after each line of `%%`. What is in «» is a secret, and `{hex:32}` becomes 32 hexadecimal digits.
-Values are made at run time, so that no scanner takes one for real.
+Values are made at run time, so that no scanner mistakes one for a real secret.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _value(match: re.Match[str], chance: random.Random) -> str:
         return chance.choice(_WORDS)
     if kind == "bip":
         return " ".join(chance.choice(_SEED_WORDS) for _ in range(size or 12))
-    if kind == "pw":  # what a person makes up
+    if kind == "pw":  # as a person invents them
         word = chance.choice(_WORDS)
         number, mark = chance.randrange(10, 9999), chance.choice("!#$%*?")
         return chance.choice(
@@ -98,9 +98,9 @@ def _value(match: re.Match[str], chance: random.Random) -> str:
                 f"{word[:3].upper()}{word[3:]}{mark}{number}",
             ]
         )
-    if kind == "own":  # what other people make up
+    if kind == "own":  # as other people invent them
         return _own(chance)
-    if kind == "pass":  # what a manager makes up
+    if kind == "pass":  # as a password manager generates them
         return "".join(chance.choice(_ALPHABETS["sym"]) for _ in range(size or 18))
     if kind == "jwt":
         body = [{"alg": "HS256", "typ": "JWT"}, {"sub": str(chance.randrange(10**9)), "iat": 1760000000}]

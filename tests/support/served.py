@@ -1,4 +1,4 @@
-"""An engine's process side at work in a test's own event loop, and clients at real sockets to it."""
+"""The process side of an engine, run in a test's own event loop, and clients connected by real sockets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HELLO = Hello("pipe", "/p", "/p", 7)
 
 @pytest.fixture
 def home(tmp_path_factory) -> Home:
-    """A home with a path so short that its socket lies in it."""
+    """A home with a path short enough for its socket."""
     return open_home(str(tmp_path_factory.mktemp("h") / "home"))
 
 
@@ -50,7 +50,9 @@ class Client:
 
 
 class Served:
-    """A Lifetime at work in this test's event loop, whose face answers each request when `gate` is open."""
+    """A Lifetime running in this test's event loop, whose interface answers each request when `gate` is
+    open.
+    """
 
     def __init__(self, home: Home, **options: object) -> None:
         self.home = home

@@ -1,7 +1,7 @@
 """Sessions of Claude Code as a user might have them, made from a list of steps: the lines of their transcripts
 and the events of their hooks, in the order of time.
 
-What a session is expected to leave behind is made with it, so a test can compare the two.
+The expected turns of a session are made with it, so that a test can compare the two.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Hook(NamedTuple):
 
 
 class Capture(NamedTuple):
-    """The user pauses the capture, or goes on with it."""
+    """The user pauses or resumes capture."""
 
     paused: bool
 
@@ -49,7 +49,7 @@ Event = Line | Hook | Capture | Restart
 
 
 class Said(NamedTuple):
-    """A turn that must be recorded. `user` and `assistant` are "" where nothing of them may be kept."""
+    """A turn that must be recorded. `user` and `assistant` are "" if nothing of them may be recorded."""
 
     at: datetime
     folder: str
@@ -86,7 +86,7 @@ class Made:
         return self.root / ".claude" / "projects" / "-sparrow" / f"{self.session}.jsonl"
 
     def play(self, steps: list[str]) -> Made:
-        """Let these steps happen, one after another, and the session end."""
+        """Run these steps, one after another, and end the session."""
         self._hook("SessionStart", source="startup")
         for step in steps:
             self.now += 2 * MINUTE

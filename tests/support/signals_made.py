@@ -1,4 +1,4 @@
-"""Signals of made-up candidates: what is not named speaks for none of them."""
+"""Signals of made-up candidates: unnamed columns favour none of them."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _shares = st.floats(0, 1)
 
 
 def signals(n: int, **columns: Any) -> Signals:
-    """So many candidates with these columns."""
+    """Make so many candidates with these columns."""
     given = {name: np.array(values) for name, values in columns.items()}
     rest = {each.name: np.full(n, _NONE.get(each.name, 0.0)) for each in fields(Signals)}
     return Signals(**rest | given)
 
 
 def some(signals: Signals, positions: Any) -> Signals:
-    """Those of the candidates alone."""
+    """The signals of these candidates alone."""
     return replace(signals, **{each.name: getattr(signals, each.name)[positions] for each in fields(Signals)})
 
 

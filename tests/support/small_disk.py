@@ -31,7 +31,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def fill(disk: Path) -> None:
-    """Write until there is no byte left."""
+    """Write until the disk is full."""
     with open(disk / BALLAST, "wb", buffering=0) as file:
         size = 1 << 16
         while size:

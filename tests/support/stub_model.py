@@ -1,4 +1,4 @@
-"""A stand-in for the model servers of assistants: whatever is asked, it says the same; run as a script.
+"""A stand-in for the model servers of assistants: it answers every request alike; run as a script.
 
     python stub_model.py PORT LOG
 
@@ -119,7 +119,7 @@ class Handler(BaseHTTPRequestHandler):
         self._whole({})
 
     def do_GET(self) -> None:
-        """Every address is there; a list of models has ours."""
+        """Every address exists; a list of models has ours."""
         ids = {"id": MODEL, "object": "model", "type": "model", "display_name": MODEL, "owned_by": "stub"}
         models = [{"name": f"models/{MODEL}", "supportedGenerationMethods": ["generateContent"]}]
         self._whole({"object": "list", "data": [ids], "models": models, "has_more": False})
@@ -150,7 +150,7 @@ class Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         try:
             body = json.loads(raw or b"{}")
-        except ValueError:  # compressed: nobody needs to read it for an answer that is always the same
+        except ValueError:  # compressed: the answer is always the same, so there is no need to read it
             body = {"stream": True}
         return body if isinstance(body, dict) else {}
 

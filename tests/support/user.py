@@ -21,7 +21,7 @@ PATIENCE = 30.0  # seconds; the bound of every command
 
 
 class User(NamedTuple):
-    """Somebody with a home folder, a project, and a Scrubjay of their own."""
+    """A user with a home folder, a project, and a Scrubjay of their own."""
 
     folder: Path
     project: Path
@@ -48,20 +48,20 @@ class User(NamedTuple):
         )
 
     def gets(self, *words: str, stdin: str = "") -> str:
-        """What a command prints that must succeed."""
+        """The output of a command that must succeed."""
         done = self.types(*words, stdin=stdin)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     def refused(self, *words: str) -> str:
-        """The sentence with which a command refuses."""
+        """The error message of a command that is refused."""
         done = self.types(*words)
         assert (done.returncode, done.stdout) == (1, "")
         assert re.fullmatch(r"scrubjay: [^\n]+\n", done.stderr)
         return done.stderr
 
     def says(self, prompt: str, answer: str | None, *, session: str, turn: int) -> None:
-        """Have a turn captured by the hooks; without an answer it is still being answered."""
+        """Have the hooks capture a turn; without an answer it is still in progress."""
         event = {"session_id": session, "prompt_id": f"{session}-{turn}", "cwd": str(self.project)}
         assert self._hook("UserPromptSubmit", {**event, "prompt": prompt}) == "{}\n"
         if answer is not None:
@@ -75,7 +75,7 @@ class User(NamedTuple):
         raise AssertionError("something stored is not embedded")
 
     def opens(self, session: str) -> str:
-        """What a session begins with."""
+        """The opening of a session."""
         event = {"session_id": session, "source": "startup", "cwd": str(self.project)}
         answer = json.loads(self._hook("SessionStart", event))
         return answer["hookSpecificOutput"]["additionalContext"] if answer else ""
@@ -106,12 +106,12 @@ def make_user(folder: Path) -> User:
 @pytest.fixture(scope="module")
 def user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     """The user whose engine all tests of this module share."""
-    somebody = make_user(tmp_path_factory.mktemp("u"))
-    yield somebody
-    somebody.types("stop")
+    person = make_user(tmp_path_factory.mktemp("u"))
+    yield person
+    person.types("stop")
 
 
 @pytest.fixture
 def newcomer(tmp_path: Path) -> User:
-    """A user who never started an engine; no test that has one starts it."""
+    """A user who never started an engine; tests with this user start none."""
     return make_user(tmp_path)

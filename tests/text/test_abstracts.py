@@ -1,4 +1,4 @@
-"""What a document is about: chosen sentences of it, and of code its top comment and names."""
+"""Abstracts of documents: chosen sentences, and for code its top comment and names."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Restoring an archive puts the tables of the store back. Backups run while the st
 """
 
 
-def test_an_abstract_begins_with_the_heading_and_chooses_what_the_text_keeps_speaking_of() -> None:
+def test_an_abstract_begins_with_the_heading_and_chooses_recurring_topics() -> None:
     said = abstract(GUIDE, heading="Backups", limit=200)
     assert said.startswith("Backups\n") and "archive" in said
     assert "green tea" not in said and "Thanks" not in said
 
 
-def test_chosen_sentences_stand_in_the_order_of_the_text() -> None:
+def test_chosen_sentences_are_in_the_order_of_the_text() -> None:
     said = abstract(GUIDE, heading="Backups")
     order = [
         said.find(part)
@@ -47,14 +47,14 @@ def test_chosen_sentences_stand_in_the_order_of_the_text() -> None:
     assert len(found) >= 2 and found == sorted(found)
 
 
-def test_code_is_its_top_comment_and_the_names_it_defines() -> None:
+def test_the_abstract_of_code_is_its_top_comment_and_defined_names() -> None:
     source = '"""Keeps backups of the store in one archive."""\n\nimport os\n\ndef back_up():\n    return "is not prose."\n'
     assert abstract(source, names=["back_up", "back_up", "restore"], code=True) == (
         "Keeps backups of the store in one archive.\nDefines back_up, restore."
     )
 
 
-def test_comments_of_other_languages_are_read_without_their_marks() -> None:
+def test_comments_of_other_programming_languages_are_read_without_their_markers() -> None:
     assert (
         abstract("// Keeps backups of the store.\n// One archive each.\npackage a\n", code=True)
         == "Keeps backups of the store. One archive each."
@@ -65,12 +65,12 @@ def test_comments_of_other_languages_are_read_without_their_marks() -> None:
     )
 
 
-def test_a_text_that_says_nothing_has_an_empty_abstract() -> None:
+def test_a_text_without_content_has_an_empty_abstract() -> None:
     assert abstract("") == abstract("---\n\n|||\n") == abstract("x = 1\n", code=True) == ""
 
 
 @given(st.text(max_size=2_000), st.one_of(st.none(), st.text(max_size=900)), st.booleans())
-def test_an_abstract_is_short_repeatable_and_invents_no_word(
+def test_an_abstract_is_short_and_deterministic_and_invents_no_word(
     text: str, heading: str | None, code: bool
 ) -> None:
     said = abstract(text, heading=heading, code=code)
@@ -103,7 +103,7 @@ def test_an_abstract_does_not_depend_on_the_hash_seed() -> None:
     assert len(found) == 1
 
 
-def test_what_is_repeated_stands_once_and_does_not_hide_the_topic():
+def test_a_repeated_sentence_occurs_once_and_does_not_hide_the_topic():
     log = "\n".join(f"The worker {n} restarted after a timeout of {n % 13} seconds." for n in range(80))
     topic = "The customer table could not be imported, because the disk of the database server was full."
     end = "We moved the customer table to a new disk of the database server."
@@ -119,6 +119,6 @@ def test_what_is_repeated_stands_once_and_does_not_hide_the_topic():
         )
     )
 )
-def test_no_sentence_stands_in_an_abstract_twice(sentences: list[str]):
+def test_no_sentence_occurs_twice_in_an_abstract(sentences: list[str]):
     said = abstract("".join(sentences))
     assert all(said.count(sentence.strip()) <= 1 for sentence in sentences)

@@ -1,4 +1,4 @@
-"""The kinds of answers that questions want, and how well a text that is about the thing gives one."""
+"""The kinds of answers that questions want, and how well a text on the subject gives one."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_text_holds_an_answer_of_a_kind(kind: AnswerKind, text: str) -> None:
         ("address", "Charts were moved over to Lightdash."),
     ],
 )
-def test_what_looks_alike_is_no_answer_of_a_kind(kind: AnswerKind, text: str) -> None:
+def test_look_alikes_are_not_answers_of_a_kind(kind: AnswerKind, text: str) -> None:
     assert not holds(kind, text)
 
 
@@ -143,7 +143,7 @@ def fits(question: str, text: str) -> float:
         ("缓存版本", "缓存的版本是 7.2", "缓存是 Redis"),
     ],
 )
-def test_an_answer_fits_better_than_what_is_only_about_the_thing(
+def test_an_answer_fits_better_than_a_text_that_is_only_about_the_thing(
     question: str, answer: str, about: str
 ) -> None:
     assert fits(question, answer) > 0.6

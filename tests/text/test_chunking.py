@@ -47,7 +47,7 @@ def assert_covers(text: str, spans: list[tuple[int, int]], size: int) -> None:
 
 
 @given(texts, st.integers(1, 80))
-def test_spans_lose_only_white_space_and_none_is_too_long(text: str, size: int) -> None:
+def test_spans_lose_only_white_space_and_are_never_too_long(text: str, size: int) -> None:
     assert_covers(text, split(text, size), size)
 
 
@@ -86,12 +86,12 @@ def test_a_word_that_fits_is_never_cut(parts: list[str]) -> None:
         ),
     ],
 )
-def test_a_cut_falls_at_the_best_place_there_is(text: str, first: str) -> None:
+def test_a_cut_is_made_at_the_best_possible_position(text: str, first: str) -> None:
     start, end = split(text, 36)[0]
     assert text[start:end] == first
 
 
-def test_a_cut_does_not_make_a_crumb_of_a_greeting() -> None:
+def test_a_cut_does_not_separate_a_short_greeting() -> None:
     text = "Hi.\n\n" + "word " * 30
     start, end = split(text, 90)[0]
     assert end - start > 80
@@ -150,7 +150,7 @@ def test_fenced_code_that_does_not_fit_is_cut_at_lines() -> None:
     assert "\n".join(pieces) == text
 
 
-def test_a_deeper_heading_stands_under_the_shallower_one() -> None:
+def test_a_deeper_heading_is_nested_under_the_shallower_one() -> None:
     text = "# A\na\n### B\nb\n## C #\nc\n# C#\nd"
     assert [chunk.headings for chunk in chunks(text)] == [("A",), ("A", "B"), ("A", "C"), ("C#",)]
 
@@ -160,11 +160,11 @@ def test_setext_headings_are_headings_and_front_matter_rules_are_not() -> None:
     assert [chunk.headings for chunk in chunks(text)] == [(), ("Big",), ("Big", "Small")]
 
 
-def test_a_fence_never_closed_runs_to_the_end() -> None:
+def test_an_unclosed_fence_runs_to_the_end() -> None:
     assert [chunk.headings for chunk in chunks("# A\n\n~~~\n# no\n```\n# no")] == [("A",)]
 
 
-def test_a_document_of_headings_alone_is_still_kept() -> None:
+def test_a_document_of_headings_alone_still_has_chunks() -> None:
     text = "# A\n## B\n# C"
     found = chunks(text)
     assert of(text, found) == [text]
@@ -176,14 +176,14 @@ def test_windows_line_ends_are_read_like_others() -> None:
     assert [(chunk.headings, chunk.line_end) for chunk in chunks(text)] == [(("A",), 3), (("B",), 7)]
 
 
-def test_blank_texts_have_no_pieces() -> None:
+def test_blank_texts_have_no_chunks() -> None:
     assert split(" \n\t") == [] == chunks(" \n\n")
 
 
 ROWS = "| name | port |\n|---|---|\n" + "".join(f"| service {n} | {8000 + n} |\n" for n in range(40))
 
 
-def test_a_long_table_is_cut_at_rows_that_repeat_its_header() -> None:
+def test_a_long_table_is_cut_at_rows_and_repeats_its_header() -> None:
     found = cut(f"Ports:\n\n{ROWS}\nDone.", 200)
     assert len(found) > 4
     assert found[0].repeat == "" and found[0].line_start == 1
@@ -194,7 +194,7 @@ def test_a_long_table_is_cut_at_rows_that_repeat_its_header() -> None:
     )
 
 
-def test_rows_of_a_csv_file_repeat_its_header_and_stay_whole() -> None:
+def test_chunks_of_a_csv_file_repeat_its_header_and_keep_rows_whole() -> None:
     text = "name,note\n" + "".join(f'service {n},"first line\nsecond line, of {n}"\n' for n in range(30))
     found = cut(text, 150, "csv")
     assert {chunk.repeat for chunk in found[1:]} == {"name,note"}
@@ -212,7 +212,7 @@ def test_chunks_of_a_pdf_know_their_page() -> None:
     assert of(text, found)[-1] == "three"
 
 
-def test_list_items_are_cut_apart_rather_than_inside() -> None:
+def test_lists_are_cut_between_items_rather_than_inside_one() -> None:
     text = "".join(f"- item {n} goes on\n  over a second line\n" for n in range(20))
     assert all(piece.startswith("- item") for piece in of(text, cut(text, 90)))
 
@@ -223,7 +223,7 @@ def test_list_items_are_cut_apart_rather_than_inside() -> None:
 )
 def test_an_edit_at_the_end_leaves_the_chunks_before_it(parts: list[str], tail: str) -> None:
     head = " ".join(parts)
-    far = len(head) - 60 - 33  # what a cut is chosen by: the window, and 32 characters behind it
+    far = len(head) - 60 - 33  # a cut depends on the window, and 32 characters after it
     before, after = (
         [(chunk.start, chunk.end) for chunk in cut(text, 60) if chunk.end <= far]
         for text in (head, f"{head}\n{tail}")
@@ -231,7 +231,7 @@ def test_an_edit_at_the_end_leaves_the_chunks_before_it(parts: list[str], tail: 
     assert before == after
 
 
-def test_one_line_more_in_a_long_text_changes_few_of_its_chunks() -> None:
+def test_adding_one_line_to_a_long_text_changes_few_of_its_chunks() -> None:
     lines = [f"{n:05} the service {n * 7919 % 1000} answered in {n * 31 % 97} ms" for n in range(3000)]
     was = set(of("\n".join(lines), chunks("\n".join(lines))))
     changed = []

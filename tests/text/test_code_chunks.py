@@ -1,4 +1,4 @@
-"""Source files: one chunk for each definition that fits, named by what it stands in, whatever the
+"""Source files: one chunk for each definition that fits, named by its enclosing definitions, in any
 language.
 """
 
@@ -77,17 +77,17 @@ def test_a_function_that_is_too_long_is_cut_between_statements_and_each_part_has
     assert all(text.startswith(("def calculate", "total", "return")) for _, text in parts)
 
 
-def test_small_statements_are_put_together() -> None:
+def test_small_statements_are_merged() -> None:
     assert of("import os\nimport sys\n\nLIMIT = 1\n") == [((), "import os\nimport sys\n\nLIMIT = 1")]
 
 
-def test_lines_are_those_of_the_file() -> None:
+def test_line_numbers_are_those_of_the_file() -> None:
     found = next(chunk for chunk in chunks(PYTHON, "code", "python", 400) if chunk.headings == ("main",))
     assert PYTHON.split("\n")[found.line_start - 1] == "def main():"
     assert PYTHON.split("\n")[found.line_end - 1] == "    print(Store().last)"
 
 
-def test_characters_that_are_several_bytes_move_nothing() -> None:
+def test_multi_byte_characters_do_not_shift_positions() -> None:
     text = "NAME = 'é漢字🙂'\n" * 60 + "\n\ndef später():\n    return '🙂'\n"
     assert one_with(text, "später")[1].endswith("def später():\n    return '🙂'")
     assert all(
@@ -98,7 +98,7 @@ def test_characters_that_are_several_bytes_move_nothing() -> None:
     )
 
 
-def test_a_broken_source_is_cut_all_the_same() -> None:
+def test_a_source_with_syntax_errors_is_still_cut() -> None:
     text = PYTHON.replace("self.things = []", "self.things = [").replace("LIMIT = 10", "LIMIT = = 10")
     assert any(headings[-1:] == ("main",) for headings, _ in of(text, size=400))
 
@@ -152,7 +152,7 @@ KOTLIN = f"class Deployer {{\n\n    fun deploy(name: String) {{\n{indent(FILL, '
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
-def test_every_language_names_what_a_chunk_stands_in(language: str) -> None:
+def test_chunks_name_their_enclosing_definition_in_every_language(language: str) -> None:
     text, path = SOURCES[language]
     assert one_with(text, "step(7)", language, 400)[0] == path
 
@@ -266,13 +266,13 @@ def test_an_edit_in_one_function_changes_only_its_chunks() -> None:
 
 
 @pytest.mark.long
-def test_nesting_without_end_is_no_error() -> None:
+def test_very_deep_nesting_is_not_an_error() -> None:
     for text in ("(" * 50_000, "[\n" * 20_000, "".join(" " * n + "if x:\n" for n in range(1500))):
         for language in ("python", "json", "javascript"):
             assert_covers(text, chunks(text, "code", language), CODE_SIZE)
 
 
-def test_a_source_beyond_the_parser_is_cut_by_its_indentation() -> None:
+def test_a_source_that_the_parser_rejects_is_cut_by_its_indentation() -> None:
     text = "".join(f"def function_{n}(value):\n    return value + {n}\n\n" for n in range(25_000))
     found = chunks(text, "code", "python")
     assert len(text) > 1_000_000 and len(found) > 1000

@@ -1,4 +1,4 @@
-"""Conversations as text and as turns: what is new when more is sent, and what belongs together."""
+"""Conversations as text and as turns: what is new in a longer version, and what belongs together."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ MESSAGES = st.lists(
 
 
 @given(messages=MESSAGES, cut=st.integers(0, 12))
-def test_what_is_sent_in_two_steps_is_what_is_sent_at_once(messages: list[Message], cut: int):
+def test_a_conversation_sent_in_two_steps_equals_one_sent_at_once(messages: list[Message], cut: int):
     whole = transcript("", messages)
     assert transcript(transcript("", messages[:cut]), messages) == whole
 
 
 @given(messages=MESSAGES, start=st.integers(0, 12), end=st.integers(0, 12))
-def test_any_stretch_sent_again_adds_nothing(messages: list[Message], start: int, end: int):
+def test_resending_any_part_adds_nothing(messages: list[Message], start: int, end: int):
     whole = transcript("", messages)
     assert transcript(whole, messages[start:end]) == whole
 

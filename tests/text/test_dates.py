@@ -1,4 +1,4 @@
-"""Dates in questions: which period is meant, how close a moment is to it, and what else is asked."""
+"""Dates in questions: the period, how close a moment is to it, and the rest of the question."""
 
 from __future__ import annotations
 
@@ -202,11 +202,11 @@ def test_a_date_without_a_year_is_the_latest_one_and_says_so(
         "",
     ],
 )
-def test_what_is_no_date_is_left_alone(text: str, now: datetime) -> None:
+def test_text_that_is_not_a_date_is_ignored(text: str, now: datetime) -> None:
     assert periods(text, now) == []
 
 
-def test_several_periods_come_in_the_order_they_are_named_and_once(now: datetime) -> None:
+def test_several_periods_are_returned_once_in_the_order_of_mention(now: datetime) -> None:
     found = periods("Between May 3, 2023 and 7 June 2023, or yesterday, not May 3, 2023", now)
     assert [f"{period.start:%Y-%m-%d}" for period in found] == ["2023-05-03", "2023-06-07", "2026-03-04"]
 
@@ -245,14 +245,14 @@ def test_a_day_is_read_in_the_time_zone_of_now() -> None:
         ("since Monday", "2026-03-05T11:00", 1.0),
     ],
 )
-def test_closeness_falls_from_the_period_on(text: str, moment: str, expected: float, now: datetime) -> None:
+def test_closeness_falls_with_distance_from_the_period(
+    text: str, moment: str, expected: float, now: datetime
+) -> None:
     assert closeness(only(text, now), at(moment)) == expected
 
 
 @given(st.lists(st.sampled_from(PHRASES) | st.text(max_size=20)).map(" ".join), moments, moments)
-def test_any_question_at_any_time_gives_nothing_but_three_values(
-    text: str, now: datetime, moment: datetime
-) -> None:
+def test_closeness_is_0_one_half_or_1(text: str, now: datetime, moment: datetime) -> None:
     for period in periods(text, now):
         assert period.start < period.end
         assert closeness(period, moment) in {0.0, 0.5, 1.0}
@@ -275,7 +275,7 @@ def test_any_question_at_any_time_gives_nothing_but_three_values(
     ),
     moments,
 )
-def test_relative_periods_never_lie_in_the_future(text: str, now: datetime) -> None:
+def test_relative_periods_are_never_in_the_future(text: str, now: datetime) -> None:
     assert all(period.start <= now for period in periods(text, now))
 
 
@@ -336,7 +336,7 @@ def test_a_question_may_ask_about_nothing_but_a_time(
         ("which port was it before the release?", ("port",), False),
     ],
 )
-def test_content_words_are_told_apart_from_the_time(
+def test_content_words_are_separated_from_the_time(
     text: str, words: tuple[str, ...], firm: bool, now: datetime
 ) -> None:
     asked = time_asked(text, now)
@@ -357,7 +357,7 @@ def test_content_words_are_told_apart_from_the_time(
         "",
     ],
 )
-def test_a_question_about_no_one_time_is_left_alone(text: str, now: datetime) -> None:
+def test_a_question_about_no_specific_time_is_ignored(text: str, now: datetime) -> None:
     assert time_asked(text, now) is None
 
 
@@ -393,7 +393,7 @@ def test_a_phrase_names_the_moment_at_which_its_time_begins_or_is_over(
 @pytest.mark.parametrize(
     "phrase", ["soon", "the release", "yesterday at 5pm", "the last session", "9999 years ago", "", "x" * 99]
 )
-def test_what_names_no_moment_is_none(phrase: str, now: datetime) -> None:
+def test_a_phrase_that_names_no_moment_gives_none(phrase: str, now: datetime) -> None:
     assert moment_named(phrase, now, end=False) is None
 
 
@@ -436,7 +436,7 @@ def test_a_phrase_for_the_past_begins_before_now_and_is_over_by_tomorrow(phrase:
 @given(
     st.lists(st.sampled_from([*PHRASES, *PAST, "before", "since the", "and"]) | st.text(max_size=20)), years
 )
-def test_whatever_is_asked_a_period_begins_before_it_ends(texts: list[str], now: datetime) -> None:
+def test_every_period_begins_before_it_ends(texts: list[str], now: datetime) -> None:
     asked = time_asked(" ".join(texts), now)
     if asked is not None and isinstance(asked.when, Period):
         assert asked.when.start < asked.when.end
@@ -445,7 +445,7 @@ def test_whatever_is_asked_a_period_begins_before_it_ends(texts: list[str], now:
 
 
 @pytest.mark.parametrize("text", ["before the ", "last ", "a couple of ", "where did we ", "since ", "1 "])
-def test_a_long_text_is_read_in_no_time(text: str, now: datetime) -> None:
+def test_a_long_text_is_read_quickly(text: str, now: datetime) -> None:
     before = time.process_time()
     time_asked((text * LONGEST)[:LONGEST], now)
     moment_named(text * 100_000, now, end=False)
@@ -453,7 +453,7 @@ def test_a_long_text_is_read_in_no_time(text: str, now: datetime) -> None:
 
 
 def test_the_zone_of_this_machine_converts_there_and_back(now: datetime) -> None:
-    for days in range(0, 365, 30):  # on both sides of a change of the clock, where there is one
+    for days in range(0, 365, 30):  # before and after a change to or from summer time, if there is one
         moment = now + timedelta(days=days)
         here = moment.astimezone(LocalZone())
         assert here == moment and here.replace(tzinfo=None) == moment.astimezone().replace(tzinfo=None)

@@ -1,4 +1,6 @@
-"""The dictionary of developers' words: what a text names, what a question asks by, and that neither is ever shown."""
+"""The dictionary of developers' words: the kinds in a text, the kinds in a question, and that neither is
+shown.
+"""
 # ruff: noqa: RUF001 - letters of other alphabets are the point here
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ def names() -> list[tuple[str, list[str]]]:
         ("Rose\u0301 Pine", ("colour theme",)),  # as macOS spells it
         ("AWS Lambda", ("serverless functions", "cloud provider")),  # not AWS and then something else
         ("GitHub Actions builds it", ("continuous integration",)),  # and no code hosting
-        ("Postgres is the relational database", ()),  # says it itself
+        ("Postgres is the relational database", ()),  # already has the word
         ("Prisma is the object-relational mapper here", ("schema migrations",)),
         ("Cats love my cat.", ("pet",)),
         ("cat the file", ()),
@@ -90,11 +92,11 @@ def names() -> list[tuple[str, list[str]]]:
         ("", ()),
     ],
 )
-def test_what_a_text_names(text: str, kinds: tuple[str, ...]):
+def test_kinds_are_recognised_by_the_names_in_a_text(text: str, kinds: tuple[str, ...]):
     assert DICTIONARY.kinds_in(text) == kinds
 
 
-def test_a_listing_has_a_few_kinds_alone():
+def test_a_long_list_of_names_has_only_a_few_kinds():
     listing = "pnpm, Postgres, Jest, Terraform, Slack, Figma, Sentry, Stripe, Vim"
     assert len(DICTIONARY.kinds_in(listing)) == developer_words.MOST_KINDS
 
@@ -124,20 +126,20 @@ def test_a_listing_has_a_few_kinds_alone():
         ("real time operating system", "real-time operating system"),
     ],
 )
-def test_kinds_are_asked_by_in_several_languages(question: str, kind: str):
+def test_questions_name_kinds_in_several_languages(question: str, kind: str):
     assert kind in DICTIONARY.asked(question)
 
 
-def test_a_longer_phrase_stands_for_what_it_says_alone():
+def test_a_longer_phrase_names_only_its_own_kind():
     assert DICTIONARY.asked("用什么向量数据库") == ("vector database",)
     assert DICTIONARY.asked("which vector database?") == ("vector database",)
 
 
-def test_names_in_a_question_ask_by_no_kind():
+def test_names_in_a_question_do_not_ask_for_a_kind():
     assert DICTIONARY.asked("do we use pnpm?") == ()
 
 
-def test_a_home_replaces_and_takes_away_what_is_shipped():
+def test_a_home_can_replace_and_remove_shipped_words():
     own = "Frobnik, frob CLI\tbuild farm; package manager\r\nExcel\t-\n=Zorp\tchat\n飞书\tchat\nЯндекс\tsearch engine"
     extended = developer_words.parse(*developer_words._shipped(), own)
     assert extended.kinds_in("frobnik") == ("build farm", PACKAGES)
@@ -165,7 +167,7 @@ def test_a_damaged_line_is_named(line: str, says: str):
         developer_words.parse("", f"# mine\nzorp\tchat\n{line}\n")
 
 
-def test_the_files_are_sorted_and_name_nothing_twice():
+def test_the_files_are_sorted_and_have_no_duplicates():
     for file in ("kinds.tsv", "names.tsv"):
         firsts = [row[0].split(",")[0].lstrip("=").casefold() for row in rows(file)]
         assert firsts == sorted(firsts), file
@@ -175,8 +177,8 @@ def test_the_files_are_sorted_and_name_nothing_twice():
     assert sorted(languages[1:]) == sorted(set(languages[1:])) and languages[0].startswith("#")
 
 
-def test_kinds_are_spelled_as_they_are_known():
-    """The others write out an abbreviation, and nobody asks by them in other words."""
+def test_kinds_are_spelled_consistently():
+    """The other kinds spell out an abbreviation, and questions use no other words for them."""
     assert all(len(row) == 3 for row in rows("kinds.tsv"))
     used = {kind for _, kinds in names() for kind in kinds}
     assert set(DICTIONARY.kinds) <= used
@@ -188,7 +190,7 @@ def test_kinds_are_spelled_as_they_are_known():
     assert not [kind for kind in used if "," in kind]
 
 
-def test_no_name_is_a_word_that_every_text_has():
+def test_no_name_is_a_common_word():
     common = set().union(*function_words().values()) | set(STOP)
     found = [name for name, _ in names() if not name.startswith("=") and name.casefold() in common]
     assert found == ["CI"]  # which French has in `ceux-ci`
@@ -216,12 +218,12 @@ window windows wire word work world wrap write yes zero zoom
 """.split()
 
 
-def test_no_everyday_word_is_a_tool():
+def test_no_everyday_word_counts_as_a_tool():
     kinds = {word: found for word in EVERYDAY if (found := DICTIONARY.kinds_in(word))}
     assert kinds == {"coffee": ("drink",)}
 
 
-def test_the_dictionary_is_read_at_once():
+def test_the_dictionary_is_read_quickly():
     taken = []
     for _ in range(5):
         started = time.process_time()
@@ -233,7 +235,7 @@ def test_the_dictionary_is_read_at_once():
 @pytest.mark.parametrize(
     "unit", ["pnpm ", "Amazon ", "Go ", "a", "a.", "..", "向量", "数据库", "é", "e\u0301", "\t", "="]
 )
-def test_a_hostile_text_is_read_at_once(unit: str):
+def test_a_hostile_text_is_read_quickly(unit: str):
     text = unit * (1_000_000 // len(unit))
     started = time.process_time()
     DICTIONARY.kinds_in(text)

@@ -1,4 +1,4 @@
-"""Entities: what a text names that can be told without a language model, and how spellings of it meet."""
+"""Entities: the names in a text that are recognisable without a language model, and their normal forms."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def forms(text: str, **args: object) -> set[str]:
         "HttpClient\u306e\u578b",
     ],
 )
-def test_all_spellings_of_a_name_meet(text: str) -> None:
+def test_all_spellings_of_a_name_have_one_form(text: str) -> None:
     assert "httpclient" in forms(f"We changed {text} today.")
 
 
@@ -59,7 +59,7 @@ def test_a_name_in_any_case_or_file_has_one_form(parts: list[str]) -> None:
 
 
 def _prosaic(text: str, form: str) -> set[str]:
-    """A brand is spelled like a name of code and is none; a subject of a test file loses the word test."""
+    """A brand spelled like a code name is not one; the subject of a test file loses the word test."""
     subject = re.sub(r"^tests?|^specs?", "", form)
     return {form} if forms(text) & {subject, ""} or not forms(text) else set()
 
@@ -85,7 +85,7 @@ def _prosaic(text: str, form: str) -> set[str]:
         ("use `redis`, call frobnicate()", {"redis", "frobnicate"}),
     ],
 )
-def test_what_is_named_has_a_form(text: str, expected: set[str]) -> None:
+def test_every_kind_of_name_has_a_form(text: str, expected: set[str]) -> None:
     assert forms(text) == expected
 
 
@@ -102,17 +102,17 @@ def test_what_is_named_has_a_form(text: str, expected: set[str]) -> None:
         "今日は良い天気 \u041f\u0440\u0438\u0432\u0435\u0442, \u0434\u0440\u0443\u0433",
     ],
 )
-def test_prose_names_nothing(text: str) -> None:
+def test_prose_has_no_entities(text: str) -> None:
     assert entities(text) == ()
 
 
 @given(st.lists(st.text("abcdefghijklmnopqrstuvwxyz'", min_size=1, max_size=12), max_size=40))
-def test_plain_words_are_no_entities(words: list[str]) -> None:
+def test_plain_words_are_not_entities(words: list[str]) -> None:
     assert entities(" ".join(words).capitalize() + ".") == ()
 
 
 @given(st.text())
-def test_any_text_gives_few_entities_each_once_and_by_its_spelling(text: str) -> None:
+def test_any_text_gives_few_entities_once_each_and_as_spelled(text: str) -> None:
     found = entities(text)
     assert len(found) <= MOST and len({entity.form for entity in found}) == len(found)
     for entity in found:
@@ -121,7 +121,7 @@ def test_any_text_gives_few_entities_each_once_and_by_its_spelling(text: str) ->
 
 
 @given(identifiers, st.text(max_size=40))
-def test_what_is_named_is_named_whatever_stands_around(parts: list[str], around: str) -> None:
+def test_an_entity_is_found_whatever_surrounds_it(parts: list[str], around: str) -> None:
     named = forms(f"src/{'_'.join(parts)}.py")
     assert named <= forms(
         f"{around.replace('`', '').replace('@', '').replace(':', '')} src/{'_'.join(parts)}.py ."
@@ -134,11 +134,11 @@ def test_of_many_names_the_most_specific_are_kept() -> None:
     assert len(found) == MOST and "httpclient" in found
 
 
-def test_files_count_as_named() -> None:
+def test_touched_files_count_as_entities() -> None:
     assert forms("nothing here", files=["src/app/http_client.py", "README.md"]) == {"httpclient"}
 
 
-def test_ties_name_entities_tags_and_records_apart() -> None:
+def test_keys_of_entities_tags_and_records_are_distinct() -> None:
     named = {"tags": ["512", "ui"], "records": ["mem_1"]}
     assert [tie.key for tie in ties("see #512", **named)] == ["id:mem_1", "tag:512", "tag:ui", "#512"]
     words = (tie_words("see #512", **named) or "").split()

@@ -1,4 +1,4 @@
-"""Likeness: how alike two sentences are worded, and what one of two facts is to the other."""
+"""Likeness: how similarly two sentences are worded, and how one of two facts relates to the other."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_text_is_like_itself(text: str) -> None:
         ("The tests use pytest", "Tests use pytest", 0.85),
     ],
 )
-def test_the_same_said_otherwise_is_alike(one: str, other: str, least: float) -> None:
+def test_paraphrases_are_alike(one: str, other: str, least: float) -> None:
     assert similarity(one, other) >= least
 
 
@@ -58,7 +58,9 @@ def test_different_sentences_are_not_alike() -> None:
         ("Im Ordner docs nutzen wir Markdown.", "Wir nutzen Markdown im Ordner docs."),
     ],
 )
-def test_the_same_in_another_order_voice_or_inflection_is_known(old: str, new: str, cosine: float | None):
+def test_the_same_fact_in_another_order_voice_or_inflection_is_known(
+    old: str, new: str, cosine: float | None
+):
     assert verdict(new, old, cosine) == "known"
 
 
@@ -90,7 +92,7 @@ def test_the_same_in_another_order_voice_or_inflection_is_known(old: str, new: s
         ("Usamos Docker en desarrollo.", "No usamos Docker en desarrollo."),
     ],
 )
-def test_other_roles_or_another_polarity_contradict(old: str, new: str, cosine: float | None):
+def test_swapped_roles_or_polarity_contradict(old: str, new: str, cosine: float | None):
     assert verdict(new, old, cosine) == "contradict"
 
 
@@ -136,13 +138,13 @@ def test_another_value_of_the_same_thing_is_an_update(old: str, new: str):
         ("", "..."),
     ],
 )
-def test_of_facts_that_merely_share_a_subject_nothing_is_said(old: str, new: str):
+def test_facts_that_merely_share_a_subject_are_unrelated(old: str, new: str):
     assert verdict(new, old, 0.6) is None
     assert not is_same_matter(old, new, 0.6)
 
 
 @pytest.mark.parametrize("cosine", [0.8, None])
-def test_the_same_with_more_detail_or_a_reason_is_similar(cosine: float | None):
+def test_a_fact_with_more_detail_or_a_reason_is_similar(cosine: float | None):
     fact = "The API listens on port 8421."
     assert verdict("The API listens on port 8421 on all hosts.", fact, cosine) == "similar"
     assert verdict("The API listens on port 8421, because 8000 is taken.", fact, cosine) == "similar"
@@ -155,11 +157,11 @@ def test_the_same_with_more_detail_or_a_reason_is_similar(cosine: float | None):
         ("Feature branches are deleted after merging.", "Feature branches are deleted."),
     ],
 )
-def test_what_says_more_or_less_is_not_known_however_near_it_is(old: str, new: str):
+def test_a_fact_that_says_more_or_less_is_not_known_however_near(old: str, new: str):
     assert verdict(new, old, 0.99) == "similar"
 
 
-def test_a_reason_makes_no_other_fact():
+def test_adding_a_reason_does_not_make_another_fact():
     one = "The API listens on port 8421 because 8000 is taken by the proxy."
     assert (
         verdict("The API listens on port 8421, since port 8000 is taken by the proxy.", one, 0.9) == "known"
@@ -177,7 +179,7 @@ def test_a_reason_makes_no_other_fact():
         ("The API listens on port 8080.", "The API moved from port 8080 to 9090."),
     ],
 )
-def test_two_values_of_one_attribute_are_of_the_same_matter_even_without_a_cosine(one: str, other: str):
+def test_two_values_of_one_attribute_are_related_even_without_a_cosine(one: str, other: str):
     assert is_same_matter(one, other)
 
 
@@ -203,7 +205,7 @@ ORDERS = [
 
 
 @given(st.sampled_from(ORDERS), NAMES, st.permutations(range(4)), st.sampled_from([None, 0.85, 0.99]))
-def test_names_in_another_order_are_never_known(
+def test_names_in_another_order_are_never_the_same_fact(
     fact: str, names: list[str], order: list[int], cosine: float | None
 ):
     old, new = fact.format(*names), fact.format(*(names[at] for at in order))
@@ -211,13 +213,13 @@ def test_names_in_another_order_are_never_known(
 
 
 @given(NAMES, st.permutations(range(4)), st.sampled_from([None, 0.85, 0.99]))
-def test_a_list_in_another_order_is_known(names: list[str], order: list[int], cosine: float | None):
+def test_a_list_in_another_order_is_the_same_fact(names: list[str], order: list[int], cosine: float | None):
     listed = "{}, {}, {} and {} run in Docker."
     assert verdict(listed.format(*(names[at] for at in order)), listed.format(*names), cosine) == "known"
 
 
 @given(st.text(), st.text(), st.none() | st.floats(-1, 1))
-def test_of_any_two_texts_something_is_said_without_failing(old: str, new: str, cosine: float | None):
+def test_any_two_texts_can_be_compared(old: str, new: str, cosine: float | None):
     assert verdict(new, old, cosine) in ("known", "contradict", "update", "similar", None)
     assert is_same_matter(old, new, cosine) == is_same_matter(new, old, cosine)
 
@@ -225,7 +227,7 @@ def test_of_any_two_texts_something_is_said_without_failing(old: str, new: str, 
 @pytest.mark.parametrize(
     "part", ["prefer a ", "because ", "a, ", "not ", "x's ", "1,000 ", "replaced ", "n'a "]
 )
-def test_the_time_grows_with_the_text_and_no_faster(part: str):
+def test_the_time_is_linear_in_the_text(part: str):
     def seconds(times: int) -> float:
         start = time.process_time()
         verdict(part * times + "b", part * times + "c", None)

@@ -1,4 +1,4 @@
-"""What a hook or the engine does with the text of others takes time in proportion to its length, at its worst too."""
+"""Hooks and engine process foreign text in time proportional to its length, even in the worst case."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def entry(kind: str, content: object, **more: object) -> str:
 
 
 def asked(text: str) -> None:
-    """A whole transcript that consists of this text, wherever a text may stand."""
+    """A whole transcript that consists of this text, everywhere a text may be."""
     lines = [
         entry("user", text),
         entry("user", [{"type": "tool_result", "content": text}, {"type": "text", "text": text}]),
@@ -182,7 +182,7 @@ def test_one_long_line_becomes_chunks_in_linear_time() -> None:
 
 
 @pytest.mark.long
-def test_a_number_without_end_is_read_at_once() -> None:
+def test_a_huge_number_is_read_quickly() -> None:
     line = f'{{"type": "user", "n": {"7" * LENGTH}, "message": {{"content": "hello"}}}}'
     started = time.process_time()
     (turn,) = turns([line])
@@ -193,7 +193,7 @@ def test_a_number_without_end_is_read_at_once() -> None:
 # Patterns that meet short texts only, by a piece of their source: the length of the longest, in characters.
 BOUNDED = {
     r"rollout-.{19}": 255,  # the name of a file
-    # what stands before a word that may be a secret
+    # the text before a word that may be a secret
     r"publi(?:c|sh\w*)": 60,
     r"sig\w*|DNSKEY": 60,
     r"[^\n]*[:=][^\n]*[,;/] \Z": 90,
@@ -219,7 +219,7 @@ def time_of(pattern: re.Pattern[Any], method: str, text: str) -> float:
 
 
 def slow(pattern: Pattern, most: int) -> str | None:
-    """Say on which text this pattern takes more than linear time, None if on none of those tried.
+    """Return the text on which this pattern takes more than linear time; None if all those tried are linear.
 
     What takes 0.3 microseconds a character, where most take 0.05, is looked at more closely.
     """
@@ -276,11 +276,11 @@ def test_every_pattern_takes_linear_time_on_texts_made_of_its_own_parts() -> Non
     ],
     ids=lambda part: None if callable(part) else repr(part[:20]),
 )
-def test_what_once_took_seconds_is_read_at_once(work: Callable[[str], object], text: str) -> None:
+def test_texts_that_once_took_seconds_are_read_quickly(work: Callable[[str], object], text: str) -> None:
     assert seconds(work, text) < 1.0
 
 
-def test_neither_a_heading_without_end_nor_metadata_grows_with_the_number_of_chunks() -> None:
+def test_neither_a_huge_heading_nor_metadata_grows_with_the_number_of_chunks() -> None:
     content = "# " + "owl " * 125_000 + "\n\n" + "heron. " * 70_000
     request = DocumentText(
         content=content, type="markdown", metadata={f"n{at}": "a" * 10_000 for at in range(10)}

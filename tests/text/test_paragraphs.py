@@ -1,6 +1,4 @@
-"""What a text says paragraph by paragraph: short texts whole, longer ones under their headings, code and
-tables left out.
-"""
+"""Paragraphs of a text: short texts whole, longer ones under their headings, without code and tables."""
 
 from __future__ import annotations
 
@@ -29,12 +27,12 @@ TEXTS = st.lists(
 )
 
 
-def test_a_short_text_with_one_paragraph_stays_as_it_is():
+def test_a_short_text_with_one_paragraph_is_unchanged():
     text = "# Deploys\n\nThey go out on Tuesdays.\n\n```sh\nmake deploy\n```"
     assert paragraphs(text) == [text]
 
 
-def test_the_paragraphs_of_a_short_text_are_told_apart_under_their_heading():
+def test_the_paragraphs_of_a_short_text_are_separated_under_their_heading():
     assert paragraphs(
         "# Deploys\n\nDeploys go out on Tuesdays.\n\nUses vim.\n\n## Freeze\n\nIt starts on December 20"
     ) == [
@@ -59,7 +57,7 @@ def test_a_short_text_with_code_or_a_table_stays_whole():
         assert paragraphs(text) == [text]
 
 
-def test_nothing_is_said_by_white_space_and_rules():
+def test_white_space_and_rules_give_no_paragraph():
     assert paragraphs(" \n\t") == paragraphs("---\n\n***") == []
 
 
@@ -82,7 +80,7 @@ def test_code_and_tables_are_left_out():
     assert not any(word in said for word in ("secret_of_code", "row_of_table", "indented_code"))
 
 
-def test_what_announces_the_next_paragraph_and_what_is_too_short_goes_with_it():
+def test_an_introducing_or_too_short_paragraph_joins_the_next_one():
     text = (
         f"{PROSE}\n\nThree things matter:\n\n- speed of the build\n- size of the image\n\nYes.\n\nThe "
         "build runs on the large machine only."
@@ -98,7 +96,7 @@ def test_a_paragraph_that_is_too_long_is_cut_at_its_sentences():
     assert len(found) > 1 and all(len(text) <= LONGEST and text.endswith("finished.") for text in found)
 
 
-def test_there_are_never_more_than_stated():
+def test_there_are_never_more_paragraphs_than_the_limit():
     assert (
         len(
             paragraphs(
@@ -110,7 +108,7 @@ def test_there_are_never_more_than_stated():
 
 
 @given(TEXTS)
-def test_every_paragraph_is_of_the_text_and_stands_once(blocks: list[str]):
+def test_every_paragraph_is_from_the_text_and_occurs_once(blocks: list[str]):
     text = "\n\n".join(blocks)
     found = paragraphs(text)
     assert len(set(found)) == len(found)

@@ -1,4 +1,4 @@
-"""The summary of a session reads like a note: what it was about, what came of it, what is open, which files."""
+"""The summary of a session reads like a note: its topic, its outcome, open items, and files."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ EMPTY = [
 ]
 
 
-def test_a_session_is_told_like_a_note():
+def test_a_session_is_summarised_like_a_note():
     assert session_summary(LOGIN) == (
         "Find out why the login page times out when more than 20\u2026\n"
         "Outcome: The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two. "
@@ -81,7 +81,7 @@ def test_a_session_is_told_like_a_note():
     )
 
 
-def test_what_a_list_says_is_left_is_open_and_so_is_the_last_question():
+def test_remaining_list_items_and_the_last_question_are_open():
     assert title(QUEUE) == "Choose a queue for the thumbnail jobs"
     assert left_open(QUEUE) == [
         "Shall I add the cleanup as a nightly cron job?",
@@ -95,7 +95,7 @@ def test_a_session_of_one_short_turn_has_a_summary_too():
     assert said == "Where is the metrics port?\nAnswered: It is 9464, in config/prod.env."
 
 
-def test_a_prompt_that_nothing_answers_is_open():
+def test_an_unanswered_prompt_is_open():
     asked = Exchange("please rename tick() to advance()", "I renamed it in 14 files.")
     assert left_open([asked, Exchange("why is CI red on the windows runner?", "")]) == [
         "why is CI red on the windows runner?"
@@ -113,11 +113,11 @@ def test_a_prompt_that_nothing_answers_is_open():
         "We use Next.js and a pending flag.",
     ],
 )
-def test_what_only_sounds_open_is_not(answer: str):
+def test_a_sentence_that_only_sounds_open_is_not(answer: str):
     assert left_open([Exchange("Is it done?", answer)]) == []
 
 
-def test_what_a_later_turn_takes_up_is_open_no_more():
+def test_an_item_that_a_later_turn_takes_up_is_no_longer_open():
     turns = [
         Exchange("Write the importer.", "The importer works. TODO: tests for empty rows."),
         Exchange("Write the tests for empty rows.", "I added tests for empty rows to the importer."),
@@ -132,7 +132,7 @@ def test_a_prompt_that_only_agrees_is_neither_a_title_nor_a_question(prompt: str
     assert "Asked" not in session_summary([QUEUE[0], answered])
 
 
-def test_what_is_said_again_is_not_repeated():
+def test_repeated_sentences_are_summarised_once():
     said = session_summary(LOGIN * 5)
     assert said.count("login page") == 1 and said.count("root cause") == 1
 
@@ -146,7 +146,7 @@ exchanges = st.builds(Exchange, texts, texts, st.lists(st.text(max_size=60), max
 
 
 @given(st.lists(exchanges, max_size=8), st.integers(100, ROLLING_LIMIT))
-def test_it_keeps_its_limits_and_is_always_the_same(turns: list[Exchange], limit: int):
+def test_a_rolling_summary_respects_its_limits_and_is_deterministic(turns: list[Exchange], limit: int):
     made = session_summary(turns, limit=limit)
     assert len(made) <= limit and made == session_summary(turns, limit=limit)
     assert len(title(turns)) <= TITLE_LIMIT and len(title(turns).split()) <= TITLE_WORDS
@@ -156,11 +156,11 @@ def test_it_keeps_its_limits_and_is_always_the_same(turns: list[Exchange], limit
 
 
 @given(st.lists(exchanges, max_size=8))
-def test_no_sentence_stands_in_it_twice(turns: list[Exchange]):
+def test_no_sentence_occurs_twice_in_a_summary(turns: list[Exchange]):
     made = session_summary([turn._replace(files=()) for turn in turns])
     lines = [line.partition(": ")[2] or line for line in made.split("\n")]
     assert len(set(lines)) == len(lines)
 
 
-def test_nothing_said_gives_nothing():
+def test_an_empty_session_has_no_summary():
     assert session_summary([]) == session_summary([Exchange("", "")]) == ""

@@ -48,23 +48,23 @@ def test_a_summary_never_exceeds_its_limit(
 
 
 @given(texts, texts, st.integers(0, 400))
-def test_a_summary_holds_only_whole_words_that_were_said(user: str, assistant: str, limit: int) -> None:
+def test_a_summary_has_only_whole_words_from_the_turn(user: str, assistant: str, limit: int) -> None:
     said = set(WORD.findall(f"{user} {assistant}")) | {"Asked", "Answered"}
     assert set(WORD.findall(summarise(user, assistant, limit=limit))) <= said
 
 
 @given(texts, texts)
-def test_a_turn_is_summarised_the_same_way_each_time(user: str, assistant: str) -> None:
+def test_a_summary_is_deterministic(user: str, assistant: str) -> None:
     assert summarise(user, assistant) == summarise(user, assistant)
 
 
 @given(texts.filter(lambda text: any(char.isalnum() for char in text) and not re.search(r"\w{300}", text)))
-def test_a_turn_in_which_something_was_said_has_a_summary(text: str) -> None:
+def test_a_turn_with_any_text_has_a_summary(text: str) -> None:
     assert summarise(f"Explain this.\n\n{text}", None).startswith("Asked: ")
     assert summarise("", text).startswith("Answered: ")
 
 
-def test_what_was_asked_decided_and_touched_is_kept() -> None:
+def test_the_question_the_decision_and_the_touched_files_are_kept() -> None:
     lines = summarise(
         QUESTION, ANSWER, tools=["Read", "Edit", "Read"], files=["db/pool.py", "tests/test_pool.py"]
     ).split("\n")
@@ -82,7 +82,7 @@ def test_small_talk_and_code_are_left_out() -> None:
         assert phrase not in summary
 
 
-def test_when_room_is_short_the_decision_wins() -> None:
+def test_in_a_short_summary_the_decision_takes_precedence() -> None:
     answered = summarise(QUESTION, ANSWER, limit=230).split("\n")[1]
     assert "root cause" in answered
     assert "weather" not in answered
@@ -115,11 +115,11 @@ def test_a_code_block_ends_the_sentence_before_it() -> None:
     assert summarise(None, "It runs now\n```\ncode\n```\nTen tests pass", limit=30) == "Answered: It runs now"
 
 
-def test_a_turn_of_code_or_small_talk_alone_still_says_something() -> None:
+def test_a_turn_of_code_or_small_talk_alone_still_has_a_summary() -> None:
     assert summarise("```\nprint(1)\n```", "Sure!") == "Asked: print(1)\nAnswered: Sure!"
 
 
-def test_a_turn_without_words_has_only_what_it_touched() -> None:
+def test_the_summary_of_a_turn_without_words_lists_only_touched_files() -> None:
     assert summarise(None, None) == "" == summarise(" ", "\n")
     assert summarise(None, None, tools=["Bash"]) == "Tools: Bash"
 
@@ -143,7 +143,7 @@ def test_other_languages_are_summarised_by_position() -> None:
 SHORT = "The vault key is quagga-7731."
 
 
-def test_a_gist_keeps_a_short_sentence_and_never_all_of_more():
+def test_a_gist_keeps_one_short_sentence_and_never_several_whole_ones():
     assert gist("Where is the key?", SHORT) == f"Asked: Where is the key?\nAnswered: {SHORT.rstrip('.')}"
     long = (
         "We decided to rent the flat in Leeds, because my brother Tom lives there. Its rent is 900 a month."
@@ -153,7 +153,7 @@ def test_a_gist_keeps_a_short_sentence_and_never_all_of_more():
     assert "900 a month" not in said
 
 
-def test_of_one_long_sentence_a_gist_keeps_a_dozen_words():
+def test_a_gist_keeps_a_dozen_words_of_a_long_sentence():
     words = [f"word{n}" for n in range(40)]
     assert gist(None, " ".join(words)) == f"Answered: {' '.join(words[:12])}\u2026"
 
@@ -169,7 +169,7 @@ def test_a_gist_is_never_longer_than_the_turn_and_never_its_labelled_copy(user: 
 
 
 @pytest.mark.parametrize("prompt", ["yes", "Yes, please do it.", "go on", "thanks!", "ok"])
-def test_a_prompt_that_only_agrees_has_no_line(prompt: str):
+def test_a_prompt_that_only_agrees_has_no_summary_line(prompt: str):
     assert summarise(prompt, "The parser stands in core/parse.py now.") == (
         "Answered: The parser stands in core/parse.py now."
     )

@@ -1,4 +1,4 @@
-"""Words: what is indexed and asked for so that code words, names and texts without spaces are found."""
+"""Words: how texts and queries are split so that code words, names and texts without spaces are found."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from scrubjay.text.terms import (
 
 
 def added(text: str) -> set[str]:
-    """What a simple tokenizer finds in the expansion beyond the text."""
+    """The words that expansion adds to a text, by a simple tokenizer."""
     return set(words(expand(text)[len(text) :]))
 
 
@@ -37,7 +37,7 @@ def test_an_expansion_begins_with_the_text_itself(text: str) -> None:
 
 
 @given(st.text())
-def test_what_is_added_is_short_new_and_added_once(text: str) -> None:
+def test_added_words_are_short_new_and_unique(text: str) -> None:
     extra = [word.casefold() for word in expand(text)[len(text) :].split()]
     assert len(extra) == len(set(extra))
     assert not STOP & set(extra)
@@ -45,16 +45,16 @@ def test_what_is_added_is_short_new_and_added_once(text: str) -> None:
 
 
 @given(st.lists(st.text("abcdefghijklmnopqrstuvwxyz", min_size=1), max_size=20))
-def test_plain_prose_is_indexed_as_it_is(prose: list[str]) -> None:
+def test_plain_prose_is_indexed_unchanged(prose: list[str]) -> None:
     text = " ".join(prose).capitalize() + "."
     assert expand(text) == text
 
 
 @given(st.text())
-def test_every_query_asks_for_words_that_its_own_text_has(text: str) -> None:
+def test_every_query_consists_of_words_of_its_own_expansion(text: str) -> None:
     asked = {
         word for word in words(query_terms(text)) if not re.fullmatch(r"v\d+v\d+", word)
-    }  # what looks like a number may be a version
+    }  # a number may be a version
     assert asked <= set(words(expand(text)))
 
 
@@ -63,7 +63,7 @@ def test_words_are_case_folded_and_split_where_the_index_splits() -> None:
     assert words("cafe\u0301 ① Ⅷ") == ["café", "1", "viii"]
 
 
-def test_content_words_are_the_ones_that_carry_evidence() -> None:
+def test_content_words_exclude_stop_words() -> None:
     assert content_words("What did we decide about the retry policy?") == ["decide", "retry", "policy"]
     assert content_words("what is it that you did") == []
 
@@ -95,7 +95,7 @@ def test_the_stop_list_is_short_and_in_lower_case() -> None:
         ("APIs e.g. 3.14 2023-05-07 25.12.2023 2023.05.07 7pm 20240101 sha256 H2O - well -- known", set()),
     ],
 )
-def test_code_words_are_opened(text: str, extra: set[str]) -> None:
+def test_code_words_are_split_into_parts(text: str, extra: set[str]) -> None:
     assert added(text) == extra
 
 
@@ -120,7 +120,7 @@ def test_an_identifier_is_found_in_any_spelling(query: str, text: str) -> None:
         ("Python3", "Python3の型"),
     ],
 )
-def test_a_text_without_spaces_is_found_by_a_part_of_it(query: str, text: str) -> None:
+def test_a_text_without_spaces_is_found_by_any_part_of_it(query: str, text: str) -> None:
     assert found(query, text)
 
 
@@ -149,11 +149,11 @@ def test_a_name_inside_another_word_is_not_that_name() -> None:
 
 
 @given(st.text(), st.lists(st.text(max_size=8), max_size=5))
-def test_dropping_names_never_leaves_an_empty_question(query: str, names: list[str]) -> None:
+def test_removing_names_never_leaves_an_empty_question(query: str, names: list[str]) -> None:
     assert content_words(remove_names(query, names)) or remove_names(query, names) == query
 
 
-def test_the_names_that_are_said_are_listed_in_the_order_given() -> None:
+def test_mentioned_names_are_listed_in_the_given_order() -> None:
     assert mentions("did ann Lee call Bob's mother?", ["Bob", "Ann", "Ann Lee", "Cy", "Bob", " "]) == [
         "Bob",
         "Ann Lee",
@@ -188,7 +188,7 @@ def test_a_quotation_is_recognised(query: str, text: str) -> None:
         ("", "anything"),
     ],
 )
-def test_a_resemblance_is_no_quotation(query: str, text: str) -> None:
+def test_a_similar_text_is_not_a_quotation(query: str, text: str) -> None:
     assert not quotes(query, text)
 
 
@@ -198,6 +198,6 @@ def test_a_text_quotes_itself(text: str) -> None:
 
 
 @given(st.from_regex(PLAIN, fullmatch=True))
-def test_a_plain_word_hides_no_other(word):
+def test_a_plain_word_does_not_hide_a_code_word(word):
     """Expansion looks only into the words that are not plain."""
     assert list(_hidden_words(word)) == []

@@ -1,5 +1,5 @@
-"""What was said by whom, in the transcripts of every host; the lines are made up, in the shapes of the versions
-named beside them.
+"""Speakers and texts in the transcripts of every host; the lines are made up, in the shapes of the versions
+named next to them.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def test_a_transcript_becomes_turns(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_file_that_is_being_written_gives_what_is_whole(name: str) -> None:
+def test_a_file_that_is_being_written_gives_its_complete_turns(name: str) -> None:
     whole = "\n".join(json.dumps(line) for line in FILES[name][0]).encode()
     for at in range(0, len(whole), 61):
         lines = (whole[:at] + b"\n\xff\n[1]\nnull\n").splitlines(keepends=True)
@@ -266,7 +266,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_values_of_another_type_are_passed_over(name: str) -> None:
+def test_values_of_another_type_are_skipped(name: str) -> None:
     lines = FILES[name][0]
     for line in lines:
         for path in _paths(line):
@@ -288,13 +288,13 @@ def test_a_file_of_an_unknown_host_has_no_turns() -> None:
     "text",
     ["<hook_context>", "a </hook_context>", "</system_reminder>", "<b>Which</b>", "<user_query>x", "x > y"],
 )
-def test_tags_that_are_no_pair_are_what_the_user_said(text: str) -> None:
+def test_unpaired_tags_are_the_users_words(text: str) -> None:
     (turn,) = turns([json.dumps({"role": "user", "content": text})], "cursor")
     assert turn["prompts"] == [text]
 
 
 @pytest.mark.parametrize(("seconds", "place"), [(-3600.0, None), (-5.0, 0), (0.0, 0), (3600.0, 0), (None, 0)])
-def test_the_same_words_said_well_before_are_another_turn(seconds: float | None, place: int | None) -> None:
+def test_the_same_words_said_much_earlier_are_another_turn(seconds: float | None, place: int | None) -> None:
     lines, _ = FILES["vscode"]
     (turn, *_) = turns([json.dumps(line) for line in lines], "vscode")
     asked = 1_792_000_000.0
@@ -336,7 +336,7 @@ PRICES = [("Cache the price list.", "It is cached.")]
     ],
 )
 @pytest.mark.parametrize("has_messages", [True, False])
-def test_what_codex_says_in_the_users_name_is_no_prompt(notice: str, has_messages: bool) -> None:
+def test_messages_codex_sends_as_the_user_are_not_prompts(notice: str, has_messages: bool) -> None:
     said = [codex("event_msg", type="user_message", message="Cache the price list.")] * has_messages
     answer = codex("event_msg", type="agent_message", message="It is cached.")
     later = codex("event_msg", type="agent_message", message="Carrying on.")
@@ -344,13 +344,13 @@ def test_what_codex_says_in_the_users_name_is_no_prompt(notice: str, has_message
     assert pairs("codex", asked, *said, answer, codex_response("user", notice, "t2"), later) == PRICES
 
 
-def test_any_response_item_is_the_hosts_where_a_rollout_has_messages_of_the_user() -> None:
+def test_response_items_are_the_hosts_if_a_rollout_has_user_messages() -> None:
     said = codex("event_msg", type="user_message", message="Cache the price list.")
     answer = codex("event_msg", type="agent_message", message="It is cached.")
     assert pairs("codex", said, answer, codex_response("user", "<new_tag>x</new_tag>", "t2")) == PRICES
 
 
-def test_an_editors_preamble_goes_and_the_request_stays() -> None:
+def test_an_editors_preamble_is_removed_and_the_request_stays() -> None:
     message = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nCache the price list.\n"
     answer = codex("event_msg", type="agent_message", message="It is cached.")
     assert pairs("codex", codex("event_msg", type="user_message", message=message), answer) == PRICES
@@ -370,7 +370,7 @@ def test_a_rollout_before_envelopes_is_read() -> None:
 
 
 @pytest.mark.parametrize("source", ["skill-release", "autopilot"])
-def test_what_copilot_says_in_the_users_name_is_no_prompt(source: str) -> None:
+def test_messages_copilot_sends_as_the_user_are_not_prompts(source: str) -> None:
     lines = [
         copilot("user.message", content="Cache the price list."),
         copilot("user.message", content="Go on.", source=source),
@@ -378,7 +378,7 @@ def test_what_copilot_says_in_the_users_name_is_no_prompt(source: str) -> None:
     assert pairs("copilot-cli", *lines, copilot("assistant.message", content="It is cached.")) == PRICES
 
 
-def test_geminis_thoughts_and_its_word_after_a_compression_are_no_answers() -> None:
+def test_geminis_thoughts_and_its_message_after_a_compression_are_not_answers() -> None:
     thought = {"text": "Weighing.", "thought": True}
     lines = [
         gemini("user", 1, {"text": "Cache the price list."}),
@@ -437,7 +437,7 @@ def test_a_picture_alone_opens_a_turn_in_any_host(name: str) -> None:
     assert pairs(name.split()[0], *PICTURES[name]) == [*PRICES, ("[image]", "A chart.")]
 
 
-def test_of_a_line_too_long_to_be_read_the_words_before_the_picture_are_a_prompt() -> None:
+def test_the_words_before_a_picture_in_an_overlong_line_are_a_prompt() -> None:
     image = "data:image/png;base64," + "A" * 90_000
     line = json.dumps(codex("event_msg", type="user_message", message="Read the chart.", images=[image]))
     answer = json.dumps(codex("event_msg", type="agent_message", message="A spike."))
@@ -529,13 +529,13 @@ QUESTIONS: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 
 @pytest.mark.parametrize("host", QUESTIONS)
-def test_what_the_user_answers_to_a_tool_are_their_words_in_any_host(host: str) -> None:
+def test_the_users_answers_to_a_tool_are_their_words_in_any_host(host: str) -> None:
     entries, words = QUESTIONS[host]
     (pair,) = pairs(host, *entries)
     assert pair == (f"Set up the store.\n\n{words}", "")
 
 
-def test_what_other_tools_return_and_a_question_without_an_answer_are_not_the_users_words() -> None:
+def test_other_tool_results_and_unanswered_questions_are_not_the_users_words() -> None:
     asked = copilot(
         "tool.execution_start", toolCallId="c1", toolName="ask_user", arguments={"question": "Q?"}
     )

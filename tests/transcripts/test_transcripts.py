@@ -1,4 +1,4 @@
-"""Transcripts: turns out of a format that may change, and what the hooks missed of them."""
+"""Transcripts: turns read from a format that may change, and those that the hooks missed."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_turn_is_a_prompt_and_everything_answered_to_it() -> None:
     assert (second["prompts"], second["assistant"], second["tools"]) == (["And the tests?"], "They pass.", [])
 
 
-def test_what_is_not_between_the_user_and_the_main_assistant_is_passed_over() -> None:
+def test_lines_of_subagents_and_of_the_host_are_skipped() -> None:
     noise = [
         user("a subagent's task", isSidechain=True),
         says("a subagent's answer", isSidechain=True),
@@ -105,7 +105,7 @@ def test_what_is_not_between_the_user_and_the_main_assistant_is_passed_over() ->
     assert turns([*noise, *mixed, *noise]) == turns(SESSION)
 
 
-def test_broken_lines_and_unknown_shapes_are_passed_over() -> None:
+def test_broken_lines_and_unknown_shapes_are_skipped() -> None:
     strange = [
         "",
         "{",
@@ -148,20 +148,20 @@ ENTRY = st.fixed_dictionaries(
 
 
 @given(st.lists(ENTRY.map(json.dumps) | st.text(), max_size=8))
-def test_no_transcript_is_an_error(lines: list[str]) -> None:
+def test_no_transcript_raises_an_error(lines: list[str]) -> None:
     found = turns(lines)
     assert missing(found, []) is not None
     assert len(ended_before(found, ["q", "r"], str)) == 2
     assert all(fields_of(turn, str).get("user", "").strip() for turn in found)
 
 
-def test_a_line_that_was_written_twice_counts_once() -> None:
+def test_a_line_written_twice_counts_once() -> None:
     assert turns([text for text in SESSION for _ in range(2)]) == turns(SESSION)
     bare = json.dumps({"type": "user", "message": {"content": "no uuid here"}})
     assert len(turns([bare, bare])) == 1
 
 
-def test_an_error_of_the_service_is_no_answer() -> None:
+def test_an_error_of_the_service_is_not_an_answer() -> None:
     (turn,) = turns([user("go on"), says("API Error: 529 overloaded", isApiErrorMessage=True)])
     assert (turn["assistant"], turn["complete"], turn["interrupted"], turn["failed"]) == (
         "",
@@ -177,7 +177,7 @@ def test_an_error_of_the_service_is_no_answer() -> None:
     assert turns([user("go on"), line("assistant", None, message=synthetic)])[0]["assistant"] == ""
 
 
-def test_an_interrupted_turn_keeps_what_was_said_and_says_so() -> None:
+def test_an_interrupted_turn_keeps_its_words_and_is_marked() -> None:
     (turn,) = turns(
         [
             user("go on"),
@@ -191,7 +191,7 @@ def test_an_interrupted_turn_keeps_what_was_said_and_says_so() -> None:
     assert turn["interrupted"]
 
 
-def test_a_turn_is_complete_when_the_assistant_had_the_last_word() -> None:
+def test_a_turn_is_complete_when_the_assistant_spoke_last() -> None:
     assert [turns(SESSION[:end])[0]["complete"] for end in (2, 4, 5, 6, 11)] == [
         False,
         True,
@@ -201,7 +201,7 @@ def test_a_turn_is_complete_when_the_assistant_had_the_last_word() -> None:
     ]
 
 
-def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered() -> None:
+def test_an_answered_slash_command_is_a_prompt() -> None:
     review = (
         "<command-message>review is "
         "running</command-message>\n<command-name>/review</command-name>\n<command-args>loop.py</command-args>"
@@ -220,7 +220,7 @@ def test_a_slash_command_is_what_the_user_typed_and_counts_when_it_was_answered(
     assert names(turns([user(quoted)])) == [quoted]
 
 
-def test_reminders_and_our_own_recalled_block_are_not_what_anybody_said() -> None:
+def test_reminders_and_our_own_injection_are_removed() -> None:
     text = (
         "<system-reminder>todo\nlist</system-reminder>Fix it<scrubjay-memory>\n- old "
         "fact\n</scrubjay-memory> now"
@@ -253,7 +253,7 @@ def names(found: list[dict]) -> list[str]:
     return ["\n\n".join(turn["prompts"]) for turn in found]
 
 
-def test_a_turn_is_captured_when_its_id_or_its_text_is() -> None:
+def test_a_turn_counts_as_captured_by_its_id_or_its_text() -> None:
     found = prompts("one", "two", "three", "four")
     captured = [("id-one", "something else"), (None, "two"), (found[2]["uuid"], None)]
     assert names(missing(found, captured)) == ["four"]
@@ -282,7 +282,7 @@ def test_recorded_and_missing_turns_are_all_the_turns(texts: list[str], data: st
     assert len(left) + len(kept) == len(found)
 
 
-def test_labels_stay_within_what_a_record_holds() -> None:
+def test_labels_fit_the_limits_of_a_record() -> None:
     many = [user("go"), *(uses(f"Tool{at}", path="x" * (at + 1)) for at in range(300)), says("done")]
     (turn,) = turns(many)
     assert len(turn["tools"]) == 200
@@ -293,7 +293,7 @@ INTERRUPTED = "[Request interrupted by user]"
 
 
 def queued(prompt: object, **more: object) -> str:
-    """What a person adds while the assistant is at it: no prompt's line follows."""
+    """A prompt added while the assistant works: no prompt line follows."""
     note = {"type": "queued_command", "prompt": prompt, "commandMode": "prompt", **more}
     return json.dumps({"type": "attachment", "uuid": f"q{next(_numbers)}", "attachment": note})
 
@@ -329,7 +329,7 @@ def test_what_a_person_adds_while_the_assistant_works_belongs_to_the_turn() -> N
     assert missing(found, [(None, "fix the bug\n\nand the docs\n\nand say why")]) == []
 
 
-def test_a_line_of_bash_mode_is_no_prompt_and_its_command_goes_with_the_next_one() -> None:
+def test_a_bash_mode_line_is_not_a_prompt_and_its_command_joins_the_next_turn() -> None:
     found = turns(
         [
             user("hello"),
@@ -371,7 +371,7 @@ def test_how_a_turn_ended_is_recorded() -> None:
     assert is_error("API Error: Request rejected (429)") and not is_error("The API Error: is this")
 
 
-def test_a_prompt_that_ended_is_no_part_of_the_next_and_a_queued_one_is() -> None:
+def test_an_ended_prompt_is_not_part_of_the_next_and_a_queued_one_is() -> None:
     lines = [user("one"), says("I begin"), user(INTERRUPTED), user("two"), uses("Read"), result()]
     lines += [user("three"), says("API Error", isApiErrorMessage=True), user("four"), uses("Read"), result()]
     found = turns([*lines, user("five"), says("All done.")])
@@ -383,9 +383,7 @@ def test_a_prompt_that_ended_is_no_part_of_the_next_and_a_queued_one_is() -> Non
 
 
 @given(st.lists(st.sampled_from(["interrupted", "queued", "failed", "answered"]), max_size=6), st.data())
-def test_each_waiting_prompt_is_a_turn_of_its_own_exactly_if_it_ended(
-    ends: list[str], data: st.DataObject
-) -> None:
+def test_a_waiting_prompt_is_a_turn_of_its_own_only_if_it_ended(ends: list[str], data: st.DataObject) -> None:
     texts = [data.draw(st.sampled_from(["continue", "fix it", "yes"])) for _ in ends]
     after = {
         "interrupted": lambda: user(INTERRUPTED),
@@ -404,7 +402,7 @@ TAGS = ("<system-reminder>", "</system-reminder>", "<scrubjay-memory>", "</scrub
 
 
 @given(st.lists(st.sampled_from([*TAGS, "<", "a", "\n"]), max_size=12).map("".join))
-def test_stripping_takes_pairs_of_tags_and_nothing_else(text: str) -> None:
+def test_stripping_removes_only_pairs_of_tags(text: str) -> None:
     pattern = r"<(system-reminder|scrubjay-memory)>.*?</\1>"
     assert strip_injected(text) == re.sub(pattern, "", text, flags=re.DOTALL).strip()
 
@@ -437,7 +435,7 @@ def pairs(*lines: str | bytes) -> list[tuple[str, str]]:
         "words and a picture",
     ],
 )
-def test_what_opens_a_turn_keeps_its_answer_from_the_turn_before(prompt: str | bytes, expected: str) -> None:
+def test_any_line_that_opens_a_turn_keeps_its_answer_to_itself(prompt: str | bytes, expected: str) -> None:
     assert pairs(*TYPO, prompt, says("Done.")) == [("Fix the typo.", "Fixed."), (expected, "Done.")]
 
 
@@ -459,12 +457,12 @@ def test_what_opens_a_turn_keeps_its_answer_from_the_turn_before(prompt: str | b
         ),
     ],
 )
-def test_what_the_user_answers_to_a_question_of_the_assistant_are_their_words(answer: str) -> None:
+def test_the_users_answers_to_a_question_of_the_assistant_are_their_words(answer: str) -> None:
     asked = (user("Set up the queue."), uses("AskUserQuestion"), answer, says("It is set up."))
     assert pairs(*asked) == [("Set up the queue.\n\nWhich broker? Redis streams", "It is set up.")]
 
 
-def test_what_the_user_types_when_they_reject_a_tool_are_their_words() -> None:
+def test_the_users_text_on_rejecting_a_tool_is_their_words() -> None:
     rejected = (
         "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\n"
     )
@@ -486,24 +484,24 @@ def test_what_the_user_types_when_they_reject_a_tool_are_their_words() -> None:
         user('<cross-session-message from="api">\nMoved\n</cross-session-message>'),
     ],
 )
-def test_messages_of_others_are_no_prompts_and_their_answers_no_answers_to_the_user(notice: str) -> None:
+def test_messages_of_others_are_not_prompts_and_their_answers_are_not_recorded(notice: str) -> None:
     assert pairs(*TYPO, notice, says("Noted.")) == [("Fix the typo.", "Fixed.")]
 
 
-def test_a_notice_while_the_assistant_works_leaves_the_answer_to_the_user() -> None:
+def test_a_notice_during_work_does_not_detach_the_answer_from_the_users_prompt() -> None:
     notice = user("<task-notification>done</task-notification>")
     assert pairs(user("Fix the typo."), uses("Bash", command="make"), notice, says("Fixed.")) == [
         ("Fix the typo.", "Fixed.")
     ]
 
 
-def test_a_lead_of_a_team_is_the_user_and_a_summary_without_a_mark_is_not() -> None:
+def test_a_team_lead_is_the_user_and_an_unmarked_summary_is_not() -> None:
     lead = (user("Fix the typo.", teamName="birds"), says("Fixed.", teamName="birds"))
     summary = user("This session is being continued from a previous conversation that ran out of context.")
     assert pairs(*lead, summary) == [("Fix the typo.", "Fixed.")]
 
 
-def test_an_answer_to_a_line_that_cannot_be_read_is_no_answer_to_an_earlier_prompt() -> None:
+def test_an_answer_to_an_unreadable_line_does_not_answer_an_earlier_prompt() -> None:
     lost = '{"type": "user", "uuid": "lost", "message": {"content": "Whi'
     first = [user("Fix the typo.", uuid="u1"), says("Fixed.", uuid="a1", parentUuid="u1")]
     assert pairs(*first, lost, says("By tree.", parentUuid="lost")) == [("Fix the typo.", "Fixed.")]

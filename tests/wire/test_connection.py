@@ -23,7 +23,7 @@ __all__ = ["home"]  # a fixture
         (b"x" * 70_000 + b"\n", "70000 bytes"),
     ],
 )
-async def test_who_does_not_say_hello_is_told_so_and_cut_off(home, line, named):
+async def test_a_client_without_a_hello_is_told_so_and_disconnected(home, line, named):
     async with served(home) as engine:
         client = await engine.knock()
         await client.say(line)
@@ -31,7 +31,7 @@ async def test_who_does_not_say_hello_is_told_so_and_cut_off(home, line, named):
         assert await client.hear() == b""
 
 
-async def test_a_face_that_fails_takes_only_its_own_client_with_it(home, caplog):
+async def test_a_failing_connection_affects_only_its_own_client(home, caplog):
     async with served(home) as engine:
         good = await engine.client()
         bad = await engine.client(HELLO.copy(pid=666))
@@ -51,7 +51,7 @@ async def test_a_line_above_the_limit_is_answered_and_the_next_one_works(home):
         assert (await client.answer())["id"] == 2
 
 
-async def test_a_line_of_too_many_parts_is_answered_and_the_next_one_works(home):
+async def test_a_line_with_too_many_parts_is_answered_and_the_next_one_works(home):
     async with served(home) as engine:
         client = await engine.client()
         await client.ask(1, list=[0] * CALL_MARKS)
@@ -76,7 +76,7 @@ async def test_an_answer_above_the_limit_becomes_an_error(home):
         assert error["id"] == 1 and "Ask for less" in error["error"]["message"]
 
 
-async def test_a_large_answer_passes_to_a_client_that_reads(home):
+async def test_a_large_answer_reaches_a_client_that_reads(home):
     async with served(home, output_limit=100_000) as engine:
         client = await engine.client()
         await client.ask(1, bytes=20_000_000)
@@ -99,7 +99,7 @@ async def test_a_client_that_does_not_read_loses_its_connection_and_others_never
     assert "left" in caplog.text and "bytes unread" in caplog.text
 
 
-async def test_a_client_that_has_said_its_last_word_still_hears_its_answers(home):
+async def test_a_client_that_closed_its_input_still_gets_its_answers(home):
     async with served(home) as engine:
         engine.gate.clear()
         client = await engine.client()
@@ -110,7 +110,7 @@ async def test_a_client_that_has_said_its_last_word_still_hears_its_answers(home
         assert await client.hear() == b""
 
 
-async def test_a_sign_of_life_waits_behind_no_request(home):
+async def test_a_sign_of_life_does_not_wait_for_requests(home):
     async with served(home) as engine:
         engine.gate.clear()
         client = await engine.client()

@@ -1,4 +1,4 @@
-"""The first line of each side: what it carries, and what is said about a line that is none."""
+"""The first line of each side: its contents, and the error for an invalid line."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def same(one: Hello, other: Hello) -> bool:
     token=st.none() | st.text(min_size=1),
     replace=st.booleans(),
 )
-def test_what_is_encoded_is_decoded(kind, project, cwd, pid, scope, env, token, replace):
+def test_a_hello_survives_a_round_trip(kind, project, cwd, pid, scope, env, token, replace):
     hello = Hello(kind, project, cwd, pid, scope=scope, env=env, token=token, replace=replace)
     line = encode(hello)
     assert line.endswith(b"\n") and line.count(b"\n") == 1
     assert same(decode(line), hello)
 
 
-def test_a_hello_says_version_and_protocol_by_itself():
+def test_a_hello_has_version_and_protocol_by_default():
     hello = decode(encode(Hello("cli", "/p", "/p", 1)))
     assert (hello.version, hello.protocol) == (VERSION, PROTOCOL)
 
@@ -59,13 +59,13 @@ def test_fields_of_a_newer_client_are_ignored():
         ({"env": {"A": 1}}, "env must map names to strings"),
     ],
 )
-def test_a_wrong_field_is_named(change, named):
+def test_an_invalid_field_is_named(change, named):
     with pytest.raises(EngineError, match=named):
         decode(json.dumps({**GOOD, **change}).encode())
 
 
 @pytest.mark.parametrize("line", [b"", b"GET / HTTP/1.1\r\n", b"[1]", b"\xff\xfe", b"[" * 100_000])
-def test_a_line_that_is_no_object_is_refused(line):
+def test_a_line_that_is_not_an_object_is_refused(line):
     with pytest.raises(EngineError, match="not a JSON object"):
         fields_of(line)
 
@@ -87,7 +87,7 @@ def test_a_client_names_its_project_scope_and_settings():
 
 
 @given(st.text(max_size=110))
-def test_a_scope_is_called_what_the_models_allow(name: str) -> None:
+def test_a_scope_name_follows_the_rules_of_the_models(name: str) -> None:
     try:
         TypeAdapter(OneScope).validate_python(name)
     except ValidationError:

@@ -1,4 +1,4 @@
-"""Where an engine listens: a socket or a port, in files for its owner only."""
+"""The address of an engine: a socket or a port, in owner-only files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scrubjay.wire.hello import Hello
 __all__ = ["home"]  # a fixture
 
 
-def test_the_socket_is_for_its_owner_only(home):
+def test_the_socket_is_private(home):
     listener = listen(home, {}, loopback=False)
     assert listener.facts == {"socket": home.socket}
     assert stat.S_IMODE(os.stat(home.socket).st_mode) == 0o600
@@ -26,7 +26,7 @@ def test_the_socket_is_for_its_owner_only(home):
     assert not os.path.exists(home.socket)
 
 
-def test_a_long_path_moves_the_socket_to_a_folder_of_ours(tmp_path_factory):
+def test_a_long_path_moves_the_socket_to_a_private_folder(tmp_path_factory):
     base = tmp_path_factory.mktemp("h")
     home = open_home(str(base / ("long" * 30)))
     listener = listen(home, {"XDG_RUNTIME_DIR": str(base / "run")}, loopback=False)
@@ -45,7 +45,7 @@ def test_a_runtime_folder_open_to_others_is_refused(tmp_path_factory):
         listen(home, {"XDG_RUNTIME_DIR": str(base)}, loopback=False)
 
 
-def test_the_token_of_a_port_is_for_its_owner_only(home):
+def test_the_token_of_a_port_is_private(home):
     listener = listen(home, {}, loopback=True)
     assert listener.facts["address"][0] == "127.0.0.1"
     assert stat.S_IMODE(os.stat(listener.facts["token_file"]).st_mode) == 0o600
@@ -53,7 +53,7 @@ def test_the_token_of_a_port_is_for_its_owner_only(home):
     assert not os.path.exists(listener.facts["token_file"])
 
 
-def test_a_damaged_engine_json_is_no_hint(home):
+def test_a_damaged_engine_json_is_ignored(home):
     for junk in ("", "[]", '{"pid": 4}', "{"):
         with open(home.engine_json, "w") as file:
             file.write(junk)
@@ -61,7 +61,7 @@ def test_a_damaged_engine_json_is_no_hint(home):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no FIFOs here")
-def test_a_fifo_in_the_place_of_engine_json_or_the_token_keeps_nobody_waiting(home):
+def test_a_fifo_in_place_of_engine_json_or_the_token_blocks_no_client(home):
     os.mkfifo(home.engine_json)
     assert engine_facts(home) == {"socket": home.socket}
     os.unlink(home.engine_json)
@@ -73,7 +73,7 @@ def test_a_fifo_in_the_place_of_engine_json_or_the_token_keeps_nobody_waiting(ho
     listener.close()
 
 
-def test_a_folder_in_the_place_of_the_socket_is_set_aside(home):
+def test_a_folder_in_place_of_the_socket_is_moved_away(home):
     for loopback, place in ((False, home.socket), (True, token_path(home))):
         os.makedirs(os.path.join(place, "with", "files"))
         listener = listen(home, {}, loopback=loopback)

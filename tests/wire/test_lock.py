@@ -1,4 +1,4 @@
-"""The lock on a home: one holder, gone with its process. Real files and real processes."""
+"""The lock on a home: one holder, released with its process. Real files and real processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_lock_excludes_until_it_is_released(home):
     second.release()
 
 
-def test_a_lock_dies_with_its_process(home):
+def test_a_lock_is_released_when_its_process_ends(home):
     code = (
         f"from scrubjay.wire.lock import take; import sys; take({home.engine_lock!r}); print('held', "
         "flush=True); sys.stdin.read()"
@@ -53,7 +53,7 @@ def test_the_probe_of_a_filesystem_leaves_nothing_behind(home):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a filesystem that takes no files")
-def test_a_filesystem_that_takes_no_files_is_refused():
+def test_a_filesystem_that_cannot_create_files_is_refused():
     with pytest.raises(HomeError, match="cannot be opened"):
         check_filesystem("/proc/self")
 
@@ -75,7 +75,7 @@ def test_a_core_is_held_by_one_thread_at_a_time(tmp_path):
     assert sorted(order) == [("a", False), ("b", False)]
 
 
-def test_an_engine_that_was_stopped_with_a_core_does_not_stop_the_others(tmp_path, monkeypatch):
+def test_an_engine_suspended_while_holding_a_core_does_not_stop_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr("scrubjay.wire.cores.PATIENCE", 0.05)
     with Cores(str(tmp_path), 1).one(), Cores(str(tmp_path), 1).one():
         pass
