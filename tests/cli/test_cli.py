@@ -287,9 +287,10 @@ def test_a_store_failure_is_printed_as_a_sentence_and_the_engine_goes_on(tmp_pat
         os.rename(person.home.data, tmp_path / "gone")  # in one step: the engine may still write there
         said = person.refused("list")
         assert said.startswith("scrubjay: list failed. The store in ") and "scrubjay doctor" in said
-        assert "Some stored data is damaged" in person.gets("search", "zebra")
         assert "No engine is running" not in person.gets("status")
         os.kill(engine, 0)  # which fails if there is no engine
+        person.gets("stop")
+        assert "Some stored data is damaged" in person.gets("search", "zebra")
     finally:
         person.types("stop")
 

@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from user import newcomer, user
+
+pytestmark = pytest.mark.long
 
 __all__ = ["newcomer", "user"]  # fixtures
 

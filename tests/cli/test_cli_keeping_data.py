@@ -22,6 +22,8 @@ from scrubjay.pipe.client import open_client
 from scrubjay.records import exchange
 from scrubjay.wire.hello import hello_from
 
+pytestmark = pytest.mark.long
+
 __all__ = ["newcomer", "user"]  # fixtures
 
 

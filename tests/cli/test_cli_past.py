@@ -20,6 +20,8 @@ from user import User, make_user
 from scrubjay.cli.parser import run
 from scrubjay.hosts.installation import console_command
 
+pytestmark = pytest.mark.long
+
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
 

@@ -8,6 +8,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
 from user import make_user, newcomer, user
 
 from scrubjay.cli.command import Place
@@ -16,6 +17,8 @@ from scrubjay.cli.registered import described
 from scrubjay.home.paths import open_home
 from scrubjay.hosts.installation import console_command
 from scrubjay.http_api import tokens
+
+pytestmark = pytest.mark.long
 
 __all__ = ["newcomer", "user"]  # fixtures
 

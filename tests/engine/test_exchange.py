@@ -27,6 +27,8 @@ from scrubjay.home.settings import Settings
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of, read_header, read_records
 
+pytestmark = pytest.mark.long
+
 NOW = datetime(2026, 3, 5, 12, 0, 0, 123456, tzinfo=UTC)
 ODD = (
     'tab\t, newline\n, CR\r\n, \u2028, \u0085, "quotes", \\u0000, \x1f, é, 火, 🐦, \u200f, \'--\', {"kind": '

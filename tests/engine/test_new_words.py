@@ -27,6 +27,8 @@ from scrubjay.store.notes import FileNotes
 from scrubjay.store.opening import open_at
 from scrubjay.text.developer_words import IN_USE
 
+pytestmark = pytest.mark.long
+
 Clock = Callable[[], datetime]
 PNPM = "The backlog tool uses pnpm, never npm."
 HERON = "The heron nests behind the mill."

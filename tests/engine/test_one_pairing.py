@@ -182,6 +182,7 @@ def test_every_kind_of_turn_is_the_same_by_any_route():
     check([each for kind in TURNS for each in (kind, "plain")], has_ids=True)
 
 
+@pytest.mark.long
 def test_turns_are_the_same_by_any_route_whatever_happens_between_them():
     check([each for step in OTHERS for each in (step, "split")], has_ids=False)
 

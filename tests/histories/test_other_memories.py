@@ -250,6 +250,7 @@ def collector(tmp_path_factory: pytest.TempPathFactory) -> Iterator[User]:
     user.types("stop")
 
 
+@pytest.mark.long
 def test_a_user_imports_every_memory_once_and_finds_the_current_facts(collector: User):
     counted = collector.gets("import", "--from", "all", "--dry-run")
     assert counted.endswith("together     15 facts\n")

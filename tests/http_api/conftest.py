@@ -42,7 +42,8 @@ def v5(http: httpx2.AsyncClient) -> V5:
     return V5(http)
 
 
-@pytest.fixture(params=[V4, V5], ids=["v4", "v5"])
+# the official clients of version 4 are long tests too
+@pytest.fixture(params=[pytest.param(V4, id="v4", marks=pytest.mark.long), pytest.param(V5, id="v5")])
 def api(http: httpx2.AsyncClient, request: pytest.FixtureRequest) -> V4 | V5:
     """Each version in turn."""
     return request.param(http)

@@ -16,6 +16,8 @@ from node import CALL_SECONDS
 from offering import hello, request
 from user import User, make_user
 
+pytestmark = pytest.mark.long
+
 __all__ = ["served"]  # a fixture
 
 ERAS = pytest.mark.parametrize("mode", ["legacy", "auto"])

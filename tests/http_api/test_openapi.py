@@ -17,6 +17,8 @@ from answering import answering
 from asked import strays
 from user import make_user
 
+pytestmark = pytest.mark.long
+
 FAMILIES = {
     "/v3/": "supermemory 3 and 4",
     "/v4/": "supermemory 3 and 4",

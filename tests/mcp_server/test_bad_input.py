@@ -21,6 +21,8 @@ from scrubjay.mcp_server.catalog import OFFERS, Offer
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import Request, parse
 
+pytestmark = pytest.mark.long
+
 NEEDED: dict[str, dict[str, Any]] = {
     "search_memories": {"query": "zebra"},
     "search_documents": {"query": "zebra"},

@@ -19,6 +19,8 @@ from user import PATIENCE, newcomer, user
 
 from scrubjay.hosts.installation import console_command
 
+pytestmark = pytest.mark.long
+
 __all__ = ["newcomer", "user"]  # fixtures
 
 

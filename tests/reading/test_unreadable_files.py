@@ -86,6 +86,7 @@ def test_a_file_or_text_that_is_too_long_is_refused() -> None:
         assert "has more than 20 characters of text" in refusal(data, name, max_text=20)
 
 
+@pytest.mark.long
 def test_an_archive_that_unpacks_to_too_much_is_not_unpacked() -> None:
     large = {f"media/{n}.bin": bytes(50 * 1024 * 1024) for n in range(6)}
     for name, whole in {"a.xlsx": BOOK, **NEWER}.items():

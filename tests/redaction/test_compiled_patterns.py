@@ -14,6 +14,8 @@ from patterns import patterns as every_pattern
 
 from scrubjay.redaction import patterns
 
+pytestmark = pytest.mark.long
+
 PACKAGE = Path(patterns.__file__).parent.parent.parent
 TEXT = "The API token of the gateway is in the vault; its password is Tr0ub4dor&3-harbour, and the key 5f3a."
 

@@ -30,6 +30,8 @@ from scrubjay.store.inventory import Inventory
 from scrubjay.store.manifest import newest_manifest, read_manifest
 from scrubjay.store.mending import count_lacking, write_empty
 
+pytestmark = pytest.mark.long
+
 BIRDS = ["The owl nests in the church tower.", "The heron fishes at the mill."]
 Clock = Callable[[], datetime]
 

@@ -22,6 +22,8 @@ from scrubjay.store.notes import open_notes
 from scrubjay.store.opening import open_at
 from scrubjay.store.tables import ALWAYS, connect
 
+pytestmark = pytest.mark.long
+
 
 async def test_a_missing_bucket_is_reported_in_a_sentence(place: str, tmp_path: Path):
     settings = Settings(store="s3://no-such-bucket/x")

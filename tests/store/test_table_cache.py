@@ -26,6 +26,8 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
 from scrubjay.text.entities import query_ties
 
+pytestmark = pytest.mark.long
+
 WORDS = ("lighthouse", "marmalade", "bicycle", "telescope")
 NOW = datetime(2026, 7, 1, tzinfo=UTC)
 QUERIES = ({}, {"top_k": 5, "prev_turns": 1, "next_turns": 1}, {"include": {"forgotten": True}})

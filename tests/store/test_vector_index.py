@@ -16,6 +16,8 @@ from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.store.upserts import passage_rows, upsert
 
+pytestmark = pytest.mark.long
+
 EVERYWHERE = "hidden = false"
 
 

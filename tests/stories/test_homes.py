@@ -20,7 +20,7 @@ from scrubjay.wire.lock import FileLock
 
 __all__ = ["root", "start"]  # fixtures
 
-pytestmark = ON_POSIX
+pytestmark = [ON_POSIX, pytest.mark.long]
 
 
 def test_two_homes_never_see_each_other(root, start):

@@ -19,6 +19,8 @@ from user import User
 from scrubjay import VERSION
 from scrubjay.home import spool
 
+pytestmark = pytest.mark.long
+
 ANOTHER = str(Path(__file__).with_name("another_installation.py"))
 
 

@@ -9,13 +9,14 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
 from clients import INITIALIZE, ON_POSIX, engines, heard, root, start, until
 
 from scrubjay.home.paths import open_home
 
 __all__ = ["root", "start"]  # fixtures
 
-pytestmark = ON_POSIX
+pytestmark = [ON_POSIX, pytest.mark.long]
 
 
 def test_a_read_in_flight_when_the_engine_is_killed_is_answered_by_the_next(root, start, tmp_path):

@@ -20,6 +20,8 @@ from scrubjay.cli.command import Place
 from scrubjay.cli.registered import registrations
 from scrubjay.hosts.installation import console_command
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 SIX = ["claude-code", "codex", "cursor", "copilot-cli", "gemini-cli", "qwen-code"]
 FILES = {

@@ -10,7 +10,7 @@ from clients import ON_POSIX, PATIENCE, command_line, root, start, until
 
 __all__ = ["root", "start"]  # fixtures
 
-pytestmark = ON_POSIX
+pytestmark = [ON_POSIX, pytest.mark.long]
 
 
 def test_ids_keep_their_type_and_lines_their_bytes(start):

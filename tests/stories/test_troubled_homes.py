@@ -22,6 +22,8 @@ from user import User, make_user
 from scrubjay.home import spool
 from scrubjay.hosts.installation import console_command
 
+pytestmark = pytest.mark.long
+
 NOBODY = 65534
 
 __all__ = ["small_disk"]  # a fixture

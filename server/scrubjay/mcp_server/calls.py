@@ -18,7 +18,6 @@ from typing import Any, Literal, TypeVar
 
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
-from scrubjay.engine.verbs.documents import content_fields
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render
@@ -38,7 +37,7 @@ from scrubjay.models.requests import (
     parse,
 )
 from scrubjay.models.results import DocumentAdded, DocumentHit, DocumentHits, Hit, MemoryHits, Result
-from scrubjay.reading import read_file
+from scrubjay.reading import content_fields, read_file
 from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
@@ -363,7 +362,7 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
         if size > MAX_DOCUMENT:
             limit = f"at most {MAX_DOCUMENT:,} are allowed"
             raise InputError(f"content has {size:,} bytes; {limit}, so split the document.")
-        own = await content_fields(request.content)
+        own = await asyncio.to_thread(content_fields, request.content)
         about = {**own.get("metadata", {}), **given.get("metadata", {})}
         return DocumentText(**{**own, **given, **({"metadata": about} if about else {})})
     assert request.path is not None

@@ -5,7 +5,7 @@ an engine.
 """
 
 from scrubjay.reading.kinds import HEAD, Kind, kind_of
-from scrubjay.reading.reader import CALL_SECONDS, MAX_FILE, MAX_TEXT, SECONDS, read, read_file
+from scrubjay.reading.reader import CALL_SECONDS, MAX_FILE, MAX_TEXT, SECONDS, content_fields, read, read_file
 from scrubjay.reading.result import FileText
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "SECONDS",
     "FileText",
     "Kind",
+    "content_fields",
     "kind_of",
     "read",
     "read_file",

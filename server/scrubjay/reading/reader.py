@@ -9,6 +9,7 @@ import io
 import logging
 from dataclasses import replace
 from importlib import import_module
+from typing import Any
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
@@ -89,6 +90,19 @@ def read(
         return PROCESSES.read(data, name, max_text, seconds)
     except Unreadable as reason:
         raise InputError(f"{name!r} {reason}.") from None
+
+
+def content_fields(content: str) -> dict[str, Any]:
+    """Return the fields of a `DocumentText` that a text has; an HTML page is read as one.
+
+    Raises:
+        InputError: it is an HTML page that cannot be read.
+    """
+    data = content.encode("utf-8", "replace")
+    if kind_of("content", data[:HEAD]).type != "html":
+        return {"content": content}
+    page = read(data, "content")
+    return {"content": page.text, "type": "html", "title": page.title, "metadata": page.metadata}
 
 
 def read_at(path: str, max_file: int, max_text: int) -> FileText:

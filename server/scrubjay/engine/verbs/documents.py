@@ -19,7 +19,7 @@ from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, content_hash, derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
-from scrubjay.reading import CALL_SECONDS, HEAD, kind_of, read
+from scrubjay.reading import CALL_SECONDS, read
 from scrubjay.records.documents import LONGEST_TITLE, Lookup, plan_add, title_in
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
@@ -266,18 +266,6 @@ def _id_of(sent: Envelope) -> str:
     if custom_id := sent.args.get("custom_id"):
         return derived_id("doc", sent.scope, "custom", custom_id)
     return derived_id("doc", sent.scope, "content", content_hash(sent.args.get("content") or ""))
-
-
-async def content_fields(content: str) -> dict[str, Any]:
-    """Return the fields of a `DocumentText` that a text has; an HTML page is read as one.
-
-    Raises:
-        InputError: it is an HTML page that cannot be read.
-    """
-    if kind_of("content", content[:HEAD].encode("utf-8", "replace")).type != "html":
-        return {"content": content}
-    page = await asyncio.to_thread(read, content.encode("utf-8", "replace"), "content")
-    return {"content": page.text, "type": "html", "title": page.title, "metadata": page.metadata}
 
 
 def document_in(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from fastapi import UploadFile
 
-from scrubjay.engine.verbs.documents import DocumentState, content_fields, document_in
+from scrubjay.engine.verbs.documents import DocumentState, document_in
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import SOURCE, RequestContext
@@ -17,7 +17,7 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.records import AnyRecord, Document
 from scrubjay.models.requests import DocumentText, ForgetMatching, ForgetRecords, parse
 from scrubjay.models.results import Hit
-from scrubjay.reading import MAX_FILE
+from scrubjay.reading import MAX_FILE, content_fields
 from scrubjay.records.documents import title_in
 
 DELETED = "deleted over HTTP"
@@ -48,7 +48,7 @@ async def changes(body: Any) -> dict[str, Any]:
         return values
     page: dict[str, Any] = {"content": body.content}
     with suppress(InputError):
-        page = await content_fields(body.content)
+        page = await asyncio.to_thread(content_fields, body.content)
     page.pop("metadata", None)
     if title_in(values.get("metadata", {})):
         page.pop("title", None)
