@@ -267,6 +267,7 @@ def test_a_secret_in_another_memory_is_replaced_and_a_correction_there_is_a_new_
 ):
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     path = stores.mem0(tmp_path / "copy")
+    collector.gets("import", "--from", "mem0", str(path))
     with sqlite3.connect(path) as store:
         row = (
             "h5",

@@ -65,10 +65,11 @@ def contents(found: list[dict[str, Any]]) -> list[str]:
 
 
 async def test_the_start_of_a_session_recalls_preferences(http: httpx2.AsyncClient):
-    await keep(http, "I always want tabs instead of spaces.")
+    fact = "I always want tabs, never spaces, in the context menu."  # has one word of the hook's question
+    await keep(http, fact)
     found = await search(http, "recent context and user preferences", strict_recall=True)
-    assert [hit["memory"]["content"] for hit in found["results"]] == ["I always want tabs instead of spaces."]
-    assert (await search(http, "zebra stables", strict_recall=True))["results"] == []
+    assert contents(found["results"]) == [fact]
+    assert (await search(http, "stables, context and feed of zebras", strict_recall=True))["results"] == []
 
 
 async def test_an_answer_has_the_fields_that_the_page_lists(http: httpx2.AsyncClient):
