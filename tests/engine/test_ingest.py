@@ -22,6 +22,8 @@ from scrubjay.models.requests import Forget, SearchDocuments, parse
 from scrubjay.models.results import Ingested
 from scrubjay.records.ingest.tree import DEEPEST, files_at
 
+pytestmark = pytest.mark.long
+
 
 async def stored(core: Core) -> dict[str, Document]:
     """The documents that are not forgotten, by path."""

@@ -14,6 +14,8 @@ from scrubjay.models.records import Memory, Turn
 from scrubjay.models.requests import KeptFacts, KeptSessions, parse
 from scrubjay.models.results import FactsAdded, SessionRecorded
 
+pytestmark = pytest.mark.long
+
 AT = datetime.fromisoformat("2026-03-01T09:00:00+00:00")
 
 

@@ -14,6 +14,8 @@ from spellings import TAG, V4, said
 from scrubjay.engine.engine import Engine
 from scrubjay.models.records import Document, Turn
 
+pytestmark = pytest.mark.long
+
 RENAME = [
     {"role": "user", "content": "Let's rename tick() in the scheduler, its name says nothing."},
     {"role": "assistant", "content": "Done: tick() is now advance_clock() everywhere."},

@@ -11,6 +11,8 @@ from said import embedded
 
 from scrubjay.engine.engine import Engine
 
+pytestmark = pytest.mark.long
+
 TAG = "acme"
 LONG = "\n\n".join(f"## Part {n}\n\n{'The harvest of almonds began late this year. ' * 15}" for n in range(2))
 RARE = (

@@ -14,6 +14,8 @@ from said import embedded, forget, turn
 
 from scrubjay.engine.engine import Engine
 
+pytestmark = pytest.mark.long
+
 RECORD = {
     "id",
     "partition_id",

@@ -21,6 +21,8 @@ from scrubjay.http_api.app import build_app
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.mcp_server.server import build_server
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.long
 @pytest.mark.parametrize(

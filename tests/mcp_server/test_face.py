@@ -32,6 +32,8 @@ from scrubjay.mcp_server.server import build_server
 from scrubjay.wire.hello import Hello, line_of
 from scrubjay.wire.lines import LARGE
 
+pytestmark = pytest.mark.long
+
 MODERN = MODERN_PROTOCOL_VERSIONS[-1]
 OPEN = hello("2025-11-25")
 

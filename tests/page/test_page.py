@@ -28,6 +28,8 @@ from scrubjay.page.serving import HEADERS, LINK_SECONDS, MOST_LINKS, Browsers, s
 from scrubjay.search.marking import marked
 from scrubjay.text import foreign
 
+pytestmark = pytest.mark.long
+
 STATIC = Path(page_serving.__file__).parent / "static"
 OTHER = "http://127.0.0.1:1"  # the origin of another program of this machine
 

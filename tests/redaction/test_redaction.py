@@ -20,6 +20,8 @@ from scrubjay.redaction import rules
 from scrubjay.redaction.redact import redact
 from scrubjay.redaction.shapes import CHECKS
 
+pytestmark = pytest.mark.long
+
 SEEDS = [1, pytest.param(2, marks=pytest.mark.long)]  # for the values of the corpora
 MIXED = "a7Gk29xPq41LmZ0uR5tW8yB3nC6vD1eF"  # 32 letters and digits
 LONG = MIXED * 3

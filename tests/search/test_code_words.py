@@ -17,6 +17,8 @@ from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 
+pytestmark = pytest.mark.long
+
 FILLER = (
     "Why is the build slow today?",
     "The gateway drops idle sockets after a minute.",

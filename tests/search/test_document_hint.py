@@ -21,6 +21,8 @@ from scrubjay.search import document_hint
 from scrubjay.search.recall import search_memories
 from scrubjay.text.answers import nothing
 
+pytestmark = pytest.mark.long
+
 RUNBOOK = """\
 # Runbook
 

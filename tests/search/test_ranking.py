@@ -29,6 +29,8 @@ from scrubjay.search.retrieval.ranking import (
 )
 from scrubjay.search.retrieval.weights import FIRST, ORDER
 
+pytestmark = pytest.mark.long
+
 shares = st.floats(0, 1)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=shares))
 weights = st.tuples(*[st.floats(0, 10)] * 3).filter(lambda each: sum(each) > 0.01)

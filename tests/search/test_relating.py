@@ -17,6 +17,8 @@ from scrubjay.search.choosing import text_length
 from scrubjay.search.relating import MOST_RECORDS, RARE
 from scrubjay.store.changes import Change
 
+pytestmark = pytest.mark.long
+
 OTHER = "repo_other__0123456789abcdef"
 
 

@@ -16,6 +16,8 @@ from scrubjay.errors import InputError
 from scrubjay.models.results import MemoryHits
 from scrubjay.store.cache import PassageRow
 
+pytestmark = pytest.mark.long
+
 NOW = "2026-03-05T12:05:00Z"  # a Thursday, just after the clock of `core`
 
 
