@@ -52,7 +52,8 @@ class Backup(Verb):
             raise InputError(f"A store in {self._store.path} cannot be copied as a folder. {advice}")
         _refuse(folder, self._home)
         async with self._turn:
-            draft = f"{folder}.part"
+            draft = f"{folder}.scrubjay.part"
+            await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)  # of a backup that was killed
             try:
                 counts = await self._hold_still()
                 files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
@@ -101,9 +102,5 @@ def _refuse(folder: str, home: Home) -> None:
         raise InputError(f"{folder} is inside the home {home.root}. {advice}")
     if os.path.lexists(folder) and not (os.path.isdir(folder) and not os.listdir(folder)):
         raise InputError(f"{folder} already exists and is not empty. Choose a new folder.")
-    if os.path.lexists(draft := f"{folder}.part"):
-        raise InputError(
-            f"{draft} exists, perhaps from an interrupted backup. Delete it, or choose another folder."
-        )
     if not os.path.isdir(os.path.dirname(real)):
         raise InputError(f"{os.path.dirname(folder)} is not a folder; create it first.")
