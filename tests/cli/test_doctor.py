@@ -61,6 +61,7 @@ def test_the_doctor_names_what_each_client_lacks(user, monkeypatch):
 
 
 def test_the_doctor_reports_what_really_arrived_and_who_is_not_connected(user):
+    (user.folder / ".cursor").mkdir(exist_ok=True)
     user.gets("setup", "--yes", "--only", "claude-code")
     user.says("Which colour has the jay?", "It is blue, as far as I know.", session="s", turn=0)
     page = user.types("doctor").stdout

@@ -119,13 +119,14 @@ def read_manifest(folder: str) -> dict[str, Any]:
     try:
         facts: dict[str, Any] = parsed(read_whole(os.path.join(folder, MANIFEST)))
         if facts["format"] != FORMAT:
-            raise ValueError(facts["format"])
+            raise ValueError(MANIFEST)
         is_newer = facts["version"] > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION
         if not is_newer:
+            if "data/index.json" not in facts["files"]:
+                raise ValueError(MANIFEST)
             datetime.fromisoformat(facts["made_at"])
             facts["counts"] = {name: int(count) for name, count in facts["counts"].items()}
             facts["files"] = {name: (int(size), str(check)) for name, (size, check) in facts["files"].items()}
-            facts["files"]["data/index.json"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         why = f"it has no readable {MANIFEST}"
         raise InputError(f"{folder} is not a complete Scrubjay backup: {why}.") from error

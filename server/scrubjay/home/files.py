@@ -63,16 +63,21 @@ def write_whole(path: str, content: bytes) -> None:
     """Replace a file that only the caller writes, readable by its owner only, and sync it to the disk.
 
     Raises:
-        OSError: the disk refused.
+        OSError: the disk refused; no draft remains.
     """
     draft = f"{path}.draft"
     for each in (path, draft):
         move_aside_nonfile(each)
-    with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
+    try:
+        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError:
+        if os.path.exists(draft):
+            os.unlink(draft)
+        raise
     sync_folder(os.path.dirname(path))
 
 

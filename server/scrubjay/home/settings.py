@@ -8,7 +8,6 @@ import difflib
 import json
 import os
 import re
-import secrets
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +19,7 @@ from typing import Any, NamedTuple
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import capture
 from scrubjay.home.capture import CAPTURES, INJECTIONS, Policy, injection
-from scrubjay.home.files import hold, move_aside_nonfile, read_whole
+from scrubjay.home.files import hold, read_whole, write_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
@@ -397,17 +396,9 @@ def _replace(path: str, content: bytes) -> None:
     A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
     """
     path = os.path.realpath(path)
-    draft = f"{path}.{secrets.token_hex(4)}"
     try:
-        move_aside_nonfile(path)
-        with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        write_whole(path, content)
     except OSError as error:
-        with suppress(OSError):
-            os.unlink(draft)
         raise _not_written(path, error) from error
 
 

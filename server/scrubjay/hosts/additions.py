@@ -77,7 +77,7 @@ def _codex_plugins(machine: Machine) -> list[Plugin]:
 
 
 def _gemini_plugins(machine: Machine) -> list[Plugin]:
-    """Gemini records the source next to an extension; those that `setup` installed have no such record."""
+    """Gemini records the source next to an extension, except one that `setup` installed."""
     folder = machine.path("{gemini}/extensions/scrubjay")
     installed = os.path.exists(machine.join(folder, ".gemini-extension-install.json"))
     return [Plugin("scrubjay", folder)] if installed else []

@@ -57,7 +57,7 @@ class Turn(Record):
     host: str | None = None
     capture: str | None = None  # summary_only: only its summary is searchable
     started_at: datetime
-    alike: tuple[str, ...] = ()  # turns with nearly the same words; written up to 0.2.0
+    alike: tuple[str, ...] = ()  # turns with nearly the same words; written before 0.2.0
     # When its texts were purged; the rest holds its place, and prevents a second recording.
     purged_at: datetime | None = None
 

@@ -29,7 +29,7 @@ from scrubjay.text.summary import Exchange
 SILENCE = timedelta(minutes=10)
 MOST_TURNS = 200  # a longer session's last ones are summarised; each takes 2 ms of processor time
 GONE = "all turns it was made of are forgotten"
-JOINED = "the summary of the whole session replaces it"  # up to 0.2.0 there was one for every twenty turns
+JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had one
 _PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.")  # as `_fields` writes it
 
 

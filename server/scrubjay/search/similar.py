@@ -76,7 +76,7 @@ async def facts_repeated_by(store: Store, fact: Memory, embed: EmbedText) -> tup
 async def _unlinked(
     store: Store, fact: Memory, now: datetime, embed: EmbedText
 ) -> list[tuple[Memory, Verdict]]:
-    """Judge the facts nearest to one, without those that it is linked to."""
+    """Judge the nearest facts that a fact is not linked to."""
     question = Question(text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=now)
     near = await _nearest(store, question, fact.content, embed)
     judged = await _judged(store, question, near, {fact.id, *fact.parent_ids})

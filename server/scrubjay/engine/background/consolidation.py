@@ -171,7 +171,7 @@ class Consolidation:
         return await session_summaries.plan_summary(self._store, key, self._every() if goes_on else 0, now)
 
     async def _links(self, fact_id: str) -> list[Change]:
-        """The change that links a fact with those that it repeats, if there are new ones."""
+        """The change that links a fact with the facts that it repeats, if there are new ones."""
         fact = await self._store.find(fact_id)
         if not isinstance(fact, Memory) or not is_current(fact, self._clock()):
             return []
@@ -213,7 +213,7 @@ class Consolidation:
 def _read(note: str | None) -> tuple[int | None, int]:
     """The time in a note, in microseconds since 1970; None for nothing.
 
-    Up to 0.2.0, every so many turns of a session had a summary; the second number is how many, else 0.
+    Before 0.2.0, every so many turns of a session had a summary; the second number is how many, else 0.
     """
     try:
         said = json.loads(note or "")

@@ -53,7 +53,8 @@ class Backup(Verb):
         _refuse(folder, self._home)
         async with self._turn:
             draft = f"{folder}.scrubjay.part"
-            await asyncio.to_thread(shutil.rmtree, draft, ignore_errors=True)  # of a backup that was killed
+            if os.path.isdir(draft):  # of a backup that was killed
+                await asyncio.to_thread(shutil.rmtree, draft)
             try:
                 counts = await self._hold_still()
                 files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
