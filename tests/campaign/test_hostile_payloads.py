@@ -15,7 +15,7 @@ import pytest
 from campaign.hostile_payloads import CANARY, Ending, Forks, Payload, hostile_places, payloads
 from user import User, newcomer
 
-from scrubjay.hooks.hosts import HOSTS
+from scrubjay.hooks.hosts import HOSTS, events
 from scrubjay.hosts.installation import hooks_folder
 
 __all__ = ["newcomer"]  # a fixture
@@ -33,7 +33,7 @@ def commands() -> list[tuple[str, list[str]]]:
     return [
         (host, [entry, "--host", host, "--event", event])
         for host in HOSTS
-        for event in (*HOSTS[host].events, "nothing-like-it")
+        for event in (*events(host), "nothing-like-it")
     ]
 
 

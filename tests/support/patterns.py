@@ -159,12 +159,12 @@ def _evaluated(node: ast.expr, module: ModuleType) -> Any:
         return None
 
 
-def attacks(pattern: re.Pattern[Any], most: int) -> list[Attack]:
-    """Make texts from the parts of the pattern; if more than `most`, an evenly spaced selection."""
+def attacks(pattern: re.Pattern[Any]) -> list[Attack]:
+    """Make texts from the parts of the pattern."""
     tree = parser.parse(pattern.pattern, pattern.flags)
     parts = list(dict.fromkeys(_repeated(tree, "")))
     beginnings = list(dict.fromkeys(beginning for beginning, _ in parts))[:20]
-    bodies = list(dict.fromkeys(body for _, body in parts if body))[:40]
+    bodies = list(dict.fromkeys(body for _, body in parts if body))[:60]
     own = list(dict.fromkeys(_characters(tree)))[:16]
     whole = _shortest(tree)
     made: dict[Attack, None] = {}
@@ -183,15 +183,16 @@ def attacks(pattern: re.Pattern[Any], most: int) -> list[Attack]:
     for beginning in beginnings:
         for unit in dict.fromkeys((*own, *COMMON)):
             made[Attack(beginning, unit, "\0")] = made[Attack("", beginning + unit, "")] = None
-    step = max(1.0, len(made) / most)
-    return [attack for at, attack in enumerate(made) if at % step < 1]
+    return list(made)
 
 
 def _repeated(tree: Any, before: str) -> Iterator[tuple[str, str]]:
     """Yield the repeated parts of a pattern, each with the shortest text that leads to it."""
     for code, value in tree:
         if code in REPEATS and value[1] > 1:
-            for body in dict.fromkeys((_shortest(value[2]), *_characters(value[2]))):
+            shortest, own = _shortest(value[2]), dict.fromkeys(_characters(value[2]))
+            # With one more character, because two optional parts may both accept it: "(-[a-z]*[a-z]?)+".
+            for body in dict.fromkeys((shortest, *own, *(shortest + each for each in own))):
                 yield before, body
         for part in _parts(code, value):
             yield from _repeated(part, before)

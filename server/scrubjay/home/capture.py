@@ -8,6 +8,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections import namedtuple
+from functools import cache
 
 from scrubjay.errors import InputError
 from scrubjay.home.files import parsed, read_whole
@@ -125,7 +126,6 @@ _WEIGHTY = 4  # letters of a content word that is enough alone; two shorter ones
 # A sentence that begins or ends with one of these needs two content words: "that is gold", "cancel it".
 _POINTING = frozenset(["it", "that", "this", "you", "me"])
 _NO_FILLER = 10_000  # characters; a longer text is recorded without a check
-_compiled: list[tuple[re.Pattern[str], re.Pattern[str], frozenset[str]]] = []
 _LONGEST = 4 * 1024 * 1024  # bytes of capture.json
 
 
@@ -205,15 +205,13 @@ def is_salient(text: str) -> bool:
     >>> is_salient("Lena owns the billing module."), is_salient("thanks, that is nice")
     (True, False)
     """
-    if not _compiled:  # takes 2 ms, only for this policy
-        _compiled.append((re.compile(_PLACE), re.compile(_PROGRESS), frozenset(_EMPTY.split())))
-    place, progress, empty = _compiled[0]
-    if len(text) > _NO_FILLER or place.search(text):
+    if len(text) > _NO_FILLER or re.search(_PLACE, text):  # compiled in 2 ms, only for this policy
         return True
+    empty = _words_without_content()
     for sentence in re.findall(r"[^.!?\n]+", text):
         words = re.findall(r"[^\W_]+", sentence)
         lower = [word.lower() for word in words]
-        if progress.match(" ".join(lower)):
+        if re.match(_PROGRESS, " ".join(lower)):
             continue
         content = {word for word in lower if word not in empty and (len(word) > 1 or word.isdigit())}
         points = not _POINTING.isdisjoint((*lower[:2], *lower[-1:]))
@@ -222,6 +220,11 @@ def is_salient(text: str) -> bool:
         if any(word[0].isupper() and word.lower() in content for word in words[1:]):
             return True  # a name
     return False
+
+
+@cache
+def _words_without_content() -> frozenset[str]:
+    return frozenset(_EMPTY.split())
 
 
 def _has_weight(word: str) -> bool:
