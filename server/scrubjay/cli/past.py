@@ -29,6 +29,7 @@ from scrubjay.home.scopes import (
     is_scope,
     list_scopes,
     nearest,
+    project_folders,
     project_of,
     scope_elsewhere,
 )
@@ -338,10 +339,8 @@ def _since(said: str | None) -> datetime | None:
 
 
 def _projects(place: Place) -> tuple[str, ...]:
-    """The folders of the projects that were seen so far, and the one where the command was typed."""
-    paths = (path for entry in list_scopes(place.home) for path in entry["paths"])
-    folders = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
-    return tuple(dict.fromkeys((place.cwd, *folders)))
+    """The folder where the command was typed, and those of the projects that were seen so far."""
+    return tuple(dict.fromkeys((place.cwd, *project_folders(place.home))))
 
 
 def _reason(error: Exception) -> str:

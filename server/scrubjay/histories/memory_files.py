@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -70,15 +71,14 @@ def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
     """Return the existing files of a host's memory, newest first."""
     found: dict[str, MemoryFile] = {}
     for pattern, store in places(host, machine):
-        fits = re.compile(store.get("files", _MARKDOWN))
         for place in glob.glob("*".join(map(glob.escape, pattern.split("*")))):
-            for path, at in files_below(place, lambda path: bool(fits.fullmatch(_below(path, place))), _DEEP):
+            for path, at in files_below(place, partial(_fits, store, place), _DEEP):
                 found.setdefault(path, MemoryFile(host, path, at, place, store))
     return sorted(found.values(), key=lambda file: file.at, reverse=True)[:MOST_FILES]
 
 
 def is_gone(path: str, patterns: list[str]) -> bool:
-    """Return True if a file was removed from one of these places, and not together with everything around it."""
+    """Return True if a file was removed from one of these places, but not all that surrounds the place."""
     if os.path.lexists(path):
         return False
     around = (
@@ -174,7 +174,7 @@ def _around(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
 
 
 def _by_slug(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
-    """Return the project whose path makes the name of the file's folder, with a dash for each other character."""
+    """Return the project whose path, with a dash for each other character, is the name of the folder."""
     project = os.path.dirname(file.place)
 
     def fits(folder: str) -> bool:
@@ -219,5 +219,6 @@ def _set_place(store: dict[str, Any], machine: Machine) -> Iterator[str]:
             yield place.rstrip(os.sep)
 
 
-def _below(path: str, place: str) -> str:
-    return path[len(place) :].replace(os.sep, "/").lstrip("/") or os.path.basename(path)
+def _fits(store: dict[str, Any], place: str, path: str) -> bool:
+    below = path[len(place) :].replace(os.sep, "/").lstrip("/") or os.path.basename(path)
+    return re.fullmatch(store.get("files", _MARKDOWN), below) is not None

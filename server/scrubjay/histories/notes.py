@@ -22,7 +22,7 @@ _TASKS = re.compile(r"(?:\s*\[Task \d+\])+$")  # Codex's references to its own l
 
 @dataclass(frozen=True)
 class Note:
-    """One note: its words, the heading above it, and the `name: value` lines above it in its chapter and file."""
+    """One note: its words, the heading above it, and the `name: value` lines above it in its chapter."""
 
     content: str
     section: str = ""
@@ -31,12 +31,13 @@ class Note:
 
 
 def notes(text: str, sections: Collection[str] = ()) -> Iterator[Note]:
-    """Yield the notes of a Markdown file: the whole file if it has front matter, else its list items and paragraphs.
+    """Yield the notes of a Markdown file.
 
-    Only those below the headings `sections` are taken, if any are given.
+    A file with front matter is one note; another has one in each item of a list and each paragraph. Of the
+    latter, only those below the headings `sections` are taken, if any are given.
 
-    >>> [note.content for note in notes("## Build\\n- Use pnpm,\\n  never npm.\\n- [Notes](a.md): more\\n\\nShip it.")]
-    ['Use pnpm,\\nnever npm.', 'Ship it.']
+    >>> [note.content for note in notes("## Build\\n- Use pnpm,\\n  not npm.\\n- [Index](a.md)\\n\\nShip.")]
+    ['Use pnpm,\\nnot npm.', 'Ship.']
     """
     text = text.replace("\r\n", "\n")
     if about := front_matter(text):
@@ -88,7 +89,8 @@ class _Reader:
     def end(self) -> Iterator[Note]:
         """Yield the note that was begun."""
         content = _TASKS.sub("", "\n".join(self._lines).strip())
-        self._fields.update(found.groups() for line in self._lines if (found := _FIELD.fullmatch(line)))
+        named = filter(None, map(_FIELD.fullmatch, self._lines))
+        self._fields.update((found[1], found[2]) for found in named)
         is_wanted = not self._sections or self._wanted
         if is_wanted and not _EMPTY.fullmatch(content) and not _POINTER.match(content):
             yield Note(content, self._section, dict(self._fields))
