@@ -56,7 +56,7 @@ class MemoryFile(NamedTuple):
         return f"{self.host} memory"
 
 
-def places(host: str, machine: Machine) -> list[tuple[str, dict[str, Any]]]:
+def memory_places(host: str, machine: Machine) -> list[tuple[str, dict[str, Any]]]:
     """Return the places of a host's memory, in which `*` is any folder, with their descriptions."""
     found = []
     for store in STORES.get(host, []):
@@ -70,7 +70,7 @@ def places(host: str, machine: Machine) -> list[tuple[str, dict[str, Any]]]:
 def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
     """Return the existing files of a host's memory, newest first."""
     found: dict[str, MemoryFile] = {}
-    for pattern, store in places(host, machine):
+    for pattern, store in memory_places(host, machine):
         for place in glob.glob("*".join(map(glob.escape, pattern.split("*")))):
             for path, at in files_below(place, partial(_fits, store, place), _DEEP):
                 found.setdefault(path, MemoryFile(host, path, at, place, store))

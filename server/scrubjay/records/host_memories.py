@@ -1,8 +1,8 @@
 """Facts from the files in which hosts keep what they remember: how each file's notes become and stay facts.
 
-A fact lists the files that say it (`FILES` in its metadata). A changed note becomes a new version of its fact.
-A fact that no file says any more is forgotten with the reason `DELETED`, and restored when a file says it
-again. What a person wrote, forgot or restored is not touched.
+A fact lists the files that say it (`FILES` in its metadata). A changed note becomes a new version of its
+fact; a fact that no file says any more is forgotten with the reason `DELETED`, and restored when a file says
+it again. What a person wrote, forgot or restored is not touched.
 """
 
 from collections import defaultdict

@@ -63,7 +63,7 @@ class HostMemories:
             return list({file.place for file in files})
         seen = self._seen or {}
         changed = [file for file in files if seen.get(file.path) != file.at]
-        searched = [place for host in hosts for place, _ in memory_files.places(host, machine)]
+        searched = [place for host in hosts for place, _ in memory_files.memory_places(host, machine)]
         for number in range(0, max(1, len(changed)), BATCH):
             batch = changed[number : number + BATCH]
             kept = await asyncio.to_thread(self._read, batch, policy, machine)
