@@ -201,7 +201,7 @@ class _Importer:
             self._send(engine)
             if searched:
                 answer = engine.call(METHODS["memories"], {"memories": [], "searched": list(searched)})
-                self.hidden += answer["missing"]
+                self.hidden += answer.get("missing", 0)
 
     def _add_memory_file(self, kept: dict[str, Any]) -> None:
         place = (kept["source"], os.path.dirname(kept["path"]))
@@ -239,8 +239,8 @@ class _Importer:
             pairs[0][0].redacted += answer["redacted"]
             came_of_each = [{outcome: 1} for outcome in answer["outcomes"]]
         elif noun == "memories":
-            came_of_each = [Counter(each["outcomes"]) for each in answer["files"]]
-            self.hidden += sum(each["deleted"] for each in answer["files"])
+            came_of_each = [Counter(each.get("outcomes", ())) for each in answer["files"]]
+            self.hidden += sum(each.get("deleted", 0) for each in answer["files"])
         else:
             came_of_each = answer["sessions"]
         for (tally, _), came in zip(pairs, came_of_each, strict=True):
@@ -416,7 +416,8 @@ def _report(
         yield f"{'together':<12} {_came(total, options.dry_run)}"
     yield from replaced(sum(tally.redacted for tally in tallies))
     if importer.hidden:
-        yield f"{plural(importer.hidden, 'fact')} hidden: deleted by the host. `scrubjay restore ID` brings one back."
+        what = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
+        yield f"{what}. `scrubjay restore ID` brings one back."
     if unreadable := importer.unreadable:
         yield f"{plural(len(unreadable), 'file')} could not be read:"
         for path, reason in list(unreadable.items())[:SHOWN]:

@@ -187,7 +187,7 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
             yield f"needs you: {host.click}"
     elif not step.files:
         yield "nothing to remove"
-    if step.memories:
+    if step.memories and (step.files or not remove):
         count = plural(len(step.memories), "folder")
         yield f"its own memory ({count}) is {'no longer read' if remove else 'read, and never written'}"
     for draft in step.drafts:
