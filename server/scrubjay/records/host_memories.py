@@ -195,7 +195,7 @@ def _with_files(fact: Memory, *paths: str) -> dict[str, Any]:
 
 
 def _pairs(gone: Iterable[Memory], fresh: Sequence[KeptNote]) -> dict[int, Memory]:
-    """Return the vanished fact of which each new note is the changed form, by the number of the note."""
+    """Return the vanished fact that each new note replaces, by the number of the note."""
     words = [set(note.content.casefold().split()) for note in fresh]
     scored = []
     for fact in gone:

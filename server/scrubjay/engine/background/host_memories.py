@@ -96,10 +96,10 @@ _SENT = ("source", "path", "entries", "is_whole")
 
 async def _change(places: list[str]) -> None:
     """Wait until something changes in these places, at most `LOOK_SECONDS`."""
-    from watchfiles import awatch  # native code, which not every engine needs
-
     try:
         if places:
+            from watchfiles import awatch  # native code, which not every engine needs
+
             waiting = awatch(*places, yield_on_timeout=True, rust_timeout=int(LOOK_SECONDS * 1000))
             async with aclosing(waiting) as changes:
                 await anext(changes, None)
