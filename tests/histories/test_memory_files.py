@@ -103,6 +103,15 @@ def test_a_missing_file_counts_as_deleted_only_if_its_host_is_there(tmp_path: Pa
     assert not is_gone(str(path), searched)
 
 
+def test_a_link_in_a_project_gives_away_no_file_of_the_user(tmp_path: Path, machine: Machine):
+    made.write(made.Kind("", "private/diary.md", made.INDEX), tmp_path)
+    for folder in (".claude/agent-memory-local/reviewer", ".qwen/team-memory"):
+        (tmp_path / "sparrow" / folder / "diary.md").symlink_to(tmp_path / "private/diary.md")
+    (tmp_path / "sparrow/.claude/agent-memory").symlink_to(tmp_path / "private")
+    files = [*memory_files("claude-code", machine), *memory_files("qwen-code", machine)]
+    assert not [file for file in files if file.path.endswith("diary.md")]
+
+
 def test_a_file_that_is_too_large_is_refused(machine: Machine, home: Home):
     kind = next(each for each in made.KINDS if each.text is made.CODEX)
     with pytest.raises(ValueError, match="bytes"):

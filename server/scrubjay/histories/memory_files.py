@@ -73,7 +73,9 @@ def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
     for pattern, store in memory_places(host, machine):
         for place in glob.glob("*".join(map(glob.escape, pattern.split("*")))):
             for path, at in files_below(place, partial(_fits, store, place), _DEEP):
-                found.setdefault(path, MemoryFile(host, path, at, place, store))
+                file = MemoryFile(host, path, at, place, store)
+                if store.get("of") != "project" or _stays_inside(file, machine):
+                    found.setdefault(path, file)
     return sorted(found.values(), key=lambda file: file.at, reverse=True)[:MOST_FILES]
 
 
@@ -167,10 +169,17 @@ def _no_folder(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
     return None
 
 
-def _around(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+def _around(file: MemoryFile, machine: Machine, disk: Disk | None = None) -> str | None:
     """Return the project whose folder the file is in."""
     around = (folder for folder in machine.projects if file.path.startswith(os.path.join(folder, "")))
     return max(around, key=len, default=None)
+
+
+def _stays_inside(file: MemoryFile, machine: Machine) -> bool:
+    """Return True if no link in a project leads to a file elsewhere, because the project may be a stranger's."""
+    folder = _around(file, machine) or os.sep
+    below = os.path.relpath(file.path, folder)
+    return os.path.realpath(file.path) == os.path.join(os.path.realpath(folder), below)
 
 
 def _by_slug(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
