@@ -176,7 +176,7 @@ def _around(file: MemoryFile, machine: Machine, disk: Disk | None = None) -> str
 
 
 def _stays_inside(file: MemoryFile, machine: Machine) -> bool:
-    """Return True if no link in a project leads to a file elsewhere, because the project may be a stranger's."""
+    """Return True if no link leads to a file outside the project, which may be a stranger's."""
     folder = _around(file, machine) or os.sep
     below = os.path.relpath(file.path, folder)
     return os.path.realpath(file.path) == os.path.join(os.path.realpath(folder), below)
