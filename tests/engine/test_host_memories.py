@@ -37,7 +37,8 @@ async def take(core: Core, path: str, *texts: str, **more: Any) -> tuple[tuple[s
     source = "codex memory" if path == A else "claude-code memory"
     notes = [{"content": text, "scope": SCOPE, **more.get("note", {})} for text in texts]
     file = {"source": source, "path": path, "entries": notes, "is_whole": more.get("is_whole", True)}
-    answer = await core.past.memories(parse(KeptMemoryFiles, {"memories": [file]}))
+    request = {"machine": more.get("machine", "here"), "memories": [file]}
+    answer = await core.past.memories(parse(KeptMemoryFiles, request))
     return answer.files[0].outcomes, answer.files[0].deleted
 
 
@@ -137,8 +138,16 @@ async def test_facts_of_a_deleted_file_are_hidden(core: Core, tmp_path: Path):
     path = tmp_path / "memories/MEMORY.md"
     await take(core, str(path), PORT)
     searched = {"memories": [], "searched": [str(tmp_path / "memories")]}
-    assert (await core.past.memories(parse(KeptMemoryFiles, searched))).missing == 1
+    for machine, hidden in (("another", 0), ("here", 1)):
+        request = parse(KeptMemoryFiles, {"machine": machine, **searched})
+        assert (await core.past.memories(request)).missing == hidden
     assert await visible(core) == set()
+
+
+async def test_a_file_of_the_same_name_on_another_machine_hides_nothing(core: Core):
+    await take(core, A, PORT)
+    assert await take(core, A, PNPM, machine="another") == (("added",), 0)
+    assert await visible(core) == {PORT, PNPM}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="editors have other folders elsewhere")

@@ -19,7 +19,7 @@ from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
 from scrubjay.histories.keeping import Kept, in_parts, kept_turns, size_of
-from scrubjay.histories.memory_files import STORES, MemoryFile, kept_file, memory_files, memory_places
+from scrubjay.histories.memory_files import STORES, THIS, MemoryFile, kept_file, memory_files, memory_places
 from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
@@ -200,7 +200,8 @@ class _Importer:
         if engine is not None:
             self._send(engine)
             if searched:
-                answer = engine.call(METHODS["memories"], {"memories": [], "searched": list(searched)})
+                request = {"machine": THIS, "memories": [], "searched": list(searched)}
+                answer = engine.call(METHODS["memories"], request)
                 self.hidden += answer.get("missing", 0)
 
     def _add_memory_file(self, kept: dict[str, Any]) -> None:
@@ -225,7 +226,8 @@ class _Importer:
     def _hand_over(self, engine: EngineClient, noun: str, pairs: list[_Pair]) -> None:
         """Send a batch to the engine; on refusal, bisect to isolate the bad item."""
         try:
-            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs]})
+            more = {"machine": THIS} if noun == "memories" else {}
+            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs], **more})
         except InputError as error:
             half = len(pairs) // 2
             for part in (pairs[:half], pairs[half:]) if half else ():

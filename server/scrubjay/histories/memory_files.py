@@ -9,6 +9,7 @@ import fnmatch
 import glob
 import os
 import re
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -36,6 +37,7 @@ MAX_FILE = 2**20  # bytes; a host's own limits are far below
 _DEEP = 3  # folders below a place
 _HEAD = 200  # lines of a transcript in which it names its folder
 _MARKDOWN = r".*\.md"
+THIS = socket.gethostname()[:100] or "here"  # the machine whose files these are
 STORES: dict[str, list[dict[str, Any]]] = {
     host: facts["memories"] for host, facts in HOSTS.items() if "memories" in facts
 }

@@ -298,8 +298,9 @@ class KeptMemoryFile(Request):
 
 
 class KeptMemoryFiles(Request):
-    """Files of hosts' memories. `searched` are the places in which a missing file was deleted by its host."""
+    """Files of hosts' memories on a machine; one that is missing in a `searched` place was deleted there."""
 
+    machine: Name
     memories: list[KeptMemoryFile]
     searched: list[Text] = []
     redacted: Annotated[Count, Field(ge=0)] = 0

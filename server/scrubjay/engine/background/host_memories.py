@@ -68,6 +68,7 @@ class HostMemories:
             batch = changed[number : number + BATCH]
             kept = await asyncio.to_thread(self._read, batch, policy, machine)
             request = {
+                "machine": memory_files.THIS,
                 "memories": [{name: each[name] for name in _SENT} for each in kept],
                 "searched": searched if number == 0 else [],
                 "redacted": sum(each["redacted"] for each in kept),

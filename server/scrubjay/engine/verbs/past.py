@@ -101,7 +101,7 @@ class Past(Verb):
         self._running += 1
         try:
             gone = await asyncio.to_thread(purged_facts.read, self._home)
-            sent = [_without(file, gone) for file in kept.memories]
+            sent = [_without(file, gone, kept.machine) for file in kept.memories]
             missing = await self._missing(kept)
             request = kept.model_copy(update={"memories": [*sent, *missing], "searched": []})
             told = envelope("host_memories", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
@@ -123,8 +123,11 @@ class Past(Verb):
             return []
         facts = await facts_of_hosts(self._store)
         sources = {path: fact.source for fact in facts for path in files_of(fact)}
-        gone = await asyncio.to_thread(lambda: [path for path in sources if is_gone(path, kept.searched)])
-        return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in sorted(gone)]
+        here = _on(kept.machine, "")
+        known = [path.removeprefix(here) for path in sorted(sources) if path.startswith(here)]
+        gone = await asyncio.to_thread(lambda: [path for path in known if is_gone(path, kept.searched)])
+        named = [_on(kept.machine, path) for path in gone]
+        return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in named]
 
     async def _news(self, first: Memory, told: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
         """Return another memory's newer values for an existing fact, and the fact, replaced by them."""
@@ -169,9 +172,15 @@ class Past(Verb):
         return {key: next(iter(known[key])) for key in told if len(told[key]) == len(known[key]) == 1}
 
 
-def _without(file: KeptMemoryFile, gone: frozenset[str]) -> KeptMemoryFile:
-    """Return a file without the notes whose facts were purged."""
-    return file.model_copy(update={"entries": [note for note in file.entries if not is_purged(note, gone)]})
+def _on(machine: str, path: str) -> str:
+    """Return the name of a file for facts, which may be restored or shared on other machines."""
+    return f"{machine}:{path}"
+
+
+def _without(file: KeptMemoryFile, gone: frozenset[str], machine: str) -> KeptMemoryFile:
+    """Return a file, with the name of its machine, without the notes whose facts were purged."""
+    entries = [note for note in file.entries if not is_purged(note, gone)]
+    return file.model_copy(update={"entries": entries, "path": _on(machine, file.path)})
 
 
 def _with_purged(
