@@ -18,6 +18,7 @@ from scrubjay.engine.background import pairing
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.completion import Completion
 from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
+from scrubjay.engine.background.host_memories import HostMemories
 from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.mending import Mending
 from scrubjay.engine.background.openings import Openings
@@ -110,6 +111,7 @@ class Core:
         self.reindex = Reindex(*parts)
         self.exchange = Exchange(*parts)
         self.past = Past(*parts)
+        self.host_memories = HostMemories(self.home, os.environ, self._policy, self.past.memories)
         self.backup = Backup(*parts)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
         self.scopes = Scopes(*parts, self.counts, self.removal)
@@ -129,6 +131,7 @@ class Core:
             self.openings.run(),
             self.access.run(),
             self.mending.run(),
+            self.host_memories.run(),
             self.writer.watch(),
             self.sharing.hold(),
             self.sharing.run(),

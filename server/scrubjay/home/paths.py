@@ -33,6 +33,7 @@ class Home:
         self.tokens = self._path("tokens.json")  # digests of the HTTP keys, with their rights
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
         self.words = self._path("words.tsv")  # developers' words that the user added
+        self.purged_facts = self._path("purged_facts.txt")  # digests, so that no host's memory restores them
         self.hooks = self._path("hooks.json")  # how to undo our changes to hosts' files
         self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
         self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine
