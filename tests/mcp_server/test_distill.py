@@ -42,6 +42,8 @@ async def test_what_was_said_is_read_once_in_order_and_in_pieces_that_fit(client
     assert "wait" not in pieces[2] and "Nothing was said" in pieces[3]
     await says(client, "owls", 9, "One more owl.")
     assert "One more owl" in (await client.get_prompt("distill")).messages[0].content.text
+    await says(client, "owls", 10, "/mcp__scrubjay__recall How many owls?", "Ten.")
+    assert "Nothing was said" in await shown(client, "search_memories", **READ)
     again = await shown(client, "search_memories", **READ, since="2026-03-05")
     assert "Owl number 0" in again
 

@@ -57,6 +57,16 @@ async def test_recall_comes_with_what_was_found(client: Client):
     assert "herons/0" in text and text.index("</recalled-data>") < text.index("Recalled:")
 
 
+@pytest.mark.parametrize("name", ["recall", "remember", "forget"])
+async def test_one_word_of_an_argument_may_be_the_first_of_several_so_the_model_reads_on(
+    client: Client, name: str
+):
+    await upload(client)
+    argument = {"recall": "question", "remember": "fact", "forget": "what"}[name]
+    text = await prompt(client, name, **{argument: "How"})
+    assert 'typed after the command, which begins with "How"' in text and "recalled-data" not in text
+
+
 async def test_forget_lists_and_forgets_nothing(client: Client):
     fact, _ = await call(client, "add_memory", content="Unfinished uploads are kept for 48 hours.")
     text = await prompt(client, "forget", what="unfinished uploads")

@@ -34,6 +34,7 @@ class Argument:
     name: str
     description: str
     required: bool = False
+    words: bool = False  # it may be several words
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,9 @@ def prompts() -> list[ListedPrompt]:
     ]
 
 
-def instructions(prompt: Prompt) -> str:
-    """Return the text of a command's file in a plugin, which comes without data."""
-    return "\n\n".join(part.replace("{typed}", TYPED) for part in (prompt.fetch, prompt.task) if part)
+def instructions(prompt: Prompt, typed: str = TYPED) -> str:
+    """Return the text of a command that comes without data, such as the file of a plugin."""
+    return "\n\n".join(part.replace("{typed}", typed) for part in (prompt.fetch, prompt.task) if part)
 
 
 async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: Caller) -> GetPromptResult:
@@ -94,11 +95,15 @@ async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: C
     if prompt is None:
         raise InputError(f"There is no prompt {name[:80]!r}. The prompts are: {', '.join(BY_NAME)}.")
     typed = _typed(prompt, arguments or {})
-    data = await _DATA[name](engine, by, typed) if name in _DATA else ""
-    if name not in _BY_TOOL:
-        note_given(engine, name, by, data)
-    task = prompt.task.replace("{typed}", f'"{one_line(typed)}"' if typed else "nothing")
-    text = "\n\n".join(filter(None, (data, task)))
+    quoted = f'"{one_line(typed)}"' if typed else "nothing"
+    if prompt.argument and prompt.argument.words and typed and len(typed.split()) == 1:
+        # Perhaps not all that was typed.
+        text = instructions(prompt, f"{TYPED}, which begins with {quoted}")
+    else:
+        data = await _DATA[name](engine, by, typed) if name in _DATA else ""
+        if name not in _BY_TOOL:
+            note_given(engine, name, by, data)
+        text = "\n\n".join(filter(None, (data, prompt.task.replace("{typed}", quoted))))
     message = PromptMessage(role="user", content=TextContent(type="text", text=text))
     return GetPromptResult(description=prompt.description, messages=[message])
 

@@ -27,6 +27,7 @@ from scrubjay.text.short_ids import short_id
 FIRST = timedelta(days=1)  # what a first distill reads
 AT_ONCE = 50  # turns read for one piece
 PAUSE = timedelta(minutes=30)  # without a distilled fact, after which the next ones are of another run
+COMMANDS = ("/mcp__scrubjay__", "/scrubjay:")  # how hosts write our own, which repeat what is known
 TAKEN_BACK = "taken back after distilling"
 
 Mark = tuple[int, str]  # the time of a turn, in microseconds, and its id
@@ -80,8 +81,9 @@ class Distilling(Verb):
             conditions.missing("role"),
             conditions.number("started_at", ">=", mark[0]),
         )
-        found = await self._store.select(Turn, where, columns=["id", "started_at"])
-        marks = sorted(each for row in found if (each := (micros(row.started_at), row.id)) > mark)
+        found = await self._store.select(Turn, where, columns=["id", "started_at", "user"])
+        said = (row for row in found if not (row.user or "").startswith(COMMANDS))
+        marks = sorted(each for row in said if (each := (micros(row.started_at), row.id)) > mark)
         rows = await self._store.get(Turn, [turn_id for _, turn_id in marks[:AT_ONCE]])
         turns: list[Turn] = []
         for turn_id in (turn_id for _, turn_id in marks[:AT_ONCE] if turn_id in rows):
