@@ -146,7 +146,7 @@ def _shown(call, by, recalled):
     tokens = given.tokens_of(text)
     counts = [recalled[name] if type(recalled.get(name)) is int else 0 for name in ("sessions", "facts")]
     given.note(call.home, call.now_ns / 1e9, by, call.hello.scope, tokens, call.event.session_id, *counts)
-    if by != "opening" or not hosts.begins(call.event):
+    if not any(counts) or by != "opening" or not hosts.begins(call.event):
         return Shown(text, "")
     names = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(counts, ("session", "fact"))]
     return Shown(text, f"Scrubjay: {', '.join(names)} ({tokens} tokens)")
