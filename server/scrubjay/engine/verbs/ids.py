@@ -76,7 +76,7 @@ class Ids(Verb):
         if not isinstance(turn, Turn):
             example = '"metadata": {"turn": "66288832/5"}'
             raise InputError(
-                f"A distilled fact names the turn that says it, as in {example}; {named!r} is none."
+                f"A distilled fact names the turn that says it, as in {example}; {named!r} is not a turn."
             )
         return {"session_id": turn.session_id, "turn": turn.turn}
 
