@@ -137,7 +137,7 @@ def _skill(prompt: Prompt) -> str:
 
 def _gemini_command(prompt: Prompt) -> str:
     """Return a command of Gemini CLI, which puts what was typed after it in the place of `{{args}}`."""
-    typed = "\n\nThe user typed after the command: {{args}}" if prompt.argument else ""
+    typed = f"\n/scrubjay:{prompt.name}{' {{args}}' if prompt.argument else ''}"
     about = f"description = {json.dumps(prompt.description)}\n"
     return f"{about}prompt = {json.dumps(instructions(prompt) + typed, ensure_ascii=False)}\n"
 

@@ -21,6 +21,7 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import call, note_given
 from scrubjay.text.foreign import one_line
+from scrubjay.transcripts.injected import COMMAND_CLOSE, COMMAND_OPEN
 
 MOST_TYPED = 2_000  # characters of an argument
 TYPED = "what the user typed after the command"
@@ -82,7 +83,12 @@ def prompts() -> list[ListedPrompt]:
 
 def instructions(prompt: Prompt, typed: str = TYPED) -> str:
     """Return the text of a command that comes without data, such as the file of a plugin."""
-    return "\n\n".join(part.replace("{typed}", typed) for part in (prompt.fetch, prompt.task) if part)
+    return marked(*(part.replace("{typed}", typed) for part in (prompt.fetch, prompt.task)))
+
+
+def marked(*parts: str) -> str:
+    """Put the parts of a command's text between tags, because some hosts take them for the user's words."""
+    return "\n".join([COMMAND_OPEN, "\n\n".join(filter(None, parts)), COMMAND_CLOSE])
 
 
 async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: Caller) -> GetPromptResult:
@@ -103,8 +109,9 @@ async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: C
         data = await _DATA[name](engine, by, typed) if name in _DATA else ""
         if name not in _BY_TOOL:
             note_given(engine, name, by, data)
-        text = "\n\n".join(filter(None, (data, prompt.task.replace("{typed}", quoted))))
-    message = PromptMessage(role="user", content=TextContent(type="text", text=text))
+        text = marked(data, prompt.task.replace("{typed}", quoted))
+    content = TextContent(type="text", text=f"{text}\n/scrubjay:{name} {one_line(typed)}".rstrip())
+    message = PromptMessage(role="user", content=content)
     return GetPromptResult(description=prompt.description, messages=[message])
 
 
