@@ -19,6 +19,7 @@ from scrubjay.cli import (
     engine,
     hooks,
     lookup,
+    review,
     scopes,
     setup,
     status,
@@ -34,8 +35,19 @@ from scrubjay.wire.hello import working_dir
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
-    ("Look", (lookup.open_, status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
-    ("Write", (write.add, write.forget, write.restore, documents.index, documents.documents)),
+    (
+        "Look",
+        (
+            lookup.open_,
+            status.status,
+            lookup.search,
+            lookup.list_,
+            lookup.show,
+            lookup.profile,
+            review.given_,
+        ),
+    ),
+    ("Write", (write.add, write.forget, write.restore, review.review, documents.index, documents.documents)),
     ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),
     ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),
 )

@@ -28,6 +28,7 @@ from scrubjay.engine.background.upkeep import LOOK_EVERY, Upkeep
 from scrubjay.engine.verbs.backup import Backup
 from scrubjay.engine.verbs.conversations import Conversations
 from scrubjay.engine.verbs.counts import Counts
+from scrubjay.engine.verbs.distilling import Distilling
 from scrubjay.engine.verbs.documents import Documents
 from scrubjay.engine.verbs.exchange import Exchange
 from scrubjay.engine.verbs.ids import Ids
@@ -114,6 +115,7 @@ class Core:
         self.host_memories = HostMemories(self.home, os.environ, self._policy, self.past.memories)
         self.backup = Backup(*parts)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
+        self.distilling = Distilling(*parts, self.removal)
         self.scopes = Scopes(*parts, self.counts, self.removal)
         self.ingest = Ingest(*parts)
         self.documents = Documents(*parts)
@@ -176,7 +178,7 @@ class Core:
         looking = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
         try:
             added = cast(MemoryAdded, await self.writer.write(envelope))
-            if added.action == "known":
+            if added.action == "known" or added.note:  # which says what is needed already
                 return added
             try:
                 return await with_similar(self.store, added, envelope, await looking)

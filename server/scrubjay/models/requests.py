@@ -96,8 +96,10 @@ class SearchMemories(Request):
         "Number of hits; by default, as many as matter."
     )
     max_tokens: Budget | None = about("Fill an answer of this many tokens in total.")
-    search_mode: Literal["memories", "hybrid", "documents"] = about(
-        "memories: facts and turns; documents: passages of documents; hybrid: all.", "memories"
+    search_mode: Literal["memories", "hybrid", "documents", "undistilled"] = about(
+        "memories: facts and turns; documents: passages of documents; hybrid: all; undistilled: what "
+        "was said since the last distill, in order.",
+        "memories",
     )
     include_turns: Flag = about("False: only facts, and summaries of sessions instead of turns.", True)
     partition_ids: list[PartitionId] | None = about("Only these partitions, e.g. mem_preference.")
