@@ -7,7 +7,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from scrubjay import VERSION
 from scrubjay.cli import (
@@ -20,6 +20,7 @@ from scrubjay.cli import (
     hooks,
     lookup,
     scopes,
+    sessions,
     setup,
     status,
     tokens,
@@ -34,11 +35,38 @@ from scrubjay.wire.hello import working_dir
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
-    ("Look", (lookup.open_, status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
-    ("Write", (write.add, write.forget, write.restore, documents.index, documents.documents)),
-    ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),
+    ("Look", (lookup.open_, status.status, lookup.search, lookup.list_, sessions.sessions, lookup.show)),
+    ("Overview", (lookup.profile, sessions.tags, documents.documents, scopes.scopes)),
+    ("Write", (write.add, write.edit, write.forget, write.restore, write.undo, documents.index)),
+    ("Keep in hand", (*config.COMMANDS, *archive.COMMANDS)),
     ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),
 )
+
+# What other programs call it.
+SYNONYMS = {
+    "--limit": ("--top", "--last"),
+    "--count": ("--top", "--last"),
+    "--project": ("--scope",),
+    "--global": ("--all",),
+    "--after": ("--since",),
+    "--before": ("--until",),
+    "find": ("search",),
+    "recall": ("search",),
+    "query": ("search",),
+    "remember": ("add",),
+    "save": ("add",),
+    "delete": ("forget",),
+    "remove": ("forget",),
+    "rm": ("forget",),
+    "ls": ("list",),
+    "log": ("sessions",),
+    "history": ("sessions",),
+    "install": ("setup",),
+    "init": ("setup",),
+    "ui": ("open",),
+    "web": ("open",),
+    "start": ("serve",),
+}
 
 ABOUT = """\
 Scrubjay is the memory of a coding assistant: it captures every turn by itself and gives back the few lines \
@@ -50,19 +78,22 @@ Everything stays on this machine. Without a command, it is the server that an MC
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0: done, 1: refused or with problems, 2: not understood."""
     names = [command.name for _, commands in GROUPS for command in commands]
-    names += ["--help", "--version"]
+    names += ["help", "--help", "--version"]
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
     if arguments and arguments[0] not in (*names, "-h"):
-        near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
-        print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
+        near = near_name(arguments[0], names)
+        unknown_name = f"there is no command {visible(arguments[0])[:80]!r}"
+        print(f"scrubjay: {unknown_name}.{near} `scrubjay help` lists the commands.", file=sys.stderr)
         return 2
     options, unknown = build_parser().parse_known_args(arguments)
     if unknown:
-        near = nearest(unknown[0].partition("=")[0], options.names)
+        near = near_name(unknown[0].partition("=")[0], options.names)
         options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
     try:
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
@@ -85,6 +116,12 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 1
 
 
+def near_name(typed: str, names: Collection[str]) -> str:
+    """Return a question that suggests a name with a similar meaning or spelling; "" without one."""
+    meant = [name for name in SYNONYMS.get(typed, ()) if name in names]
+    return f" Did you mean {meant[0]}?" if meant else nearest(typed, names)
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the whole command line; a parsed line has its `command`."""
     parser = _Parser(prog="scrubjay", add_help=False)
@@ -99,8 +136,8 @@ def build_parser() -> argparse.ArgumentParser:
                 several = (argument,) if isinstance(argument, Argument) else argument
                 group = sub.add_mutually_exclusive_group() if len(several) > 1 else sub
                 for one in several:
-                    names.append(one.name)
-                    group.add_argument(one.name, **one.options)
+                    names += one.names
+                    group.add_argument(*one.names, **one.options)
             sub.set_defaults(command=command, refuse=sub.error, names=names)
     return parser
 
@@ -109,7 +146,7 @@ class _Parser(argparse.ArgumentParser):
     """argparse with our grouped page in place of its long list of commands."""
 
     def format_help(self) -> str:
-        lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay COMMAND --help explains one\n"]
+        lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay help COMMAND explains one\n"]
         for title, commands in GROUPS:
             lines.append(f"{title}:")
             lines += [f"  {command.name:<14} {command.says}" for command in commands]

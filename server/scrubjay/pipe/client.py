@@ -24,8 +24,8 @@ from scrubjay.wire.hello import Hello, line_of
 # Calls that must be answered within CALL_SECONDS; others may take minutes while the engine is alive.
 PROMPT = frozenset(
     {
-        *("show", "list", "search", "search_documents", "documents", "scopes", "profile"),
-        *("add", "forget", "restore", "open", "reload", "finish"),
+        *("show", "list", "sessions", "tags", "search", "search_documents", "documents", "scopes", "profile"),
+        *("add", "edit", "forget", "restore", "undo", "open", "reload", "finish"),
     }
 )
 _LOOK_SECONDS = 1.0  # between two checks of a silent engine
