@@ -324,9 +324,13 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     sure = f"a chance of {explain['chance']:.2f} that the answer is among the first"
     yield f"judged  {sure}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
     score_parts = explain["score_parts"].items()
-    weighed = " + ".join(f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in score_parts)
+    weighed = " + ".join(f"{part['weight']:g} * {_part(name, part['value'])}" for name, part in score_parts)
     weights = sum(part["weight"] for _, part in score_parts)
     yield f"weighed ({weighed}) / {weights:g} = {score:.3f}"
+
+
+def _part(name: str, value: float) -> str:
+    return f"importance {value * 10:g}/10" if name == "importance" else f"{name} {value:.3f}"
 
 
 def _found_by(name: str, unit: str, found: dict[str, Any] | None) -> str:

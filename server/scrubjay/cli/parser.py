@@ -7,7 +7,7 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from scrubjay import VERSION
 from scrubjay.cli import (
@@ -26,12 +26,29 @@ from scrubjay.cli import (
     tokens,
     write,
 )
-from scrubjay.cli.command import Argument, Command, Place, known_scope
+from scrubjay.cli.command import Argument, Command, Place, choice, command, known_scope
+from scrubjay.cli.display import has_colours
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
 from scrubjay.home.scopes import nearest
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
+
+# What a shell completes for an argument, by the name that the help gives it.
+_COMPLETED = {"PATH": "FILE", "FILE": "FILE", "FOLDER": "DIRECTORY"}
+
+
+@command(choice("shell", ("bash", "zsh", "fish"), "the shell"))
+def completion(place: Place, options: argparse.Namespace) -> None:
+    """Print the completion script of a shell; for bash: `source <(scrubjay completion bash)`."""
+    import shtab
+
+    def complete_paths(action: argparse.Action) -> None:
+        if kind := _COMPLETED.get(str(action.metavar)):
+            action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]
+
+    print(shtab.complete(build_parser(complete_paths), options.shell))
+
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
@@ -39,7 +56,7 @@ GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Overview", (lookup.profile, sessions.tags, documents.documents, scopes.scopes)),
     ("Write", (write.add, write.edit, write.forget, write.restore, write.undo, documents.index)),
     ("Keep in hand", (*config.COMMANDS, *archive.COMMANDS)),
-    ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),
+    ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token, completion)),
 )
 
 # What other programs call it.
@@ -77,7 +94,7 @@ Everything stays on this machine. Without a command, it is the server that an MC
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0: done, 1: refused or with problems, 2: not understood."""
-    names = [command.name for _, commands in GROUPS for command in commands]
+    names = [each.name for _, commands in GROUPS for each in commands]
     names += ["help", "--help", "--version"]
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
@@ -104,7 +121,8 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         sys.stdout.flush()
         return code
     except ScrubjayError as error:
-        print(f"scrubjay: {visible(str(error))}", file=sys.stderr)
+        name = "\x1b[31mscrubjay:\x1b[0m" if has_colours(sys.stderr) else "scrubjay:"
+        print(f"{name} {visible(str(error))}", file=sys.stderr)
         return 1
     except OSError as error:  # an output error, which has no file name
         if error.filename is not None:
@@ -122,23 +140,26 @@ def near_name(typed: str, names: Collection[str]) -> str:
     return f" Did you mean {meant[0]}?" if meant else nearest(typed, names)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line; a parsed line has its `command`."""
+def build_parser(see: Callable[[argparse.Action], object] = id) -> argparse.ArgumentParser:
+    """Return the parser of the whole command line; a parsed line has its `command`.
+
+    `see` is called with each argument of each command.
+    """
     parser = _Parser(prog="scrubjay", add_help=False)
     parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--version", action="version", version=f"scrubjay {VERSION}")
     listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
     for _, commands in GROUPS:
-        for command in commands:
-            sub = listed.add_parser(command.name, description=command.says, help=command.says)
+        for each in commands:
+            sub = listed.add_parser(each.name, description=each.says, help=each.says)
             names: list[str] = []
-            for argument in command.arguments:
+            for argument in each.arguments:
                 several = (argument,) if isinstance(argument, Argument) else argument
                 group = sub.add_mutually_exclusive_group() if len(several) > 1 else sub
                 for one in several:
                     names += one.names
-                    group.add_argument(*one.names, **one.options)
-            sub.set_defaults(command=command, refuse=sub.error, names=names)
+                    see(group.add_argument(*one.names, **one.options))
+            sub.set_defaults(command=each, refuse=sub.error, names=names)
     return parser
 
 
@@ -149,7 +170,7 @@ class _Parser(argparse.ArgumentParser):
         lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay help COMMAND explains one\n"]
         for title, commands in GROUPS:
             lines.append(f"{title}:")
-            lines += [f"  {command.name:<14} {command.says}" for command in commands]
+            lines += [f"  {each.name:<14} {each.says}" for each in commands]
             lines.append("")
         others = "`scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts)"
         lines.append(f"Also: {others}, `scrubjay --version`.")

@@ -6,6 +6,7 @@ from typing import Any
 
 from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value
 from scrubjay.cli.display import first_line, line_width, local, plural, print_answer
+from scrubjay.errors import InputError
 from scrubjay.home.scopes import display_name
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.short_ids import short_id, short_session
@@ -13,10 +14,22 @@ from scrubjay.text.short_ids import short_id, short_session
 PIPED_WIDTH = 200  # characters of a line outside a terminal
 
 
-@command(value("-n --last", "N", "how many (20)", type=int, default=20), SCOPE, JSON)
+@command(
+    value("id", "ID", "show this session whole, as `scrubjay show ID` does", nargs="?"),
+    value("-n --last", "N", "how many (20)", type=int, default=20),
+    SCOPE,
+    JSON,
+)
 def sessions(place: Place, options: argparse.Namespace) -> None:
-    """List the sessions, newest first; `scrubjay show ID` shows one whole."""
+    """List the sessions, newest first, or show one whole."""
     with call_engine(place) as engine:
+        if options.id is not None:
+            answer = engine.call("show", {"id": options.id})
+            if "turns" not in answer:
+                raise InputError(f"{options.id} is no session; `scrubjay show {options.id}` shows it.")
+            answer = whole_session(engine, answer)
+            print_answer(answer, session_lines(answer), as_json=options.json)
+            return
         scope = chosen_scope(options) or here(engine)
         answer = engine.call("sessions", {"last": options.last, "scope": scope})
     width = line_width(most=None) or PIPED_WIDTH

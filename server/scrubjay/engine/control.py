@@ -190,10 +190,12 @@ async def _show(core: Core, call: Call) -> Result:
 
 
 async def _list(core: Core, call: Call) -> list[Hit]:
+    """Return the newest records of a scope or session; a document belongs to no session."""
     kinds = [_KINDS[name] for name in call.params.get("kinds", _KINDS)]
     scope, session_id = call.scope, None
     if (session := call.params.get("session")) is not None:
         scope, session_id = await core.ids.session(str(session))
+        kinds = [kind for kind in kinds if kind is not Document]
     last = call.last(10, most=1_000)
     return await core.lists.latest(last, scope, kinds=kinds, session_id=session_id)
 
