@@ -28,7 +28,7 @@ FORMAT, LONGEST_HEADER = "scrubjay-export", 100_000
     flag("--markdown", "write a folder of notes by project and session instead; FILE is a new folder"),
 )
 def export(place: Place, options: argparse.Namespace) -> None:
-    """Write all records as lines of JSON, for another machine or another tool; or as notes in Markdown."""
+    """Write all records as lines of JSON, or as notes in Markdown."""
     where, out = "standard output", sys.stderr
     scope = options.scope or None
     if options.markdown:
@@ -74,7 +74,7 @@ def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, 
     JSON,
 )
 def import_(place: Place, options: argparse.Namespace) -> int:
-    """Import an export, or the history of other assistants; existing records do not change."""
+    """Import an export, or the history of other assistants; nothing stored changes."""
     if options.source is not None:
         from scrubjay.cli.past import import_past
 

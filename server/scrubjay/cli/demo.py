@@ -38,7 +38,7 @@ HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 
 @command(flag("--keep", "keep the demo's home, to explore it with other commands"))
 def demo(place: Place, options: argparse.Namespace) -> int:
-    """See it work: a recorded session, three questions, their answers. Touches nothing of yours."""
+    """See it work: a recorded session, three questions, their answers."""
     import asyncio  # takes 30 ms, only for this command
 
     started = time.perf_counter()

@@ -113,7 +113,7 @@ def show(place: Place, options: argparse.Namespace) -> None:
     JSON,
 )
 def search(place: Place, options: argparse.Namespace) -> int:
-    """Recall what earlier sessions said about something; the exit code is 1 if nothing was found."""
+    """Recall what earlier sessions said about something."""
     extras = [name for name in ("explain", "related_memories", "forgotten") if getattr(options, name)]
     asked = given(
         query=" ".join(options.query),

@@ -108,7 +108,7 @@ def _edited(env: Mapping[str, str], text: str) -> str:
 
 @command()
 def undo(place: Place, options: argparse.Namespace) -> int:
-    """Take back the last forget, restore or edit, whether you, an assistant or the page made it."""
+    """Take back the last forget, restore or edit."""
     with call_engine(place) as engine:
         done = engine.call("undo", {})
     for record_id in done.get("ids", ()):
