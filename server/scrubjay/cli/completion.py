@@ -18,4 +18,4 @@ def completion(place: Place, options: argparse.Namespace) -> None:
         if kind := _COMPLETED.get(str(action.metavar)):
             action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]
 
-    print(shtab.complete(build_parser(see=complete_paths), options.shell))
+    print(shtab.complete(build_parser(complete_paths), options.shell))

@@ -118,8 +118,7 @@ _COLOURS = (
     (r"(?<= )#[\w.-]+", "32"),
     (rf"^(?:Note:|{DOUBTFUL}).*", "33"),
 )
-_COLOURED = re.compile("|".join(f"({pattern})" for pattern, _ in _COLOURS))
-_TEXT = re.compile(r" {6}(?! {3}\d{4}-)")  # how a line of a record's text begins; the profile's have a date
+_TEXT = r" {6}(?! {3}\d{4}-)"  # how a line of a record's text begins; the profile's have a date
 
 
 def has_colours(stream: TextIO) -> bool:
@@ -133,11 +132,10 @@ def coloured(line: str) -> str:
     >>> coloured("mem_0123abcd  heron")
     '\x1b[36mmem_0123abcd\x1b[0m  heron'
     """
-    if _TEXT.match(line):
+    if re.match(_TEXT, line):
         return line
-    return _COLOURED.sub(
-        lambda match: f"\x1b[{_COLOURS[(match.lastindex or 1) - 1][1]}m{match[0]}\x1b[0m", line
-    )
+    places = "|".join(f"({pattern})" for pattern, _ in _COLOURS)
+    return re.sub(places, lambda at: f"\x1b[{_COLOURS[(at.lastindex or 1) - 1][1]}m{at[0]}\x1b[0m", line)
 
 
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:

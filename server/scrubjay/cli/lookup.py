@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -278,6 +277,8 @@ def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
 
 
 def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
+    import textwrap  # takes 1 ms, only for a search
+
     date = local(hit["date"])
     words = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
     words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]

@@ -7,10 +7,9 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from scrubjay import VERSION
-from scrubjay.cli.command import Argument, Place, known_scope
+from scrubjay.cli.command import Argument, Command, Place, known_scope
 from scrubjay.cli.display import has_colours
 from scrubjay.cli.table import LISTED, page
 from scrubjay.errors import ScrubjayError
@@ -18,6 +17,8 @@ from scrubjay.home.paths import default_root
 from scrubjay.home.scopes import nearest
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
+
+See = Callable[[argparse.Action], object]
 
 # What other programs call it.
 SYNONYMS = {
@@ -62,10 +63,12 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         print(f"scrubjay: {unknown_name}.{near} `scrubjay help` lists the commands.", file=sys.stderr)
         return 2
     try:
-        if arguments[0] in ("-h", "--help", "--version"):
-            print(f"scrubjay {VERSION}" if arguments[0] == "--version" else page(), flush=True)
+        if arguments[0] in ("-h", "--help"):
+            print(page(), flush=True)
             return 0
-        options, unknown = build_parser(arguments[:1]).parse_known_args(arguments)
+        name, *words = arguments
+        parser = command_parser(LISTED[name].load(), argparse.ArgumentParser(prog=f"scrubjay {name}"))
+        options, unknown = parser.parse_known_args(words)
         if unknown:
             near = near_name(unknown[0].partition("=")[0], options.names)
             options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
@@ -96,25 +99,26 @@ def near_name(typed: str, names: Collection[str]) -> str:
     return f" Did you mean {meant[0]}?" if meant else nearest(typed, names)
 
 
-def build_parser(
-    names: Iterable[str] = tuple(LISTED), see: Callable[[argparse.Action], object] = id
-) -> argparse.ArgumentParser:
-    """Return the parser of these commands; a parsed line has its `command`.
-
-    `see` is called with each argument of each command.
-    """
+def build_parser(see: See = id) -> argparse.ArgumentParser:
+    """Return the parser of all commands; a parsed line has its `command`."""
     parser = argparse.ArgumentParser(prog="scrubjay")
     parser.add_argument("--version", action="store_true")
     listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for name in names:
-        command = LISTED[name].load()
-        sub = listed.add_parser(name, description=command.says, help=command.says)
-        options: list[str] = []
-        for argument in command.arguments:
-            several = (argument,) if isinstance(argument, Argument) else argument
-            group = sub.add_mutually_exclusive_group() if len(several) > 1 else sub
-            for one in several:
-                options += one.names
-                see(group.add_argument(*one.names, **one.options))
-        sub.set_defaults(command=command, refuse=sub.error, names=options)
+    for each in LISTED.values():
+        command_parser(each.load(), listed.add_parser(each.name, help=each.says), see)
+    return parser
+
+
+def command_parser(
+    command: Command, parser: argparse.ArgumentParser, see: See = id
+) -> argparse.ArgumentParser:
+    """Return this parser with the arguments of one command; `see` is called with each argument."""
+    parser.description, names = command.says, list[str]()
+    for argument in command.arguments:
+        several = (argument,) if isinstance(argument, Argument) else argument
+        group = parser.add_mutually_exclusive_group() if len(several) > 1 else parser
+        for one in several:
+            names += one.names
+            see(group.add_argument(*one.names, **one.options))
+    parser.set_defaults(command=command, refuse=parser.error, names=names)
     return parser
