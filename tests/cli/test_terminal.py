@@ -111,6 +111,10 @@ def test_words_without_a_meaning_find_nothing_instead_of_doubtful_records(teller
     assert (done.returncode, "Doubtful" in done.stdout) == (1, False)
 
 
+def test_undo_says_that_nothing_was_changed(teller):
+    assert "nothing to undo" in teller.refused("undo")
+
+
 # Sessions and lists.
 
 
@@ -172,10 +176,10 @@ def test_an_edit_is_a_new_version_and_undo_takes_back_forget_restore_and_edit(te
     third = re.findall(r"mem_\w+", teller.gets("undo"))[0]  # the edit
     assert "heron.example.org" in teller.gets("show", third)
     assert "wren.example.org" not in teller.gets("list", "-f")
-    assert "nothing to undo" in teller.refused("undo")
     teller.gets("forget", third, "--purge", "--yes")
 
 
+@pytest.mark.long
 def test_an_edit_without_words_opens_the_editor(teller, tmp_path):
     fact = _add(teller, "The build uses Clang 18.")
     editor = tmp_path / "editor.py"
@@ -192,6 +196,7 @@ def test_an_edit_without_words_opens_the_editor(teller, tmp_path):
 # Notes.
 
 
+@pytest.mark.long
 def test_an_export_as_notes_is_found_again_by_index_and_leaves_out_what_is_forgotten(teller, tmp_path):
     gone = _add(teller, "The kestrel is forgotten.")
     teller.gets("forget", gone)
