@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("scrubjay.engine")
 
 RETRY_SECONDS = 2.0  # between a failure to load and the next attempt
-# How long a model's call waits for the engine to load, normally one or two seconds, before it is refused: hosts
-# wait 60 s for an answer, and the pipe 25.
+# How long a model's call waits for the engine to load, normally one or two seconds, before it is refused.
+# Hosts wait for 60 s, and the pipe for 25.
 LOAD_SECONDS = 24.0
 # Settings that are read once, at the start.
 _AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")

@@ -21,7 +21,7 @@ from scrubjay.pipe.session import CALL_SECONDS, STARTING_SECONDS
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import Hello, line_of
 
-# Calls that must be answered within CALL_SECONDS, the first within STARTING_SECONDS if the engine still loads.
+# Calls that must be answered within CALL_SECONDS; the first within STARTING_SECONDS while it loads.
 # Others may take minutes while the engine is alive.
 PROMPT = frozenset(
     {
