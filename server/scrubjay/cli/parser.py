@@ -104,6 +104,8 @@ def build_parser(see: See = id) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="scrubjay")
     parser.add_argument("--version", action="store_true")
     listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    helper = listed.add_parser("help", help="list the commands, or explain one")
+    helper.add_argument("topic", metavar="COMMAND", choices=tuple(LISTED), nargs="?")
     for each in LISTED.values():
         command_parser(each.load(), listed.add_parser(each.name, help=each.says), see)
     return parser

@@ -49,7 +49,7 @@ def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
 
 
 def whole_session(engine: EngineClient, answer: dict[str, Any]) -> dict[str, Any]:
-    """Return the session of which `answer` has the first turns, with all of them."""
+    """Return a session whose first turns are in `answer`, with all of its turns."""
     turns = list(answer["turns"])
     while len(turns) < answer["total"]:
         more = engine.call("show", {"id": answer["session_id"], "start": len(turns)})["turns"]

@@ -48,7 +48,7 @@ class Changes(Verb):
         return added
 
     async def undo(self, source: str) -> Undone:
-        """Take back the last forget, restore or edit, whoever made it; the one before it is then the last.
+        """Take back the last forget, restore or edit of any interface; the one before it is then the last.
 
         Raises:
             InputError: no change is left to take back.
