@@ -32,6 +32,12 @@ def test_the_address_is_printed_and_published_in_engine_json(served: tuple[User,
     assert url in user.types("doctor").stdout
 
 
+def test_the_root_says_what_this_is_and_where_its_routes_are(served: tuple[User, str]):
+    answer = httpx2.get(served[1])
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
+    assert "Scrubjay" in answer.text and "/mcp" in answer.text and "/openapi.json" in answer.text
+
+
 @pytest.mark.long
 def test_open_connections_do_not_delay_the_shutdown(tmp_path: Path):
     owner = make_user(tmp_path)

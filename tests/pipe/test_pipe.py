@@ -350,6 +350,28 @@ def text_of(answer):
     return answer["result"]["content"][0]["text"]
 
 
+def answering_late(theirs, number):
+    """Answer a call after twice the usual time."""
+
+    def work():
+        assert theirs.recv(1000)
+        time.sleep(0.6)
+        theirs.send(b'{"jsonrpc":"2.0","id":%d,"result":"done"}\n' % number)
+
+    threading.Thread(target=work, daemon=True).start()
+
+
+@pytest.mark.parametrize(("ready", "answered"), [(False, True), (True, False)])
+def test_the_first_call_waits_longer_only_for_an_engine_that_loads(hurried, ready, answered):
+    ours, theirs = socket.socketpair()
+    answering_late(theirs, 1)
+    client = Nowhere(CALL % (1, b"search_memories"))
+    link = Link(ours, {"ready": ready, "pid": 7}, b"")
+    relay.Relay(lambda since: link, client, NOTHING).run()
+    assert (client.heard[0]["result"] == "done") is answered
+    theirs.close()
+
+
 @pytest.mark.parametrize("tool", [b"search_memories", b"add_memory", b"add_document"])
 def test_a_call_that_no_engine_accepts_is_answered_in_time_and_never_sent_later(hurried, tool):
     ours, theirs = socket.socketpair()
@@ -511,6 +533,13 @@ def test_a_command_learns_in_time_that_the_engine_is_busy(engine_of_the_command_
         EngineError, match=r"busy: no answer within 0.3 seconds. add may or may not have been done"
     ):
         engine.call("add", {})
+
+
+def test_the_first_command_waits_longer_for_an_engine_that_loads(engine_of_the_command_line):
+    ours, theirs = socket.socketpair()
+    answering_late(theirs, 1)
+    with EngineClient(Link(ours, {"ready": False, "pid": 7}, b"")) as engine, theirs:
+        assert engine.call("list", {}) == "done"
 
 
 def test_a_long_command_waits_for_an_engine_with_signs_of_life(engine_of_the_command_line):

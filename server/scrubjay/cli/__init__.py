@@ -28,6 +28,11 @@ def main(argv: list[str] | None = None) -> int:
     )
     if name == "stdio" or name == "--in-process" or name.partition("=")[0] == "--scope":
         return stdio(arguments[1:] if name == "stdio" else arguments, os.environ)
+    if name == "--version":
+        from scrubjay import VERSION
+
+        print(f"scrubjay {VERSION}")
+        return 0
     if name == "hook":
         return hook(arguments[1:])
     try:

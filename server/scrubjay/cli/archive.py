@@ -24,12 +24,16 @@ FORMAT, LONGEST_HEADER = "scrubjay-export", 100_000
 
 @command(
     value("file", "FILE", "the file to write; - or nothing is standard output", nargs="?", default="-"),
-    value("--scope", "NAME", "only this scope (`scrubjay scopes` lists them)"),
+    value("-s --scope", "NAME", "only this scope (`scrubjay scopes` lists them)"),
+    flag("--markdown", "write a folder of notes by project and session instead; FILE is a new folder"),
 )
 def export(place: Place, options: argparse.Namespace) -> None:
-    """Write all records as lines of JSON, for another machine or another tool."""
+    """Write all records as lines of JSON, or as notes in Markdown."""
     where, out = "standard output", sys.stderr
     scope = options.scope or None
+    if options.markdown:
+        _export_notes(place, options.file, scope)
+        return
     if options.file != "-":
         where, out = place.path(options.file), sys.stdout
         counts = _work(place, "export", "exporting", path=where, scope=scope)
@@ -40,6 +44,19 @@ def export(place: Place, options: argparse.Namespace) -> None:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
     print(f"{contents(counts)} written to {where} ({size(counts['bytes'])}).", file=out)
+
+
+def _export_notes(place: Place, folder: str, scope: str | None) -> None:
+    from scrubjay.cli.notes import write_notes
+
+    if folder == "-":
+        raise InputError("Notes need a folder: `scrubjay export --markdown FOLDER`.")
+    folder = place.path(folder)
+    with _private_file(place) as path:
+        _work(place, "export", "exporting", path=path, scope=scope)
+        with open(path, "rb") as lines:
+            count = write_notes(folder, lines, datetime.now(UTC))
+    print(f"{plural(count, 'note')} written to {folder}.")
 
 
 def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, Any]:
@@ -57,7 +74,7 @@ def _work(place: Place, method: str, label: str, **arguments: Any) -> dict[str, 
     JSON,
 )
 def import_(place: Place, options: argparse.Namespace) -> int:
-    """Import an export, or the history of other assistants; existing records do not change."""
+    """Import an export, or the history of other assistants; nothing stored changes."""
     if options.source is not None:
         from scrubjay.cli.past import import_past
 

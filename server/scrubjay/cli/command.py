@@ -45,9 +45,9 @@ class Place(NamedTuple):
 
 
 class Argument(NamedTuple):
-    """An argument, or an option if its name begins with a dash, in argparse's terms."""
+    """An argument, or an option if its names begin with a dash, in argparse's terms."""
 
-    name: str
+    names: tuple[str, ...]
     options: Mapping[str, Any]
 
 
@@ -74,24 +74,24 @@ def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Comm
 
 
 def flag(name: str, says: str, **more: Any) -> Argument:
-    """Return an option without a value."""
-    return Argument(name, {"action": "store_true", "help": says, **more})
+    """Return an option without a value; its names have blanks between them."""
+    return Argument(tuple(name.split()), {"action": "store_true", "help": says, **more})
 
 
 def value(name: str, metavar: str, says: str, **more: Any) -> Argument:
-    """Return an argument with a value."""
-    return Argument(name, {"metavar": metavar, "help": says, **more})
+    """Return an argument with a value; its names have blanks between them."""
+    return Argument(tuple(name.split()), {"metavar": metavar, "help": says, **more})
 
 
 def choice(name: str, choices: Sequence[str], says: str, **more: Any) -> Argument:
     """Return an argument with one of a few values."""
-    return Argument(name, {"choices": choices, "help": says, **more})
+    return Argument((name,), {"choices": choices, "help": says, **more})
 
 
 JSON = flag("--json", "print the engine's answer as JSON")
 SCOPE = (
-    value("--scope", "NAME", "use this scope instead of this folder's project (`scrubjay scopes`)"),
-    flag("--all", "search every project"),
+    value("-s --scope", "NAME", "use this scope instead of this folder's project (`scrubjay scopes`)"),
+    flag("-a --all", "use every project"),
 )
 
 

@@ -7,6 +7,7 @@ the answers and their times are printed. It touches nothing of the user's, and l
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import statistics
@@ -14,8 +15,8 @@ import tempfile
 import textwrap
 import time
 import uuid
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from scrubjay.cli.command import Place, command, flag
 from scrubjay.cli.display import local
@@ -28,14 +29,16 @@ from scrubjay.hosts.installation import console_command, hook_command, run_hook
 if TYPE_CHECKING:
     from mcp import Client
 
-PATIENCE_S = 60.0  # for the engine of a busy machine to start
+T = TypeVar("T")
+PATIENCE_S = 120.0  # for the engine of a busy machine to start
+TRIES = 4
 WIDTH = 108  # characters of a printed line
 HIT_LINES, NEIGHBOUR_LINES = 4, 2  # lines of each printed turn
 
 
 @command(flag("--keep", "keep the demo's home, to explore it with other commands"))
 def demo(place: Place, options: argparse.Namespace) -> int:
-    """See it work: a recorded session, three questions, their answers. Touches nothing of yours."""
+    """See it work: a recorded session, three questions, their answers."""
     import asyncio  # takes 30 ms, only for this command
 
     started = time.perf_counter()
@@ -59,7 +62,7 @@ def demo(place: Place, options: argparse.Namespace) -> int:
         raise
     finally:
         try:
-            finish(Place(env, project, home, place.pid))
+            _repeat(lambda: finish(Place(env, project, home, place.pid)))
         except EngineError as error:
             keep = True
             print(f"The demo's engine is still running: {error}")
@@ -90,12 +93,16 @@ def _record(env: Mapping[str, str], project: str) -> None:
 
 
 def _run_hook(event: str, payload: dict[str, Any], env: Mapping[str, str], project: str) -> float:
-    """Run a hook; once more if the machine was too busy, which records nothing twice."""
-    command = hook_command("claude-code")
-    try:
-        return run_hook(event, payload, env, project, command)
-    except EngineError:
-        return run_hook(event, payload, env, project, command)
+    """Run a hook, which records nothing twice; return its seconds."""
+    return _repeat(lambda: run_hook(event, payload, env, project, hook_command("claude-code")))
+
+
+def _repeat(work: Callable[[], T]) -> T:
+    """Do what may be repeated, again while the machine is too busy for it."""
+    for _ in range(TRIES - 1):
+        with contextlib.suppress(EngineError):
+            return work()
+    return work()
 
 
 async def _recall(env: Mapping[str, str], project: str) -> int:
@@ -119,27 +126,40 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
                 print(f'   "{question}"   {_ms(asked)}{loading if question is QUESTIONS[0] else ""}')
                 _show(answer)
                 answered += bool(answer["results"])
-    except* (MCPError, OSError, EngineError) as group:
-        reason: BaseException = group
-        while isinstance(reason, BaseExceptionGroup):
-            reason = reason.exceptions[0]
-        raise EngineError(f"The demo's server failed: {reason}") from group
+    except (ExceptionGroup, MCPError, OSError, EngineError) as error:  # `except*` would raise a group again
+        raise EngineError(f"The demo's server failed: {innermost(error)}") from error
     return answered
+
+
+def innermost(error: Exception) -> str:
+    """Return the reason in a group of exceptions: its first one that is no group.
+
+    >>> innermost(ExceptionGroup("unhandled errors in a TaskGroup", [OSError("no such file")]))
+    'no such file'
+    """
+    while isinstance(error, ExceptionGroup):
+        error = error.exceptions[0]
+    return str(error) or type(error).__name__
 
 
 async def _search(client: Client, question: str) -> dict[str, Any]:
     """Ask one question; a search changes nothing, so a refusal of a busy engine is repeated."""
     import asyncio
 
+    from mcp import MCPError
+
     around = {"top_k": 1, "prev_turns": 1, "next_turns": 1, "include": {"structured": True}}
     until = time.monotonic() + PATIENCE_S
     while True:
-        result = await client.call_tool("search_memories", {"query": question, **around})
-        if not result.is_error and result.structured_content:
-            return dict(result.structured_content)
+        try:
+            result = await client.call_tool("search_memories", {"query": question, **around})
+            if not result.is_error and result.structured_content:
+                return dict(result.structured_content)
+            refusal = " ".join(getattr(block, "text", "") for block in result.content)
+        except MCPError as error:
+            refusal = str(error)
         if time.monotonic() > until:
-            says = " ".join(getattr(block, "text", "") for block in result.content)
-            raise EngineError(f"search_memories refused: {says}")
+            raise EngineError(f"search_memories refused: {refusal}")
         await asyncio.sleep(1)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
+import os
+import re
 import sys
 import time
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TextIO
 
+from scrubjay.text.answers import DOUBTFUL
 from scrubjay.text.foreign import visible, visible_json
 
 WIDTH = 30  # characters of the progress bar
@@ -63,7 +65,9 @@ def line_width(most: int | None = 110) -> int | None:
     """Return the characters of a terminal's line, at most `most`; None outside a terminal."""
     if not sys.stdout.isatty():
         return None
-    columns = shutil.get_terminal_size().columns
+    from shutil import get_terminal_size  # takes 3 ms, only needed here
+
+    columns = get_terminal_size().columns
     return min(columns, most) if most else columns
 
 
@@ -106,14 +110,43 @@ def note(answer: Mapping[str, Any]) -> list[str]:
     return [f"Note: {answer['degraded']}"] if answer.get("degraded") else []
 
 
+# What has a colour on a terminal, in lines that are no text of a record: each with its code.
+_COLOURS = (
+    (r"^\S[^:]*:(?= {2,})|^--- \S+|^Facts:", "1"),
+    (r"\b(?:mem|turn|doc)_[0-9a-f]{8,24}\b|(?<= )[\w.-]+/\d+(?=  )|(?<=  )[0-9a-f]{8}(?=  )", "36"),
+    (r"\b\d{4}-\d\d-\d\d(?: \d\d:\d\d(?::\d\d)?)?|\bscore \d\.\d\d", "2"),
+    (r"(?<= )#[\w.-]+", "32"),
+    (rf"^(?:Note:|{DOUBTFUL}).*", "33"),
+)
+_TEXT = r" {6}(?! {3}\d{4}-)"  # how a line of a record's text begins; the profile's have a date
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Return True if this output is a terminal that shows colours, and the user wants them."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def coloured(line: str) -> str:
+    r"""Return a line for a terminal with its ids, dates and labels in colour.
+
+    >>> coloured("mem_0123abcd  heron")
+    '\x1b[36mmem_0123abcd\x1b[0m  heron'
+    """
+    if re.match(_TEXT, line):
+        return line
+    places = "|".join(f"({pattern})" for pattern, _ in _COLOURS)
+    return re.sub(places, lambda at: f"\x1b[{_COLOURS[(at.lastindex or 1) - 1][1]}m{at[0]}\x1b[0m", line)
+
+
 def print_answer(answer: Any, lines: Iterable[str], *, as_json: bool) -> None:
     """Print an answer for a user, or as JSON for a program."""
     if as_json:
         in_unicode = (sys.stdout.encoding or "").lower().startswith("utf")
         print(visible_json(json.dumps(answer, indent=1, ensure_ascii=not in_unicode)))
         return
+    shown_as = coloured if has_colours(sys.stdout) else str
     for line in lines:
-        print(visible(line))
+        print(shown_as(visible(line)))
 
 
 class Progress:

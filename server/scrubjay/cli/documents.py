@@ -197,16 +197,15 @@ def _stopping() -> Iterator[threading.Event]:
     value("query", "QUERY", "search them for this, in plain words, instead of listing them", nargs="*"),
     value("--last", "N", "list N documents (20)", type=int, default=20),
     flag("--failed", "only unreadable ones and files that were left out, with the reason"),
-    value("--top", "N", "find N documents, instead of the few that are likely to answer", type=int),
+    value("-n --top", "N", "find N documents, instead of the few that are likely to answer", type=int),
     value("--tokens", "N", "as much as fits into N tokens", type=int),
     SCOPE,
     JSON,
 )
-def documents(place: Place, options: argparse.Namespace) -> None:
+def documents(place: Place, options: argparse.Namespace) -> int:
     """List documents with their status; or find passages in them."""
     if options.query:
-        _find(place, options)
-        return
+        return _find(place, options)
     with call_engine(place) as engine:
         scope = chosen_scope(options) or here(engine)
         last = 100_000 if options.failed else options.last
@@ -221,6 +220,7 @@ def documents(place: Place, options: argparse.Namespace) -> None:
         *(f"left out    {each['reason']}" for each in reasons),
     ]
     print_answer(rows, lines, as_json=options.json)
+    return 0
 
 
 def _row(row: dict[str, Any]) -> str:
@@ -231,7 +231,7 @@ def _row(row: dict[str, Any]) -> str:
     return f"{row['status']:<10}  {when}  {chunks:<12}  {name}  {row.get('id', '')}{why}".rstrip()
 
 
-def _find(place: Place, options: argparse.Namespace) -> None:
+def _find(place: Place, options: argparse.Namespace) -> int:
     scope = chosen_scope(options)
     asked = given(query=" ".join(options.query), scope=scope, limit=options.top, max_tokens=options.tokens)
     with call_engine(place) as engine:
@@ -241,6 +241,7 @@ def _find(place: Place, options: argparse.Namespace) -> None:
     if own is not None:
         lines = iter([no_document(search_scopes(scope, own), None, "--all for every project")])
     print_answer(answer, chain(note(answer), lines), as_json=options.json)
+    return 0 if answer["results"] else 1
 
 
 def passages_of(answer: dict[str, Any], folder: str) -> Iterator[str]:

@@ -51,7 +51,7 @@ REPEATED: dict[str, Any] = {"action": "append", "default": []}
     ),
 )
 def serve(place: Place, options: argparse.Namespace) -> int:
-    """Run the engine in this terminal; clients start one by themselves, so you rarely need this."""
+    """Run the engine in this terminal; clients start one by themselves."""
     from scrubjay.cli.serve import serve as run_engine
 
     return run_engine(place.root, auto=options.auto, http=_http_options(options))

@@ -2,8 +2,7 @@
 
 import argparse
 import os
-import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -21,11 +20,11 @@ from scrubjay.cli.command import (
     value,
 )
 from scrubjay.cli.display import first_line, line_width, local, note, plural, print_answer, shown
+from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
 from scrubjay.home.scopes import display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
 
-PIPED_WIDTH = 200  # characters of a line outside a terminal
 BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
 TAG = "only with this tag; may be repeated, all must match"
 SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
@@ -33,17 +32,38 @@ MODES = ("memories", "hybrid", "documents")
 DOCUMENTS = "`scrubjay documents QUERY`"
 
 
-@command(value("--last", "N", "how many (10)", type=int, default=10), SCOPE, JSON)
+@command(
+    value("-n --last", "N", "how many (10)", type=int, default=10),
+    (
+        flag("-f --facts", "only facts"),
+        flag("-t --turns", "only turns"),
+        value("--session", "ID", "only of this session (`scrubjay sessions` lists them)"),
+    ),
+    SCOPE,
+    JSON,
+)
 def list_(place: Place, options: argparse.Namespace) -> None:
     """List the latest records, newest first."""
+    kinds = [name for name in ("facts", "turns") if getattr(options, name)] or None
     with call_engine(place) as engine:
         scope = chosen_scope(options) or here(engine)
-        hits = engine.call("list", {"last": options.last, "scope": scope})
+        asked = given(last=options.last, scope=scope, kinds=kinds, session=options.session)
+        hits = engine.call("list", asked)
     width = line_width(most=None) or PIPED_WIDTH
     nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` lists every project."
     if scope == "*":
         nothing = "Nothing is recorded anywhere yet."
-    print_answer(hits, (_row(hit, width) for hit in hits) if hits else [nothing], as_json=options.json)
+    print_answer(hits, _rows(hits, width) if hits else [nothing], as_json=options.json)
+
+
+def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
+    """Yield a line for each hit, but only the first of those that say the same in a project."""
+    seen: set[tuple[str, str]] = set()
+    for hit in hits:
+        text = hit["scope"], shown(hit, PIPED_WIDTH)
+        if text not in seen:
+            seen.add(text)
+            yield _row(hit, width)
 
 
 def _row(hit: dict[str, Any], width: int) -> str:
@@ -56,26 +76,33 @@ def _id(hit: Mapping[str, Any]) -> str:
     return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
 
 
-@command(value("id", "ID", "an id from `scrubjay list`, `search` or `documents`, or its beginning"), JSON)
+@command(value("id", "ID", "an id from `list`, `sessions`, `search` or `documents`, or its beginning"), JSON)
 def show(place: Place, options: argparse.Namespace) -> None:
-    """Show one turn, fact or document in full, with its dates and versions."""
+    """Show one session, turn, fact or document in full, with its dates and versions."""
     with call_engine(place) as engine:
         answer = engine.call("show", {"id": options.id})
-    print_answer(answer, lines_in_full(answer), as_json=options.json)
+        if "turns" in answer:
+            answer = whole_session(engine, answer)
+    lines = session_lines(answer) if "turns" in answer else lines_in_full(answer)
+    print_answer(answer, lines, as_json=options.json)
 
 
 @command(
     value("query", "QUERY", "what to recall, in plain words", nargs="+"),
     value(
-        "--top", "N", "this many hits, instead of the few that are likely to answer", type=int, dest="top_k"
+        "-n --top",
+        "N",
+        "this many hits, instead of the few that are likely to answer",
+        type=int,
+        dest="top_k",
     ),
     value("--tokens", "N", BUDGET, type=int, dest="max_tokens"),
     value("--prev", "N", "include N turns before each hit", type=int, dest="prev_turns"),
     value("--next", "N", "include N turns after each hit", type=int, dest="next_turns"),
     value("--since", "TIME", "only from this time on: a date such as 2026-03-01, or words: 'last tuesday'"),
     value("--until", "TIME", "only before this time, or to the end of a day"),
-    value("--tag", "TAG", TAG, action="append", dest="tags"),
-    flag("--facts", "only facts, no recorded turns"),
+    value("-t --tag", "TAG", TAG, action="append", dest="tags"),
+    flag("-f --facts", "only facts, no recorded turns"),
     choice("--mode", MODES, "facts and turns (default), all, or documents", dest="search_mode"),
     value("--as-of", "DATE", "only what was known at this time (the start of a date)"),
     flag("--history", "show older and newer versions of each fact", dest="related_memories"),
@@ -84,7 +111,7 @@ def show(place: Place, options: argparse.Namespace) -> None:
     SCOPE,
     JSON,
 )
-def search(place: Place, options: argparse.Namespace) -> None:
+def search(place: Place, options: argparse.Namespace) -> int:
     """Recall what earlier sessions said about something."""
     extras = [name for name in ("explain", "related_memories", "forgotten") if getattr(options, name)]
     asked = given(
@@ -105,6 +132,7 @@ def search(place: Place, options: argparse.Namespace) -> None:
         lines = iter([nothing(searched, answer.get("period"), "--all for every project", documents)])
     last = document_line(answer, place.path("."))
     print_answer(answer, chain(note(answer), lines, last), as_json=options.json)
+    return 0 if answer["results"] or "document" in answer else 1
 
 
 def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
@@ -148,6 +176,10 @@ _DATES = {
     "forgotten_at": "forgotten",
     "purged_at": "permanently deleted",
 }
+_OF_KINDS = (
+    "mem_episodic",
+    "mem_semantic",
+)  # where every turn and every fact is, unless a client says otherwise
 _TEXTS = ("user", "assistant", "text", "content", "summary")
 _LISTS = ("tags", "tools", "files")
 _PLAIN = "title type path custom_id status error session_id prompt_id host source forget_reason".split()
@@ -188,7 +220,9 @@ def _facts(answer: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[tup
             yield says, f"{local(record[name]):%Y-%m-%d %H:%M:%S}"
     yield "recalled", _recalled(record)
     lasting = ", lasting" if record.get("is_static") else ""
-    yield "importance", f"{record['importance_score']:g} of 10, in {record['partition_id']}{lasting}"
+    yield "importance", f"{record['importance_score']:g} of 10{lasting}"
+    if record["partition_id"] not in _OF_KINDS:
+        yield "partition", record["partition_id"]
     for name in _LISTS:
         if record.get(name):
             yield name, ", ".join(record[name])
@@ -243,6 +277,8 @@ def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
 
 
 def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
+    import textwrap  # takes 1 ms, only for a search
+
     date = local(hit["date"])
     words = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
     words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
@@ -289,9 +325,13 @@ def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:
     sure = f"a chance of {explain['chance']:.2f} that the answer is among the first"
     yield f"judged  {sure}; ranking {ranking:.3f}{_quoted(*explain['bounds'])}"
     score_parts = explain["score_parts"].items()
-    weighed = " + ".join(f"{part['weight']:g} * {name} {part['value']:.3f}" for name, part in score_parts)
+    weighed = " + ".join(f"{part['weight']:g} * {_part(name, part['value'])}" for name, part in score_parts)
     weights = sum(part["weight"] for _, part in score_parts)
     yield f"weighed ({weighed}) / {weights:g} = {score:.3f}"
+
+
+def _part(name: str, value: float) -> str:
+    return f"importance {value * 10:g}/10" if name == "importance" else f"{name} {value:.3f}"
 
 
 def _found_by(name: str, unit: str, found: dict[str, Any] | None) -> str:

@@ -1,4 +1,4 @@
-"""The parser of every command except the pipe and the hooks, in the order in which they are listed.
+"""Parses and runs every command except the pipe and the hooks; the table lists them.
 
 A command's exception becomes a sentence and an exit code. Commands import heavy modules late.
 """
@@ -7,76 +7,71 @@ import argparse
 import io
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from scrubjay import VERSION
-from scrubjay.cli import (
-    archive,
-    config,
-    demo,
-    doctor,
-    documents,
-    engine,
-    hooks,
-    lookup,
-    review,
-    scopes,
-    setup,
-    status,
-    tokens,
-    write,
-)
 from scrubjay.cli.command import Argument, Command, Place, known_scope
+from scrubjay.cli.display import has_colours
+from scrubjay.cli.table import LISTED, page
 from scrubjay.errors import ScrubjayError
 from scrubjay.home.paths import default_root
 from scrubjay.home.scopes import nearest
 from scrubjay.text.foreign import visible
 from scrubjay.wire.hello import working_dir
 
-GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
-    ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
-    (
-        "Look",
-        (
-            lookup.open_,
-            status.status,
-            lookup.search,
-            lookup.list_,
-            lookup.show,
-            lookup.profile,
-            review.given_,
-        ),
-    ),
-    ("Write", (write.add, write.forget, write.restore, review.review, documents.index, documents.documents)),
-    ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),
-    ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),
-)
+See = Callable[[argparse.Action], object]
 
-ABOUT = """\
-Scrubjay is the memory of a coding assistant: it captures every turn by itself and gives back the few lines \
-that matter.
-Everything stays on this machine. Without a command, it is the server that an MCP client starts and talks to.
-"""
+# What other programs call it.
+SYNONYMS = {
+    "--limit": ("--top", "--last"),
+    "--count": ("--top", "--last"),
+    "--project": ("--scope",),
+    "--global": ("--all",),
+    "--after": ("--since",),
+    "--before": ("--until",),
+    "find": ("search",),
+    "recall": ("search",),
+    "query": ("search",),
+    "remember": ("add",),
+    "save": ("add",),
+    "delete": ("forget",),
+    "remove": ("forget",),
+    "rm": ("forget",),
+    "ls": ("list",),
+    "log": ("sessions",),
+    "history": ("sessions",),
+    "install": ("setup",),
+    "init": ("setup",),
+    "ui": ("open",),
+    "web": ("open",),
+    "start": ("serve",),
+}
 
 
 def run(arguments: list[str], env: Mapping[str, str]) -> int:
     """Run one command; exit code 0: done, 1: refused or with problems, 2: not understood."""
-    names = [command.name for _, commands in GROUPS for command in commands]
-    names += ["--help", "--version"]
+    names = [*LISTED, "help", "--help", "--version"]
     for stream in ("stdout", "stderr"):
         if getattr(sys, stream) is None:  # `scrubjay list >&-`: no output is wanted
             setattr(sys, stream, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - until the end
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
-    if arguments and arguments[0] not in (*names, "-h"):
-        near = nearest(arguments[0], names) or f" The commands are: {', '.join(names)}."
-        print(f"scrubjay: there is no command {visible(arguments[0])[:80]!r}.{near}", file=sys.stderr)
+    if arguments[0] == "help":
+        arguments = [*arguments[1:2], "--help"]
+    if arguments[0] not in (*names, "-h"):
+        near = near_name(arguments[0], names)
+        unknown_name = f"there is no command {visible(arguments[0])[:80]!r}"
+        print(f"scrubjay: {unknown_name}.{near} `scrubjay help` lists the commands.", file=sys.stderr)
         return 2
-    options, unknown = build_parser().parse_known_args(arguments)
-    if unknown:
-        near = nearest(unknown[0].partition("=")[0], options.names)
-        options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
     try:
+        if arguments[0] in ("-h", "--help"):
+            print(page(), flush=True)
+            return 0
+        name, *words = arguments
+        parser = command_parser(LISTED[name].load(), argparse.ArgumentParser(prog=f"scrubjay {name}"))
+        options, unknown = parser.parse_known_args(words)
+        if unknown:
+            near = near_name(unknown[0].partition("=")[0], options.names)
+            options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
         if getattr(options, "scope", None) is not None:
             writes = options.command.name in ("add", "index", "import")
@@ -85,7 +80,8 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         sys.stdout.flush()
         return code
     except ScrubjayError as error:
-        print(f"scrubjay: {visible(str(error))}", file=sys.stderr)
+        name = "\x1b[31mscrubjay:\x1b[0m" if has_colours(sys.stderr) else "scrubjay:"
+        print(f"{name} {visible(str(error))}", file=sys.stderr)
         return 1
     except OSError as error:  # an output error, which has no file name
         if error.filename is not None:
@@ -97,35 +93,34 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         return 1
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line; a parsed line has its `command`."""
-    parser = _Parser(prog="scrubjay", add_help=False)
-    parser.add_argument("-h", "--help", action="help")
-    parser.add_argument("--version", action="version", version=f"scrubjay {VERSION}")
+def near_name(typed: str, names: Collection[str]) -> str:
+    """Return a question that suggests a name with a similar meaning or spelling; "" without one."""
+    meant = [name for name in SYNONYMS.get(typed, ()) if name in names]
+    return f" Did you mean {meant[0]}?" if meant else nearest(typed, names)
+
+
+def build_parser(see: See = id) -> argparse.ArgumentParser:
+    """Return the parser of all commands; a parsed line has its `command`."""
+    parser = argparse.ArgumentParser(prog="scrubjay")
+    parser.add_argument("--version", action="store_true")
     listed = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
-    for _, commands in GROUPS:
-        for command in commands:
-            sub = listed.add_parser(command.name, description=command.says, help=command.says)
-            names: list[str] = []
-            for argument in command.arguments:
-                several = (argument,) if isinstance(argument, Argument) else argument
-                group = sub.add_mutually_exclusive_group() if len(several) > 1 else sub
-                for one in several:
-                    names.append(one.name)
-                    group.add_argument(one.name, **one.options)
-            sub.set_defaults(command=command, refuse=sub.error, names=names)
+    helper = listed.add_parser("help", help="list the commands, or explain one")
+    helper.add_argument("topic", metavar="COMMAND", choices=tuple(LISTED), nargs="?")
+    for each in LISTED.values():
+        command_parser(each.load(), listed.add_parser(each.name, help=each.says), see)
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
-    """argparse with our grouped page in place of its long list of commands."""
-
-    def format_help(self) -> str:
-        lines = [ABOUT, "usage: scrubjay [COMMAND]        scrubjay COMMAND --help explains one\n"]
-        for title, commands in GROUPS:
-            lines.append(f"{title}:")
-            lines += [f"  {command.name:<14} {command.says}" for command in commands]
-            lines.append("")
-        others = "`scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts)"
-        lines.append(f"Also: {others}, `scrubjay --version`.")
-        return "\n".join(lines) + "\n"
+def command_parser(
+    command: Command, parser: argparse.ArgumentParser, see: See = id
+) -> argparse.ArgumentParser:
+    """Return this parser with the arguments of one command; `see` is called with each argument."""
+    parser.description, names = command.says, list[str]()
+    for argument in command.arguments:
+        several = (argument,) if isinstance(argument, Argument) else argument
+        group = parser.add_mutually_exclusive_group() if len(several) > 1 else parser
+        for one in several:
+            names += one.names
+            see(group.add_argument(*one.names, **one.options))
+    parser.set_defaults(command=command, refuse=parser.error, names=names)
+    return parser

@@ -150,7 +150,7 @@ def _records(engine: Engine) -> list[Line]:
     if "records" not in engine:
         return damaged
     records, disk = engine["records"], engine["disk"]
-    waiting = f"{records['waiting_for_vector']:,} of them not embedded yet"
+    waiting = f"{records['waiting_for_vector']:,} of them found only by their words so far"
     lines = [
         ("stored", contents(records)),
         ("index", f"{plural(records['passages'], 'passage')}, {waiting}"),

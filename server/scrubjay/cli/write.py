@@ -1,9 +1,13 @@
-"""`scrubjay add`, `forget` and `restore`: save a fact, hide or delete records, restore one."""
+"""`scrubjay add`, `edit`, `forget`, `restore` and `undo`: save and change facts, hide or delete records."""
 
 import argparse
 import glob
 import os
+import shlex
+import subprocess
 import sys
+import tempfile
+from collections.abc import Mapping
 from typing import Any
 
 from scrubjay.cli.command import Place, call_engine, command, confirm, flag, given, value
@@ -16,6 +20,11 @@ SAID = {
     "known": "Already known as {id}; nothing was added.",
     "updated": "Saved as {id}, version {version}.",
 }
+UNDONE = {
+    "forget": "restored: searches find it again.",
+    "restore": "forgotten again: searches no longer find it.",
+    "edit": "has the words from before the edit, as a new version.",
+}
 LIKE = {
     "known": "It is already known in other words as",
     "update": "It may change (then add it again with --updates and the id)",
@@ -26,7 +35,7 @@ LIKE = {
 
 @command(
     value("text", "TEXT", "the fact, understandable on its own; - reads standard input", nargs="+"),
-    value("--tag", "TAG", "a tag to find it by; may be repeated", action="append"),
+    value("-t --tag", "TAG", "a tag to find it by; may be repeated", action="append"),
     value("--importance", "N", "0 to 10 (5)", type=float),
     (
         value("--updates", "ID", "the fact that this one replaces", action="append"),
@@ -34,8 +43,8 @@ LIKE = {
         value("--derives", "ID", "a fact, turn or document that this one was derived from", action="append"),
     ),
     (
-        flag("--user", "it is about you, for every project"),
-        value("--scope", "NAME", "store it in this scope instead of this folder's project"),
+        flag("-u --user", "it is about you, for every project"),
+        value("-s --scope", "NAME", "store it in this scope instead of this folder's project"),
     ),
 )
 def add(place: Place, options: argparse.Namespace) -> None:
@@ -59,13 +68,64 @@ def add(place: Place, options: argparse.Namespace) -> None:
 
 
 @command(
+    value("id", "ID", "the id of a fact, or its beginning"),
+    value("text", "TEXT", "its new words; - reads standard input, nothing opens $EDITOR", nargs="*"),
+)
+def edit(place: Place, options: argparse.Namespace) -> None:
+    """Change the words of a fact: a new version, which searches find instead."""
+    with call_engine(place) as engine:
+        record = engine.call("show", {"id": options.id}).get("record", {})
+        text = sys.stdin.read() if options.text == ["-"] else " ".join(options.text)
+        if not options.text:
+            text = _edited(place.env, record.get("content", ""))
+        if not text.strip() or text.strip() == record.get("content"):
+            print("The words are the same; nothing was changed.")
+            return
+        done = engine.call("edit", {"id": options.id, "content": text.strip()})
+    print(SAID[done["action"]].format(**done))
+    for sentence in replaced(done["redacted"]):
+        print(sentence)
+
+
+def _edited(env: Mapping[str, str], text: str) -> str:
+    """Return a text as the user leaves it in an editor."""
+    if not sys.stdin.isatty():
+        raise InputError("An editor needs a terminal. Give the new words: `scrubjay edit ID TEXT`.")
+    command = shlex.split(env.get("VISUAL") or env.get("EDITOR") or "vi")
+    with tempfile.TemporaryDirectory(prefix="scrubjay-") as folder:
+        path = os.path.join(folder, "fact.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+        try:
+            code = subprocess.run([*command, path], check=False).returncode
+        except OSError as error:
+            raise InputError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
+        if code != 0:
+            raise InputError(f"The editor {command[0]} ended with code {code}; nothing was changed.")
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+
+
+@command()
+def undo(place: Place, options: argparse.Namespace) -> int:
+    """Take back the last forget, restore or edit."""
+    with call_engine(place) as engine:
+        done = engine.call("undo", {})
+    for record_id in done.get("ids", ()):
+        print(f"{record_id}: {UNDONE[done['did']]}")
+    for sentence in done.get("refused", ()):
+        print(f"scrubjay: {visible(sentence)}", file=sys.stderr)
+    return 1 if done.get("refused") else 0
+
+
+@command(
     value("id", "ID", "an id from `scrubjay list` or `scrubjay search`, or its beginning", nargs="*"),
     value("--content", "TEXT", "the exact words of a fact of this project, instead of its id"),
     value("--query", "TEXT", "the subject of facts and turns; they are listed, and you are asked"),
     value("--scope", "NAME", "the scope for --content and --query instead of this folder's project"),
     flag("--purge", "delete from the disk, older versions too; this cannot be undone"),
     flag("--dry-run", "only list what would be forgotten"),
-    flag("--yes", "do not ask"),
+    flag("-y --yes", "do not ask"),
     value("--reason", "TEXT", "the reason, stored with the record"),
 )
 def forget(place: Place, options: argparse.Namespace) -> None:
@@ -115,7 +175,7 @@ def _print_forgotten(done: dict[str, Any], name: str) -> None:
             )
     elif done["forgotten"]:
         ids = ", ".join(done["ids"])
-        print(f"{ids}: forgotten: searches no longer find it. `scrubjay restore` undoes this.")
+        print(f"{ids}: forgotten: searches no longer find it. `scrubjay undo` takes this back.")
     else:
         print(f"{name} was already forgotten.")
 

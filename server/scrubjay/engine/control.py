@@ -7,6 +7,7 @@ A hook sends one event and leaves. The command line calls methods: {"id", "metho
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import Awaitable, Callable
@@ -14,9 +15,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
-from scrubjay.errors import InputError, ScrubjayError
+from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home import openings
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
+from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import (
     AddMemory,
     AskProfile,
@@ -31,7 +33,7 @@ from scrubjay.models.requests import (
     SearchMemories,
     parse,
 )
-from scrubjay.models.results import Ingested, Result, SessionsRecorded
+from scrubjay.models.results import Hit, Ingested, Result, SessionsRecorded
 
 if TYPE_CHECKING:
     from scrubjay.engine.core import Core
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 SOURCE = "cli"
 # Methods that end when their caller leaves; a reindex, once begun, is better finished.
 _INTERRUPTIBLE = frozenset({"index", "export", "import"})
+
+_KINDS: dict[str, type[AnyRecord]] = {"facts": Memory, "turns": Turn, "documents": Document}
+_TURNS_AT_ONCE = 100  # of a session, in one answer
 
 Finish = Callable[[str], None]
 OpenPage = Callable[[], Awaitable[str]]  # returns a link to the page, and starts serving it
@@ -176,7 +181,41 @@ async def _asked(core: Core, call: Call, kind: type[R]) -> R:
 
 
 async def _show(core: Core, call: Call) -> Result:
-    return await core.lists.detail(await core.ids.full(str(call.params.get("id")), call.client_scope))
+    """Return a record, or if none has the id, the session with it: its turns from `start`."""
+    given = str(call.params.get("id"))
+    record_id = await core.ids.full(given, call.client_scope)
+    if await core.lists.find(record_id) is None:
+        with contextlib.suppress(NotFound):
+            scope, session_id = await core.ids.session(given)
+            start = int(call.params.get("start", 0))
+            return await core.sessions.read(scope, session_id, start=start, size=_TURNS_AT_ONCE)
+    return await core.lists.detail(record_id)
+
+
+async def _list(core: Core, call: Call) -> list[Hit]:
+    """Return the newest records of a scope or session; a document belongs to no session."""
+    kinds = [_KINDS[name] for name in call.params.get("kinds", _KINDS)]
+    scope, session_id = call.scope, None
+    if (session := call.params.get("session")) is not None:
+        scope, session_id = await core.ids.session(str(session))
+        kinds = [kind for kind in kinds if kind is not Document]
+    last = call.last(10, most=1_000)
+    return await core.lists.latest(last, scope, kinds=kinds, session_id=session_id)
+
+
+async def _sessions(core: Core, call: Call) -> dict[str, Any]:
+    scope = None if call.scope == EVERY_SCOPE else call.scope
+    overview = await core.sessions.overview(scope, start=0, size=call.last(20, most=1_000))
+    return overview.model_dump(mode="json", include={"results", "total"})
+
+
+async def _tags(core: Core, call: Call) -> dict[str, int]:
+    return dict((await core.counts.tags(None if call.scope == EVERY_SCOPE else call.scope)).most_common())
+
+
+async def _edit(core: Core, call: Call) -> Result:
+    record_id = await core.ids.full(str(call.params.get("id")), call.client_scope)
+    return await core.changes.edit(record_id, str(call.params.get("content")), SOURCE)
 
 
 async def _search(core: Core, call: Call) -> Result:
@@ -280,13 +319,17 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "documents": lambda core, call: core.ingest.list_documents(call.scope, call.last(20, most=100_000)),
     "left_out": lambda core, call: core.ingest.left_out(call.scope),
     "scopes": lambda core, call: core.counts.summary(),
-    "list": lambda core, call: core.lists.latest(call.last(10, most=1_000), call.scope),
+    "list": _list,
+    "sessions": _sessions,
+    "tags": _tags,
     "search": _search,
     "search_documents": _search_documents,
     "add": _add,
     "forget": _forget,
     "restore": _restore,
     "review": _review,
+    "edit": _edit,
+    "undo": lambda core, call: core.changes.undo(SOURCE),
     "profile": _profile,
     "record_sessions": _record_sessions,
     "import_facts": lambda core, call: core.past.add(call.request(KeptFacts).facts),

@@ -26,6 +26,7 @@ from scrubjay.engine.background.sharing import Sharing
 from scrubjay.engine.background.tasks import Background
 from scrubjay.engine.background.upkeep import LOOK_EVERY, Upkeep
 from scrubjay.engine.verbs.backup import Backup
+from scrubjay.engine.verbs.changes import Changes
 from scrubjay.engine.verbs.conversations import Conversations
 from scrubjay.engine.verbs.counts import Counts
 from scrubjay.engine.verbs.distilling import Distilling
@@ -116,6 +117,7 @@ class Core:
         self.backup = Backup(*parts)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
         self.distilling = Distilling(*parts, self.removal)
+        self.changes = Changes(*parts, self.removal, self.write)
         self.scopes = Scopes(*parts, self.counts, self.removal)
         self.ingest = Ingest(*parts)
         self.documents = Documents(*parts)

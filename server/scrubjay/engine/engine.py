@@ -31,7 +31,8 @@ log = logging.getLogger("scrubjay.engine")
 
 RETRY_SECONDS = 2.0  # between a failure to load and the next attempt
 # How long a model's call waits for the engine to load, normally one or two seconds, before it is refused.
-LOAD_SECONDS = 8.0
+# Hosts wait for 60 s, and the pipe for 25.
+LOAD_SECONDS = 24.0
 # Settings that are read once, at the start.
 _AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
 
@@ -120,15 +121,15 @@ class Engine:
         """Wait until loading is over, successful or not."""
         await self._loaded.wait()
 
-    async def core_soon(self) -> Core:
-        """Return the opened engine, for a call that must be answered within seconds.
+    async def core_soon(self, most: float = float("inf")) -> Core:
+        """Return the opened engine, for a call that must be answered within seconds, `most` of them.
 
         Raises:
             EngineError: it is still loading, because the machine is busy.
             ScrubjayError: it could not be opened.
         """
         if not self.ready:
-            await self._load_soon(max(0.0, self._load_seconds - caller().waited))
+            await self._load_soon(max(0.0, min(self._load_seconds, most) - caller().waited))
         return await self.core()
 
     async def _load_soon(self, seconds: float) -> None:
@@ -136,7 +137,7 @@ class Engine:
             async with asyncio.timeout(seconds):
                 await self._loaded.wait()
         except TimeoutError as error:
-            sentence = f"The engine is still starting after {self._load_seconds:g} s: the machine is busy."
+            sentence = f"The engine is still starting after {seconds:.0f} s: the machine is busy."
             raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
 
     async def core(self) -> Core:

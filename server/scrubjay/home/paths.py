@@ -29,6 +29,7 @@ class Home:
         self.capture = self._path("capture.json")  # the part that hooks need, derived from the settings
         self.scopes = self._path("scopes.json")  # the scope of each project
         self.scope_settings = self._path("scope_settings.json")  # names, contexts, profile buckets
+        self.undo = self._path("undo.json")  # the last changes that can be taken back, as ids
         self.partitions = self._path("partitions.json")  # those that users added, by scope
         self.tokens = self._path("tokens.json")  # digests of the HTTP keys, with their rights
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed

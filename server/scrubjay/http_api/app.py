@@ -7,6 +7,8 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from mcp.server import Server
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from scrubjay import VERSION
@@ -22,6 +24,18 @@ from scrubjay.http_api.supermemory import v4, v5
 from scrubjay.http_api.tokens import Tokens
 
 ROUTERS: tuple[APIRouter, ...] = (*v5.ROUTERS, *v4.ROUTERS, *hebb.ROUTERS)
+
+ABOUT = f"""\
+Scrubjay {VERSION}, the memory of a coding assistant, on this machine.
+
+/mcp            MCP over HTTP
+/v3, /v4, /ns   the routes of supermemory's clients
+/api/v1         the routes of Hebb Mind's clients
+/openapi.json   describes every route
+/health         says whether the engine is ready
+
+`scrubjay open` shows the memory in a browser.
+"""
 
 
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
@@ -41,9 +55,13 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
     refuse(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
-    app.router.routes.append(Route(PATH, mcp))
+    app.router.routes += [Route(PATH, mcp), Route("/", _about)]
     describe(app, *(family.answers.ANSWERS for family in (v4, v5, hebb)))
     return app
+
+
+async def _about(request: Request) -> PlainTextResponse:
+    return PlainTextResponse(ABOUT)
 
 
 @contextlib.asynccontextmanager

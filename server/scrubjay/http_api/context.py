@@ -14,6 +14,7 @@ from scrubjay.models import requests
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 
+_LOAD_SECONDS = 8.0  # that a request waits for the engine to load: clients over HTTP have no long patience
 SOURCE = "api"  # of records written over HTTP, unless the request names one
 
 
@@ -73,7 +74,7 @@ class RequestContext:
 
 async def _context(request: Request) -> RequestContext:
     engine = request.app.state.engine
-    return RequestContext(await engine.core_soon(), request.state.permissions, engine.clock())
+    return RequestContext(await engine.core_soon(_LOAD_SECONDS), request.state.permissions, engine.clock())
 
 
 Context = Annotated[RequestContext, Depends(_context)]

@@ -348,6 +348,14 @@ class Forgotten(Result):
     note: str | None = None  # a dry run's candidates, quoted
 
 
+class Undone(Result):
+    """The change that was taken back, the records that are current again or forgotten again, and refusals."""
+
+    did: str
+    ids: list[str]
+    refused: list[str]
+
+
 class Profile(Result):
     """What to know about a scope and its user before any question; `total` counts all facts."""
 

@@ -267,12 +267,8 @@ async def _add(call: Call) -> Any:
 
 async def _change(call: Call) -> Any:
     asked = call.request(ChangedFact)
-    fact = await _find(call, asked.id, Memory)
-    lasting = {"partition_id", "tags", "metadata", "is_static", "expires_at"}
-    same = fact.model_dump(include=lasting, mode="json")
-    same = {name: each for name, each in same.items() if each is not None}
-    fields = {**same, "content": asked.content, "importance": fact.importance_score, "updates": [fact.id]}
-    return (await call.write(parse(AddMemory, fields), fact.scope)).wire()
+    record_id = await call.core.ids.full(asked.id, None)
+    return (await call.core.changes.edit(record_id, asked.content, SOURCE)).wire()
 
 
 async def _forget(call: Call) -> Any:

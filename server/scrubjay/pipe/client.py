@@ -17,15 +17,16 @@ from scrubjay.errors import EngineError, ScrubjayError
 from scrubjay.home.paths import Home
 from scrubjay.pipe.link import STALL_SECONDS, Link
 from scrubjay.pipe.reach import reach
-from scrubjay.pipe.session import CALL_SECONDS
+from scrubjay.pipe.session import CALL_SECONDS, STARTING_SECONDS
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import Hello, line_of
 
-# Calls that must be answered within CALL_SECONDS; others may take minutes while the engine is alive.
+# Calls that must be answered within CALL_SECONDS; the first within STARTING_SECONDS while it loads.
+# Others may take minutes while the engine is alive.
 PROMPT = frozenset(
     {
-        *("show", "list", "search", "search_documents", "documents", "scopes", "profile"),
-        *("add", "forget", "restore", "open", "reload", "finish"),
+        *("show", "list", "sessions", "tags", "search", "search_documents", "documents", "scopes", "profile"),
+        *("add", "edit", "forget", "restore", "undo", "open", "reload", "finish"),
     }
 )
 _LOOK_SECONDS = 1.0  # between two checks of a silent engine
@@ -45,6 +46,7 @@ class EngineClient:
         self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._should_listen)
         self._ids = itertools.count(1)
         self._since = since
+        self._seconds = CALL_SECONDS if link.answer.get("ready", True) else STARTING_SECONDS
         self._due: float | None = None  # the deadline of the current call
         self._end = "The engine stopped."
 
@@ -63,7 +65,9 @@ class EngineClient:
         """
         number = next(self._ids)
         since, self._since = self._since or time.monotonic(), None
-        self._due = since + CALL_SECONDS if method in PROMPT else None
+        seconds, self._seconds = self._seconds, CALL_SECONDS
+        self._late = f"The engine is starting or busy: no answer within {seconds:g} seconds."
+        self._due = since + seconds if method in PROMPT else None
         self._link.asked = None
         try:
             self._link.send(line_of({"id": number, "method": method, "params": dict(params)}))
@@ -85,7 +89,7 @@ class EngineClient:
     def _should_listen(self) -> bool:
         """Return True if it is worth listening on after a silence."""
         if self._due is not None and time.monotonic() >= self._due:
-            self._end = f"The engine is starting or busy: no answer within {CALL_SECONDS:g} seconds."
+            self._end = self._late
         elif self._link.has_stalled(STALL_SECONDS):
             silent = f"The engine (pid {self.engine.get('pid')}) shows no sign of life"
             self._end = f"{silent}: it is stopped, or the machine is overloaded."
@@ -106,9 +110,9 @@ def open_client(
     Raises:
         EngineError: no engine is running and none may or can be started, or it cannot be reached.
     """
-    since = time.monotonic()
+    since, most = time.monotonic(), STARTING_SECONDS
     wanted = (command or engine_command()) if start else None
-    return EngineClient(reach(home, hello, wanted, env, most_seconds=CALL_SECONDS), since)
+    return EngineClient(reach(home, hello, wanted, env, start_seconds=most, most_seconds=most), since)
 
 
 def _error(fields: Mapping[str, Any]) -> ScrubjayError:

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
 from scrubjay.pipe.link import STALL_SECONDS
-from scrubjay.pipe.session import CALL_SECONDS, LATE, UNCONFIRMED, UNWRITTEN, Message, Session
+from scrubjay.pipe.session import (
+    CALL_SECONDS,
+    LATE,
+    STARTING_SECONDS,
+    UNCONFIRMED,
+    UNWRITTEN,
+    Message,
+    Session,
+)
 from scrubjay.wire.lines import CALL_LIMIT, LineCutter, TooLong, glance, messages
 
 if TYPE_CHECKING:
@@ -75,6 +83,7 @@ class Relay:
         self._leaves = False  # the client has closed its input
         self._over = False  # and has received its last answers
         self._stalled = False  # the engine gave no sign of life
+        self._loads_until: float | None = None  # of the first engine: until then its calls may wait longer
         self._changed = threading.Condition()
         self._sending = threading.Lock()
 
@@ -165,6 +174,8 @@ class Relay:
                         return
                     link, message = self._link, self._outbox[0]
                     message.sending = True
+                    if time.monotonic() < (self._loads_until or 0.0):
+                        message.seconds = STARTING_SECONDS
                 try:
                     number = link.send(message.line)
                 except OSError:
@@ -226,6 +237,9 @@ class Relay:
         except OSError:
             return None
         with self._changed:
+            if self._loads_until is None:
+                loads = 0.0 if link.answer.get("ready", True) else STARTING_SECONDS
+                self._loads_until = time.monotonic() + loads
             self._link = link
         self._flush()
         for line in lines:
@@ -268,7 +282,7 @@ class Relay:
         """After a link has ended, queue lines for the next engine; answer those that cannot be repeated."""
         link.close()  # before taking the lock, which a thread stuck sending on this link holds
         with self._sending, self._changed:
-            self._link = None
+            self._link, self._loads_until = None, 0.0  # a later engine gets the usual time
             loss = self._session.sort_loss(lines_read)
             for message in loss.resend:
                 message.number, message.sending = None, False

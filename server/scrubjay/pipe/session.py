@@ -13,14 +13,12 @@ if TYPE_CHECKING:
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
 CALL_SECONDS = 9.0  # after which a call is answered, if only with an error
+STARTING_SECONDS = 25.0  # the same for the first calls, which meet a starting engine; hosts wait 60
 AT_ONCE = 8  # calls of one client that an engine processes at once; the others wait for these
-LATE = (
-    f"The engine is starting or busy: this call has no answer after {CALL_SECONDS:g} seconds. "
-    "Call again in a few seconds."
-)
+LATE = "The engine is starting or busy, and this call has no answer in time. Call again in a few seconds."
 UNWRITTEN = (  # no engine has read the call
-    f"The engine is starting or busy: this call has no answer after {CALL_SECONDS:g} seconds, and nothing "
-    "was written. Call again in a few seconds."
+    "The engine is starting or busy: this call has no answer in time, and nothing was written. "
+    "Call again in a few seconds."
 )
 UNCONFIRMED = (
     f"The engine is busy: this call has no answer after {CALL_SECONDS:g} seconds, so its "
@@ -38,10 +36,10 @@ class Message:
 
     `number` is its place on the current link, None until it is sent; `answered` is True once the client has
     its answer; `since` is when it began to wait for an engine, by the monotonic clock, None while it waits
-    behind its client's other calls.
+    behind its client's other calls; `seconds` is how long it then waits.
     """
 
-    __slots__ = ("answered", "line", "number", "repeated", "seen", "sending", "since")
+    __slots__ = ("answered", "line", "number", "repeated", "seconds", "seen", "sending", "since")
 
     def __init__(self, line: bytes) -> None:
         self.line = line
@@ -51,6 +49,7 @@ class Message:
         self.repeated = False  # it was in flight when an earlier engine died
         self.sending = False  # an engine has all or part of it
         self.since: float | None = None
+        self.seconds: float | None = None  # None: CALL_SECONDS
 
     @property
     def problem(self) -> str | None:
@@ -87,7 +86,8 @@ class Message:
     def due(self) -> float | None:
         """The client's deadline for an answer, by the monotonic clock; None without one."""
         at_work = self.sending and self.is_call and self.seen.name in LONG_TOOLS
-        return None if self.since is None or at_work else self.since + CALL_SECONDS
+        seconds = CALL_SECONDS if self.seconds is None else self.seconds
+        return None if self.since is None or at_work else self.since + seconds
 
 
 class Loss(NamedTuple):

@@ -155,6 +155,17 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
     return found
 
 
+async def count_tags(tables: Tables, now: datetime, scope: str | None = None) -> Counter[str]:
+    """Count the current records with each tag."""
+    found: Counter[str] = Counter()
+    for kind, name in TABLE_OF.items():
+        where = conditions.both(conditions.current(kind, now), conditions.matching(scope=scope))
+        rows = await read_table(tables.of(name).query().where(where).select(["tags"]))
+        flat = pc.list_flatten(rows["tags"])
+        found.update(_tally(pa.table({"tag": flat}), "tag"))
+    return found
+
+
 def _tally(rows: pa.Table, column: str) -> dict[str, int]:
     tally = rows.group_by(column).aggregate([([], "count_all")]).to_pydict()
     return dict(zip(tally[column], tally["count_all"], strict=True))

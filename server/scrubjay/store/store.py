@@ -354,13 +354,21 @@ class Store:
         rows.update((row.id, row) for row in staged)
         return [row for row in rows.values() if matches(row)]
 
-    async def latest(self, last: int, scope: str | None, now: datetime) -> list[AnyRecord]:
-        """Return the `last` newest committed records of all kinds that are current, newest first."""
+    async def latest(
+        self,
+        last: int,
+        scope: str | None,
+        now: datetime,
+        *,
+        kinds: Iterable[type[AnyRecord]] = tuple(TABLE_OF),
+        session_id: str | None = None,
+    ) -> list[AnyRecord]:
+        """Return the `last` newest committed records of these kinds that are current, newest first."""
         rows: list[AnyRecord] = []
-        for kind in TABLE_OF:
-            rows += await self.newest(
-                kind, conditions.both(conditions.current(kind, now), conditions.matching(scope=scope)), last
-            )
+        for kind in kinds:
+            here = conditions.matching(scope=scope, session_id=session_id)
+            where = conditions.both(conditions.current(kind, now), here)
+            rows += await self.newest(kind, where, last)  # type: ignore[type-var]
         rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
         return rows[:last]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.models.filters import Condition, Filter, Group
 from scrubjay.store import conditions, facets
-from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope
+from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scope, count_tags
 
 __all__ = ["Counts", "ScopeCounts"]
 
@@ -41,6 +41,11 @@ class Counts(Verb):
         """Return how many facts and turns of these scopes each partition has."""
         await self._writer.caught_up()
         return await count_by_partition(self._store, scopes, self._clock())
+
+    async def tags(self, scope: str | None) -> Counter[str]:
+        """Return how many current records of a scope (None: of all) have each tag."""
+        await self._writer.caught_up()
+        return await count_tags(self._store.tables, self._clock(), scope)
 
     async def unused_keys(self, filters: Filter, scopes: Sequence[str]) -> list[str]:
         """Return the metadata keys of a filter that no record of these scopes has."""

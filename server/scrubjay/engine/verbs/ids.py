@@ -13,6 +13,7 @@ from scrubjay.models.records import AnyRecord, Turn
 from scrubjay.models.requests import AddMemory, Forget, Request, Restore, SearchDocuments, SearchMemories
 from scrubjay.records.distilled import DISTILLED
 from scrubjay.records.full_ids import full_document_id, full_id, full_session_id
+from scrubjay.store import conditions
 
 R = TypeVar("R", bound=Request)
 
@@ -28,6 +29,20 @@ class Ids(Verb):
         """
         await self._writer.drain()
         return await full_id(self._store, given, scope if isinstance(scope, tuple) else None)
+
+    async def session(self, given: str) -> tuple[str, str]:
+        """Return the scope and the full id of the session with this id, or a beginning of it.
+
+        Raises:
+            InputError: it matches several sessions.
+            NotFound: it matches none.
+        """
+        await self._writer.caught_up()
+        session_id = await full_session_id(self._store, given, None)
+        where = conditions.equal("session_id", session_id)
+        for turn in await self._store.newest(Turn, where, 1):
+            return turn.scope, session_id
+        raise NotFound(f"There is no session {given[:80]!r}. `scrubjay sessions` lists them.")
 
     async def reached(self, given: str, reach: tuple[str, ...] | None) -> AnyRecord | None:
         """Return the matching record in the scopes of `reach` (None: all), or None.

@@ -68,13 +68,21 @@ class Lists(Verb):
         await self._writer.caught_up()
         return await detail(self._store, record_id, self._access.counted)
 
-    async def latest(self, last: int, scope: str) -> list[Hit]:
-        """Return the latest additions to a scope ("*": everywhere), newest first.
+    async def latest(
+        self,
+        last: int,
+        scope: str,
+        *,
+        kinds: Collection[type[AnyRecord]] = (Memory, Turn, Document),
+        session_id: str | None = None,
+    ) -> list[Hit]:
+        """Return the latest additions to a scope ("*": everywhere), or to one session, newest first.
 
         A turn has a title that says what it is about, never "yes, do it".
         """
         await self._writer.caught_up()
-        records = await self._store.latest(last, None if scope == EVERY_SCOPE else scope, self._clock())
+        where = None if scope == EVERY_SCOPE else scope
+        records = await self._store.latest(last, where, self._clock(), kinds=kinds, session_id=session_id)
         return [
             as_hit(record).model_copy(update={"title": title([exchange_of(record)]) or None})
             if isinstance(record, Turn)

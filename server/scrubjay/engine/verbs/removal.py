@@ -1,6 +1,7 @@
 """Forgets, purges and restores records; a query forgets what its dry run listed."""
 
 import asyncio
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Literal, cast
 from scrubjay.engine.verbs.search import Search
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
-from scrubjay.home import purged_facts, spool
+from scrubjay.home import purged_facts, spool, undo
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Document, Memory
@@ -38,8 +39,10 @@ class Removal(Verb):
     refuse_purge: Callable[[], None]
     _listed: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (scope, query) -> ids
 
-    async def forget(self, request: Forget, scope: str, source: str) -> Forgotten:
+    async def forget(self, request: Forget, scope: str, source: str, *, noted: bool = True) -> Forgotten:
         """Forget by id, by the exact words of a fact, or everything that the query's dry run listed.
+
+        What is `noted` can be undone.
 
         Raises:
             InputError: no record matches, the query had no dry run, or a running task would keep purged text.
@@ -63,7 +66,13 @@ class Removal(Verb):
             records = await with_history(self._store, records)
         if request.dry_run:
             return Forgotten(ids=[], forgotten=0, candidates=[as_hit(record) for record in records])
-        return await self._forget(records, request, source) if records else Forgotten(ids=[], forgotten=0)
+        if not records:
+            return Forgotten(ids=[], forgotten=0)
+        answer = await self._forget(records, request, source)
+        gone = [record.id for record in records if record.forgotten_at is None]
+        if noted and gone and not request.purge:
+            await self.note(undo.Step("forget", gone))
+        return answer
 
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
         """Forget the facts that match a query, without a dry run.
@@ -75,15 +84,24 @@ class Removal(Verb):
             return Forgotten(ids=[], forgotten=0, candidates=facts)
         log = ForgetRecords.model_validate({"ids": [hit.id for hit in facts], "reason": request.reason})
         answer = cast(Forgotten, await self._write("forget", log, request.scope, source))
+        await self.note(undo.Step("forget", log.ids))
         return answer.model_copy(update={"candidates": facts})
 
     async def purge(self, records: Sequence[AnyRecord], source: str) -> Forgotten:
         """Purge these records, at least one; their bytes are off the disk when this returns."""
         return await self._forget(records, Forget(id=records[0].id, purge=True), source)
 
-    async def restore(self, record_id: str, source: str) -> Restored:
-        """Bring back a forgotten record."""
-        return cast(Restored, await self._write("restore", Restore(id=record_id), USER_SCOPE, source))
+    async def restore(self, record_id: str, source: str, *, noted: bool = True) -> Restored:
+        """Bring back a forgotten record. What is `noted` can be undone."""
+        answer = cast(Restored, await self._write("restore", Restore(id=record_id), USER_SCOPE, source))
+        if noted and answer.restored:
+            await self.note(undo.Step("restore", [record_id]))
+        return answer
+
+    async def note(self, step: undo.Step) -> None:
+        """Remember a change that can be undone; a full disk does not make the change itself fail."""
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(lambda: undo.write(self._home, [*undo.read(self._home), step]))
 
     async def _listed_before(self, scope: str, query: str) -> list[AnyRecord]:
         listed = self._listed.pop((scope, query), None)

@@ -28,6 +28,9 @@ UNRELATED, PARAPHRASE = 0.15, 0.75
 BY_WORDS = 0.8  # weight of coverage: words alone are weaker evidence than meaning; 0.7 to 0.9 is a plateau
 # Coverage of a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
+# Proof below which nothing supports an answer: no word of the question and a cosine below 0.21, as for words
+# that mean nothing.
+LEAST_PROOF = 0.1
 FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
 # Chances below which an answer is doubtful, or empty. A caller that requests an amount gets doubtful hits
 # from half of WEAK on.
@@ -82,8 +85,8 @@ def grounds_of(
 
 
 def chance(grounds: Mapping[str, float]) -> float:
-    """Estimate the chance, in [0, 1), that the first candidates hold the answer; 0 without a candidate."""
-    if not grounds:
+    """Estimate the chance, in [0, 1), that the first candidates hold the answer; 0 without proof."""
+    if not grounds or grounds["proof"] < LEAST_PROOF:
         return 0.0
     odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
     return min(float(_share(np.array(odds))), 1.0 - 1e-9)

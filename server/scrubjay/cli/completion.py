@@ -1,0 +1,21 @@
+"""`scrubjay completion`: what a shell needs to complete commands, options and paths."""
+
+import argparse
+
+from scrubjay.cli.command import Place, choice, command
+from scrubjay.cli.parser import build_parser
+
+# What a shell completes for an argument, by the name that the help gives it.
+_COMPLETED = {"PATH": "FILE", "FILE": "FILE", "FOLDER": "DIRECTORY"}
+
+
+@command(choice("shell", ("bash", "zsh", "fish"), "the shell"))
+def completion(place: Place, options: argparse.Namespace) -> None:
+    """Print the completion script of a shell: `source <(scrubjay completion bash)`."""
+    import shtab
+
+    def complete_paths(action: argparse.Action) -> None:
+        if kind := _COMPLETED.get(str(action.metavar)):
+            action.complete = getattr(shtab, kind)  # type: ignore[attr-defined]
+
+    print(shtab.complete(build_parser(complete_paths), options.shell))

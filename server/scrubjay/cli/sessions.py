@@ -1,0 +1,92 @@
+"""`scrubjay sessions` and `tags`: what a project's memory holds; and the lines of one whole session."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value
+from scrubjay.cli.display import first_line, line_width, local, plural, print_answer
+from scrubjay.errors import InputError
+from scrubjay.home.scopes import display_name
+from scrubjay.pipe.client import EngineClient
+from scrubjay.text.short_ids import short_id, short_session
+
+PIPED_WIDTH = 200  # characters of a line outside a terminal
+
+
+@command(
+    value("id", "ID", "show this session whole, as `scrubjay show ID` does", nargs="?"),
+    value("-n --last", "N", "how many (20)", type=int, default=20),
+    SCOPE,
+    JSON,
+)
+def sessions(place: Place, options: argparse.Namespace) -> None:
+    """List the sessions, newest first, or show one whole."""
+    with call_engine(place) as engine:
+        if options.id is not None:
+            answer = engine.call("show", {"id": options.id})
+            if "turns" not in answer:
+                raise InputError(f"{options.id} is no session; `scrubjay show {options.id}` shows it.")
+            answer = whole_session(engine, answer)
+            print_answer(answer, session_lines(answer), as_json=options.json)
+            return
+        scope = chosen_scope(options) or here(engine)
+        answer = engine.call("sessions", {"last": options.last, "scope": scope})
+    width = line_width(most=None) or PIPED_WIDTH
+    print_answer(answer, _rows(answer, scope, width), as_json=options.json)
+
+
+def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
+    for each in answer["results"]:
+        length = plural(each["turns"], "turn")
+        head = f"{local(each['ended_at']):%Y-%m-%d %H:%M}  {short_session(each['session_id']):<16}  "
+        head += f"{display_name(each['scope'])[:16]:<16}  {length:>9}  "
+        yield f"{head}{first_line(each['title'], max(width - len(head), 20))}"
+    if not answer["results"]:
+        yield f"No session is recorded in {scope} yet. `scrubjay sessions --all` lists every project's."
+    elif (more := answer["total"] - len(answer["results"])) > 0:
+        yield f"{more:,} more: --last {answer['total']} lists all."
+
+
+def whole_session(engine: EngineClient, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return a session whose first turns are in `answer`, with all of its turns."""
+    turns = list(answer["turns"])
+    while len(turns) < answer["total"]:
+        more = engine.call("show", {"id": answer["session_id"], "start": len(turns)})["turns"]
+        if not more:
+            break
+        turns += more
+    return answer | {"turns": turns}
+
+
+def session_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines about a session: its subject, its turns, its facts."""
+    first, last = (local(answer["turns"][at]["started_at"]) for at in (0, -1))
+    yield answer["title"]
+    where = f"{display_name(answer['scope'])}, {plural(answer['total'], 'turn')}"
+    yield f"{where}, {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}, session {answer['session_id']}"
+    if answer["summary"]:
+        yield f"\n{answer['summary']}"
+    for turn in answer["turns"]:
+        name = short_id("turn", turn["id"], turn["session_id"], turn["turn"])
+        gone = "  (forgotten)" if "forgotten_at" in turn else ""
+        yield f"\n--- {name}  {local(turn['started_at']):%Y-%m-%d %H:%M}{gone}"
+        for side in ("user", "assistant", "text"):
+            if turn.get(side):
+                yield f"{turn.get('role') or side if side == 'text' else side}: {turn[side]}"
+        if "cut" in turn:
+            yield f"(cut: `scrubjay show {name}` shows all of it)"
+    facts = answer.get("facts", ())
+    yield from ["\nFacts:"] if facts else []
+    yield from (f"{short_id('memory', fact['id'])}  {fact['content']}" for fact in facts)
+
+
+@command(SCOPE, JSON)
+def tags(place: Place, options: argparse.Namespace) -> None:
+    """List the tags of facts, turns and documents, with how many have each."""
+    with call_engine(place) as engine:
+        scope = chosen_scope(options) or here(engine)
+        answer = engine.call("tags", {"scope": scope})
+    lines = [f"{count:>6,}  {tag}" for tag, count in answer.items()]
+    advice = f"Nothing in {scope} has a tag. `scrubjay add TEXT --tag TAG` sets one."
+    print_answer(answer, lines or [advice], as_json=options.json)
