@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import memories_made as made
@@ -116,6 +117,15 @@ def test_a_file_that_is_too_large_is_refused(machine: Machine, home: Home):
     kind = next(each for each in made.KINDS if each.text is made.CODEX)
     with pytest.raises(ValueError, match="bytes"):
         read(kind, machine, home, fact="x" * MAX_FILE)
+
+
+@pytest.mark.parametrize(
+    "text", ["<!--", "# #", " ", "[Task 1] ", "```\n", "- ", "[", "a:\n", "---\n", "# a\n"]
+)
+def test_hostile_repetitions_are_split_in_linear_time(text: str):
+    began = time.process_time()
+    assert len(list(notes(text * (100_000 // len(text)) + "x"))) < 100_000
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(
