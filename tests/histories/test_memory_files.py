@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import memories_made as made
@@ -15,6 +16,7 @@ from scrubjay.home import capture
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE, scope_of
 from scrubjay.hosts.machine import Machine
+from scrubjay.models.requests import KeptMemoryFile, parse
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 
@@ -112,10 +114,34 @@ def test_a_link_in_a_project_gives_away_no_file_of_the_user(tmp_path: Path, mach
     assert not [file for file in files if file.path.endswith("diary.md")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '---\nname: "\\0"\nthread_id: "\\0"\ndescription: [1]\nmetadata:\n  type: "a b"\nmodified: 2026-13-01\n---\na\0b',
+        "thread_id: \0\ncwd: ~\n\n- a\0b",
+        f"---\nname: {'9' * 5_000}\n---\n{'word ' * 5_000}",
+    ],
+)
+def test_odd_files_give_notes_that_can_be_stored(text: str, machine: Machine, home: Home):
+    kind = made.Kind("claude-code", ".claude/projects/{slug}/memory/heron.md", text.replace("{", "("))
+    kept = read(kind, machine, home)
+    entries = parse(KeptMemoryFile, {name: kept[name] for name in ("source", "path", "entries")}).entries
+    assert entries and all("\0" not in f"{entry}" for entry in entries)
+
+
 def test_a_file_that_is_too_large_is_refused(machine: Machine, home: Home):
     kind = next(each for each in made.KINDS if each.text is made.CODEX)
     with pytest.raises(ValueError, match="bytes"):
         read(kind, machine, home, fact="x" * MAX_FILE)
+
+
+@pytest.mark.parametrize(
+    "text", ["<!--", "# #", " ", "[Task 1] ", "```\n", "- ", "[", "a:\n", "---\n", "# a\n"]
+)
+def test_hostile_repetitions_are_split_in_linear_time(text: str):
+    began = time.process_time()
+    assert len(list(notes(text * (100_000 // len(text)) + "x"))) < 100_000
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(

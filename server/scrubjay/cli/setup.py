@@ -23,7 +23,6 @@ from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Place, command, confirm, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.histories.memory_files import memory_files
 from scrubjay.home.scopes import nearest, project_folders
 from scrubjay.hosts.additions import Plugin
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
@@ -115,6 +114,8 @@ class _Plan(NamedTuple):
 
     def step(self, host: Host) -> Step:
         """Return the plan for a host; nothing is written."""
+        from scrubjay.histories.memory_files import memory_files  # late: every command imports this module
+
         step = Step(host, self.clients.found.get(host.name), plugins=host.plugins(self.machine))
         files = memory_files(host.name, self.machine)
         step.memories = sorted({os.path.dirname(file.path) for file in files})

@@ -76,7 +76,8 @@ def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
         for place in glob.glob("*".join(map(glob.escape, pattern.split("*")))):
             for path, at in files_below(place, partial(_fits, store, place), _DEEP):
                 file = MemoryFile(host, path, at, place, store)
-                if store.get("of") != "project" or _stays_inside(file, machine):
+                is_readable = path == capture.storable(path)
+                if is_readable and (store.get("of") != "project" or _stays_inside(file, machine)):
                     found.setdefault(path, file)
     return sorted(found.values(), key=lambda file: file.at, reverse=True)[:MOST_FILES]
 
@@ -146,8 +147,8 @@ def _entry(file: MemoryFile, note: Note, scope: str) -> dict[str, Any]:
         "scope": scope,
         "at": instant(str(said) if said else None) or instant(file.at),
         "tags": tags,
-        "session_id": string(note.fields.get("thread_id"))[:200] or None,
-        "metadata": {name: redact(value)[0] for name, value in about.items() if value},
+        "session_id": capture.storable(string(note.fields.get("thread_id")))[:200].strip() or None,
+        "metadata": {name: redact(capture.storable(value))[0] for name, value in about.items() if value},
     }
 
 

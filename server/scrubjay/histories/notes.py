@@ -9,15 +9,14 @@ from typing import Any
 
 from scrubjay.text.front_matter import end_of_front_matter, front_matter
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_HEADING = re.compile(r"(#{1,6})\s+(.+?)[\s#]*")
+_HEADING = re.compile(r"(#{1,6})\s+(.+)")
 _LABEL = re.compile(r"([A-Z][\w ,'-]{2,60}):")  # a line of its own above a list, as Codex writes it
 _LABEL_LEVEL = 7  # below every heading
 _BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(.*)")
 _FIELD = re.compile(r"([a-z_]{2,40}):\s+(\S.*)")
 _POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")  # of an index, to a file that is read itself
 _EMPTY = re.compile(r"[\W_]*(?:No entries yet[\W_]*)?")
-_TASKS = re.compile(r"(?:\s*\[Task \d+\])+$")  # Codex's references to its own lists
+_TASKS = re.compile(r"(?: ?\[Task \d{1,3}\]){1,20}$")  # Codex's references to its own lists
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def notes(text: str, sections: Collection[str] = ()) -> Iterator[Note]:
             yield Note(content, fields=about, topic=str(about.get("name") or about.get("title") or ""))
         return
     reader = _Reader(frozenset(sections))
-    for line in _COMMENT.sub("", text).split("\n"):
+    for line in _without_comments(text).split("\n"):
         yield from reader.read(line.rstrip())
     yield from reader.end()
 
@@ -73,7 +72,7 @@ class _Reader:
         elif not words:
             self._is_after_gap = True
         elif heading := _HEADING.fullmatch(line):
-            yield from self._enter(len(heading[1]), heading[2])
+            yield from self._enter(len(heading[1]), heading[2].rstrip("# \t"))
         elif label := _LABEL.fullmatch(line):
             yield from self._enter(_LABEL_LEVEL, label[1])
         elif item := _BULLET.match(line):
@@ -88,7 +87,8 @@ class _Reader:
 
     def end(self) -> Iterator[Note]:
         """Yield the note that was begun."""
-        content = _TASKS.sub("", "\n".join(self._lines).strip())
+        content = "\n".join(self._lines).strip()
+        content = content[:-300] + _TASKS.sub("", content[-300:])
         named = filter(None, map(_FIELD.fullmatch, self._lines))
         self._fields.update((found[1], found[2]) for found in named)
         is_wanted = not self._sections or self._wanted
@@ -107,3 +107,10 @@ class _Reader:
         if level == 1:
             self._fields = dict(self._head)
         self._section = title
+
+
+def _without_comments(text: str) -> str:
+    """Remove HTML comments; one without an end stays, as in Markdown."""
+    first, *others = text.split("<!--")
+    parts = (each.partition("-->") for each in others)
+    return first + "".join(rest if end else f"<!--{words}" for words, end, rest in parts)
