@@ -44,7 +44,7 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
             raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
         if event.kind and not event.is_subagent:
             known = _load_patterns(home)
-            answer = hosts.answer(event, events.HANDLERS[event.kind](_call(home, event, env, clock())))
+            answer = hosts.answer(event, *events.HANDLERS[event.kind](_call(home, event, env, clock())))
             if patterns.count() > known:
                 _keep_patterns(home)
     except ScrubjayError as error:

@@ -7,6 +7,7 @@ event: whether the session's last prompt was to be recorded, because its answer 
 from __future__ import annotations
 
 import os
+from collections import namedtuple
 
 from scrubjay.errors import HomeError
 from scrubjay.home import spool
@@ -18,6 +19,9 @@ INJECT_S = 0.2  # a prompt or a start waits no longer for what is recalled
 MAX_QUERY = 10_000  # characters (models.requests.Query)
 EDGE = 4096  # characters: no secret is longer, so one that is cut off has its beginning among them
 TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at while the host waits: 0.1 s
+Shown = namedtuple("Shown", "text message")
+"""What a hook has for the model, and a line for its user."""
+NOTHING = Shown("", "")
 HIDDEN = "hidden"  # a file in a session's folder: its last prompt was not to be recorded
 
 
@@ -27,7 +31,7 @@ def prompt_submitted(call):
     if not hosts.says_prompt(event):
         turn = _last_turn(event)
         if turn and (turn["assistant"] or turn["tools"]):
-            return ""  # a later call of the model for a prompt that was left already
+            return NOTHING  # a later call of the model for a prompt that was left already
         event = event._replace(prompt="\n\n".join(turn["prompts"]) if turn else None)
     text, redacted = _clean(event.prompt) if hosts.is_from_user(event) else (None, 0)
     folder = spool.session_folder(call.home, event.session_id)
@@ -38,8 +42,8 @@ def prompt_submitted(call):
     if opens and call.inject != "off":
         return _opening(call)
     if call.inject != "prompt" or not text:
-        return ""
-    return _recalled(call, {"event": "inject", "prompt": text[:MAX_QUERY]})
+        return NOTHING
+    return _shown(call, "prompt", _recalled(call, {"event": "inject", "prompt": text[:MAX_QUERY]}))
 
 
 def answered(call):
@@ -51,22 +55,22 @@ def answered(call):
     prompt, in_prompt = _clean(event.prompt) if event.prompt and hosts.is_from_user(event) else (None, 0)
     answer, in_answer = _clean(event.answer)
     _leave(call, prompt=prompt, redacted_prompt=in_prompt, answer=answer, redacted_answer=in_answer)
-    return ""
+    return NOTHING
 
 
 def session_started(call):
-    """Leave the start; return the session's opening, "" if the user or the host does not want it."""
+    """Leave the start; return the session's opening, or nothing if the user or the host does not want it."""
     try:
         _leave(call, source=call.event.source)
     except HomeError as error:  # a full disk, which is no reason to be without the opening
         journal.note(call.home, call.event.kind, call.event.session_id, str(error))
-    return "" if call.inject == "off" or call.event.opens != "start" else _opening(call)
+    return NOTHING if call.inject == "off" or call.event.opens != "start" else _opening(call)
 
 
 def session_ended(call):
     """Leave the end, so that the session is compared with its transcript and summarised."""
     _leave(call, source=call.event.source)
-    return ""
+    return NOTHING
 
 
 def _leave(call, **said):
@@ -116,22 +120,36 @@ def _last_turn(event):
 
 
 def _opening(call):
-    text = None
+    opening = None
     if hosts.begins(call.event):
         from scrubjay.home import openings  # which other events need not load
 
-        text = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
-    if text is None:
-        text = _recalled(call, {"event": "opening", "source": call.event.source})
-    return text
+        opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
+    if opening is None:
+        opening = _recalled(call, {"event": "opening", "source": call.event.source})
+    return _shown(call, "opening", opening)
 
 
 def _recalled(call, request):
-    """The text that the engine has for a request; "" without an engine, or if it takes too long."""
+    """What the engine answers to a request; {} without an engine, or if it takes too long."""
     request = dict(request, session_id=call.event.session_id, max_bytes=hosts.MAX_INJECTION)
-    answer = engine_line.ask(call.home, call.hello, request, "text", INJECT_S)
-    text = answer["text"] if answer else None
-    return text if isinstance(text, str) else ""
+    return engine_line.ask(call.home, call.hello, request, "text", INJECT_S) or {}
+
+
+def _shown(call, by, recalled):
+    """What the model is shown, and what its user is told about an opening; note how much it was."""
+    text = recalled["text"] if isinstance(recalled.get("text"), str) else ""
+    if not text.strip():
+        return NOTHING
+    from scrubjay.home import given  # which other events need not load
+
+    tokens = given.tokens_of(text)
+    counts = [recalled[name] if type(recalled.get(name)) is int else 0 for name in ("sessions", "facts")]
+    given.note(call.home, call.now_ns / 1e9, by, call.hello.scope, tokens, call.event.session_id, *counts)
+    if not any(counts) or by != "opening" or not hosts.begins(call.event):
+        return Shown(text, "")
+    names = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(counts, ("session", "fact"))]
+    return Shown(text, f"Scrubjay: {', '.join(names)} ({tokens} tokens)")
 
 
 def _clean(text):

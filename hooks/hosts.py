@@ -129,15 +129,18 @@ def block(text: str) -> str:
     return f"{MEMORY_OPEN}\n{text}\n{MEMORY_CLOSE}" if text else ""
 
 
-def answer(event: Event, text: str) -> str:
+def answer(event: Event, text: str, message: str = "") -> str:
     """What the hook prints so that the host puts `text` into the conversation; "" prints nothing.
 
-    No key is printed that a host might not know: Codex then drops the context.
+    `message` is for the user, of a host that shows it under the key `message` of its row. No key is printed
+    that a host might not know: Codex then drops the context.
     """
     shown = block(text)
     if not shown or not takes_context(event):
         return ""
     output = _OUTPUTS[HOSTS[event.host]["output"]](shown, event.name)
+    if message and "message" in HOSTS[event.host]:
+        output[HOSTS[event.host]["message"]] = message
     return (output if isinstance(output, str) else json.dumps(output)) + "\n"
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 import time
 
+from scrubjay.home.files import add_line
+
 MAX_BYTES = 512 * 1024  # of hooks.log and of hooks.log.1, so 1 MB in all
 
 
@@ -18,18 +20,7 @@ def note(home, name, session_id, reason):
     path = os.path.join(home.log, "hooks.log")
     who = "".join(letter for letter in session_id or "-" if letter.isalnum() or letter in "-_")[:80]
     line = f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {name} {who} {' '.join(reason.split())}\n"
-    try:
-        if os.path.exists(path) and os.path.getsize(path) > MAX_BYTES:
-            os.replace(path, path + ".1")
-        # a FIFO in its place would wait for a reader, and the deadline is noted here as well
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
-        descriptor = os.open(path, flags, 0o600)
-        try:
-            os.write(descriptor, line.encode("utf-8", "replace"))
-        finally:
-            os.close(descriptor)
-    except OSError:
-        return
+    add_line(path, line, MAX_BYTES)
 
 
 def place_of(error):

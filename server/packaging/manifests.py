@@ -25,6 +25,7 @@ from scrubjay import VERSION
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import BY_NAME, Ours, events
 from scrubjay.mcp_server.catalog import OFFERS
+from scrubjay.mcp_server.prompts import PROMPTS, Prompt, instructions
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGING = "server/packaging"
@@ -88,6 +89,7 @@ def _plugin() -> dict[str, dict[str, Any]]:
             **about,
             "mcpServers": "./.mcp.json",
             "hooks": "./hooks/codex.json",
+            "skills": "./skills/",
             "interface": {
                 "displayName": "Scrubjay",
                 "shortDescription": SUMMARY,
@@ -103,10 +105,41 @@ def _plugin() -> dict[str, dict[str, Any]]:
             "displayName": "Scrubjay",
             "mcpServers": "./mcp.json",
             "hooks": "./hooks/cursor.json",
+            "skills": "./skills/",
         },
         f"{PLUGIN}/mcp.json": {"mcpServers": {"scrubjay": {**SERVER, "env": project_folder}}},
         f"{PLUGIN}/hooks/cursor.json": {"version": 1, "hooks": _hooks("cursor")},
     }
+
+
+def commands() -> dict[str, str]:
+    """Return the text of every command's file, by its path in the repository.
+
+    Claude Code, Codex and Cursor read the same skills. Only a user starts one, so that no session pays for
+    its description: the front matter says so to Claude Code and Cursor, `openai.yaml` to Codex.
+    """
+    files = {}
+    for prompt in PROMPTS:
+        files[f"{PLUGIN}/skills/{prompt.name}/SKILL.md"] = _skill(prompt)
+        files[f"{PLUGIN}/skills/{prompt.name}/agents/openai.yaml"] = _USERS_ALONE
+        files[f"{GEMINI}/commands/scrubjay/{prompt.name}.toml"] = _gemini_command(prompt)
+    return files
+
+
+_USERS_ALONE = "policy:\n  allow_implicit_invocation: false\n"
+
+
+def _skill(prompt: Prompt) -> str:
+    hint = f"argument-hint: {json.dumps(f'[{prompt.argument.name}]')}\n" if prompt.argument else ""
+    about = f"name: {prompt.name}\ndescription: {json.dumps(prompt.description)}\n{hint}"
+    return f"---\n{about}disable-model-invocation: true\n---\n\n{instructions(prompt)}\n"
+
+
+def _gemini_command(prompt: Prompt) -> str:
+    """Return a command of Gemini CLI, which puts what was typed after it in the place of `{{args}}`."""
+    typed = f"\n/scrubjay:{prompt.name}{' {{args}}' if prompt.argument else ''}"
+    about = f"description = {json.dumps(prompt.description)}\n"
+    return f"{about}prompt = {json.dumps(instructions(prompt) + typed, ensure_ascii=False)}\n"
 
 
 def _marketplaces() -> dict[str, dict[str, Any]]:
@@ -228,10 +261,11 @@ def text_of(manifest: dict[str, Any]) -> str:
 
 
 def write_manifests() -> None:
-    """Write every manifest to its place in the repository."""
-    for path, manifest in manifests().items():
+    """Write every manifest and command to its place in the repository."""
+    texts = {path: text_of(manifest) for path, manifest in manifests().items()} | commands()
+    for path, text in texts.items():
         (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
-        (ROOT / path).write_text(text_of(manifest), encoding="utf-8")
+        (ROOT / path).write_text(text, encoding="utf-8")
 
 
 def bundle_files() -> Iterator[Path]:

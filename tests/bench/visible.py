@@ -387,6 +387,8 @@ class Home:
         answer = self._client.request("tools/call", {"name": "search_memories", "arguments": arguments})
         ms = (time.perf_counter() - start) * 1e3
         text = "\n".join(part["text"] for part in answer["content"] if part["type"] == "text")
+        if answer.get("isError") and "Call again in a few seconds" in text:  # a busy machine
+            return self.search(arguments)
         if answer.get("isError"):
             raise RuntimeError(f"search_memories failed: {text}")
         return Shown(text, answer.get("structuredContent")), ms

@@ -240,8 +240,8 @@ async def test_hooks_and_openings_show_nothing_of_another_project(house: House) 
                 ASKED["openings"] += 1
                 event = {"session_id": other.session, "source": source, "max_bytes": 9_000}
                 assert not _leaks(house, viewer, (await house.core.search.opening(event, viewer)).text, "")
-        lies_ready = openings.read(house.engine.home, viewer, datetime.now(UTC).timestamp()) or ""
-        assert not _leaks(house, viewer, lies_ready, "")
+        lies_ready = openings.read(house.engine.home, viewer, datetime.now(UTC).timestamp()) or {"text": ""}
+        assert not _leaks(house, viewer, lies_ready["text"], "")
     await _unchanged(house)
 
 

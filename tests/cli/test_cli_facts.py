@@ -7,7 +7,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from mcp import Client, StdioServerParameters
 from user import newcomer, user
+
+from scrubjay.hosts.installation import console_command
 
 pytestmark = pytest.mark.long
 
@@ -36,6 +39,29 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     assert old[:12] not in user.gets("list")
     assert "more than one" not in user.gets("add", "The sparrow proxy is nginx.", "--extends", new)
     assert "has a newer version" in user.refused("add", "The sparrow proxy is off.", "--updates", old)
+
+
+async def test_distilled_facts_are_listed_and_taken_back_and_what_was_given_is_listed(user):
+    assert "No distilled fact." in user.gets("review")
+    user.says("The owlery opens at nine, because owls sleep late.", "Noted.", session="owls", turn=0)
+    user.gets("status", "--start")
+    start = console_command()
+    server = StdioServerParameters(command=start[0], args=start[1:], env=user.env, cwd=str(user.project))
+    async with Client(server) as client:
+        read = {"query": "distill", "options": {"search_mode": "undistilled"}}
+        assert "owls/0" in (await client.call_tool("search_memories", read)).content[0].text
+        fact = {"content": "The owlery opens at nine, because owls sleep late.", "tags": ["distilled"]}
+        options = {"metadata": {"turn": "owls/0"}}
+        assert not (await client.call_tool("add_memory", fact | {"options": options})).is_error
+    page = user.gets("review")
+    assert "owls/0" in page and "The owlery opens at nine" in page and "1 distilled fact." in page
+    id = page.split()[0]
+    assert "not a distilled fact" in user.refused("review", "--undo", "mem_0")
+    assert "1 distilled fact taken back" in user.gets("review", "--undo", id)
+    assert "No distilled fact." in user.gets("review") and id in user.gets("restore", id)
+    assert "1 distilled fact taken back" in user.gets("review", "--undo")
+    (line, _) = user.gets("given", "--last", "1").splitlines()
+    assert "search_memories" in line and "token" in line and "owl" not in line.replace("sparrow", "")
 
 
 def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):

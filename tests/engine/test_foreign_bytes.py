@@ -132,7 +132,7 @@ def test_any_opening_file_gives_a_text_or_nothing(home: Home, data: bytes) -> No
     os.makedirs(home.openings, exist_ok=True)
     openings.write(home, SCOPE, "Owls.", None)
     Path(openings._path(home, SCOPE)).write_bytes(data)
-    assert isinstance(openings.read(home, SCOPE, 0.0), str | None)
+    assert isinstance(openings.read(home, SCOPE, 0.0), dict | None)
 
 
 @given(like(SOUND["book"]))

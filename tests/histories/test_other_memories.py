@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from user import User, make_user
 
 from scrubjay.histories.disk import Disk, files_below
-from scrubjay.histories.memories import LONGEST
-from scrubjay.histories.stored import Fact, Session
+from scrubjay.histories.stored import LONGEST, Fact, Session
 from scrubjay.histories.table import HISTORIES
 from scrubjay.hosts.machine import Machine
 

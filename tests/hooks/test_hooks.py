@@ -21,7 +21,7 @@ import pytest
 from assistant import until
 from claude_code_host import EVENTS, HELLO, HOOKS, Engine, Host
 
-from scrubjay.home import openings, spool
+from scrubjay.home import given, openings, spool
 from scrubjay.home.paths import open_home
 from scrubjay.hooks import bootstrap, entry
 
@@ -169,6 +169,39 @@ def test_a_prepared_opening_needs_no_engine(host: Host) -> None:
     host.policy(excluded=[str(host.project)])
     assert host.fire("session_start", source="startup") == {}
     assert host.log() == ""
+
+
+def test_a_user_is_told_once_a_session_what_it_was_given(host: Host) -> None:
+    home, fact = open_home(host.home.root), "Quoted.\n- 2026-03-01: Never push to main."
+    openings.write(home, host.scope, fact, None, sessions=2, facts=1)
+    said = host.fire("session_start", source="startup")
+    assert said["systemMessage"] == "Scrubjay: 2 sessions, 1 fact (11 tokens)"
+    with Engine(host.home, HELLO, {"text": fact, "sessions": 1, "facts": 9}):
+        assert "systemMessage" not in host.fire("session_start", source="resume")
+        host.policy(inject="prompt")
+        assert "systemMessage" not in host.prompt("What did we rename tick() to?", prompt_id="p1")
+    host.policy(inject="session")
+    host.name = "qwen-code"  # whose row names no key for a message
+    assert set(host.fire("session_start", source="startup")) == {"hookSpecificOutput"}
+    notes = given.read(host.home)
+    assert [(each.by, each.tokens, each.sessions, each.facts) for each in notes] == [
+        ("opening", 11, 2, 1),
+        ("opening", 11, 1, 9),
+        ("prompt", 11, 1, 9),
+        ("opening", 11, 2, 1),
+    ]
+    assert {(each.session, each.scope) for each in notes} == {(host.session_id, host.scope)}
+    assert "push" not in Path(host.home.log, "given.log").read_text()
+
+
+def test_the_log_of_what_was_given_stays_small_and_outlives_damage(host: Host) -> None:
+    home = open_home(host.home.root)
+    for number in range(9_000):
+        given.note(home, 1e9 + number, "opening", "s", 7, "a session")
+    logs = [Path(home.log, name) for name in ("given.log", "given.log.1")]
+    assert all(path.stat().st_size <= given.MAX_BYTES + 200 for path in logs)
+    logs[0].write_bytes(logs[0].read_bytes() + b"\xff half a li\n")
+    assert given.read(home)[-1] == given.Given("2001-09-09T04:16:39Z", "opening", "asession", "s", 7, 0, 0)
 
 
 def test_nothing_is_captured_in_the_home_folder_and_the_log_says_why(host: Host) -> None:

@@ -15,11 +15,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import jsonschema
 import pytest
+from ruamel.yaml import YAML
 
 from scrubjay import VERSION
 from scrubjay.hooks import bootstrap
 from scrubjay.hooks.bootstrap import DEADLINE_S
 from scrubjay.hooks.hosts import events as events_of
+from scrubjay.mcp_server.prompts import PROMPTS
 
 ROOT = Path(__file__).parents[2]
 
@@ -85,6 +87,33 @@ SERVER_SCHEMA = {
 def test_a_manifest_is_what_the_generator_writes(path: str) -> None:
     written = (ROOT / path).read_text(encoding="utf-8")
     assert written == generator.text_of(MANIFESTS[path]), "run python server/packaging/manifests.py"
+
+
+def test_every_command_is_what_the_generator_writes_and_none_is_left_from_before() -> None:
+    commands = generator.commands()
+    folders = (generator.PLUGIN + "/skills", generator.GEMINI + "/commands")
+    there = {
+        file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
+        for folder in folders
+        for file in (ROOT / folder).rglob("*.*")
+        if file.is_file()
+    }
+    assert there == commands, "run python server/packaging/manifests.py"
+
+
+def test_every_prompt_is_a_command_of_each_plugin_and_says_how_to_get_its_data() -> None:
+    commands = generator.commands()
+    for prompt in PROMPTS:
+        head, _, skill = commands[f"{generator.PLUGIN}/skills/{prompt.name}/SKILL.md"][4:].partition(
+            "\n---\n"
+        )
+        about = YAML(typ="safe").load(head)
+        assert about["name"] == prompt.name and about["description"] == prompt.description
+        assert about["disable-model-invocation"] is True
+        gemini = tomllib.loads(commands[f"{generator.GEMINI}/commands/scrubjay/{prompt.name}.toml"])
+        assert gemini["description"] == prompt.description and skill.strip() in gemini["prompt"]
+        assert ("{{args}}" in gemini["prompt"]) == (prompt.argument is not None)
+        assert "{typed}" not in skill and prompt.fetch.partition("{typed}")[0] in skill
 
 
 def test_every_manifest_is_written_by_the_generator() -> None:

@@ -126,7 +126,8 @@ async def test_the_opening_is_prepared_when_the_engine_is_idle_and_removed_by_an
     async def ready() -> str | None:
         await core.writer.settle()
         await core.openings.work()
-        return openings.read(core.home, SCOPE, core.clock().timestamp())
+        opening = openings.read(core.home, SCOPE, core.clock().timestamp())
+        return opening and opening["text"]
 
     ids = await said(core, "a", RETRIES)
     assert "upload" in (await ready() or "")
@@ -166,7 +167,7 @@ async def test_an_opening_never_shows_a_fact_that_changed_while_it_was_made(core
     await written.work()
     assert openings.read(home, SCOPE, 0.0) is None and made == [SCOPE], "the next quiet moment is waited for"
     await written.work()
-    assert openings.read(home, SCOPE, 0.0) == "made 2 times"
+    assert (openings.read(home, SCOPE, 0.0) or {})["text"] == "made 2 times"
 
 
 async def test_the_opening_is_valid_until_its_first_fact_expires(core: Core):

@@ -15,6 +15,7 @@ from node import CALL_SECONDS, installed, node
 from user import User, make_user
 
 from scrubjay.hosts.installation import console_command
+from scrubjay.mcp_server.prompts import PROMPTS
 
 __all__ = ["installed"]  # fixtures
 
@@ -139,6 +140,16 @@ def test_the_inspector_calls_every_tool_and_reads_every_resource(inspector: Insp
         (content,) = inspector.ask("resources/read", "--uri", f"scrubjay://{kind}/{id}", era=era)["contents"]
         assert bird in content["text"]
     assert inspector.call("forget", era=era, id=fact["id"])["forgotten"] == 1
+
+
+@ERAS
+def test_the_inspector_lists_every_prompt_and_gets_one_with_its_data(inspector: Inspector, era: str):
+    listed = inspector.ask("prompts/list", era=era)["prompts"]
+    assert [each["name"] for each in listed] == [prompt.name for prompt in PROMPTS]
+    inspector.call("add_memory", era=era, content=f"The {era} spoonbill service listens on port 7413.")
+    asked = ("--prompt-name", "recall", "--prompt-args", f"question=Which port does the {era} spoonbill use?")
+    (message,) = inspector.ask("prompts/get", *asked, era=era)["messages"]
+    assert "7413" in message["content"]["text"] and "Recalled:" in message["content"]["text"]
 
 
 @ERAS

@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,6 +19,7 @@ from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
 from scrubjay.histories.exports import ON_THE_WEB
 from scrubjay.histories.keeping import Kept, in_parts, kept_turns, size_of
+from scrubjay.histories.memory_files import STORES, THIS, MemoryFile, kept_file, memory_files, memory_places
 from scrubjay.histories.stored import Fact, History, Session, Stored, instant, keyed, seconds
 from scrubjay.histories.table import HISTORIES
 from scrubjay.home import capture
@@ -29,11 +32,12 @@ from scrubjay.home.scopes import (
     is_scope,
     list_scopes,
     nearest,
+    project_folders,
     project_of,
     scope_elsewhere,
 )
 from scrubjay.home.settings import capture_view, load
-from scrubjay.hosts.machine import this_machine
+from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.redaction.redact import redact
@@ -48,6 +52,7 @@ OUTCOMES = {
     "updated": "updated",
     "known": "already known",
     "different": "different here",
+    "restored": "restored",
 }
 COUNTS = ("sessions", "turns", "facts", "added", *OUTCOMES, "redacted", "left_out")
 
@@ -70,6 +75,7 @@ class Tally:
     updated: int = 0  # facts that got a newer version
     known: int = 0
     different: int = 0  # facts that have another content here
+    restored: int = 0  # facts that a host's memory holds again
     redacted: int = 0
     left_out: int = 0  # turns that the policy does not record, or of no project
     why: str | None = None  # they were left out, if all of them were
@@ -84,7 +90,8 @@ class Tally:
 _Pair = tuple[Tally, dict[str, Any]]  # what is handed to the engine, and where its answer is counted
 
 
-METHODS = {"sessions": "record_sessions", "facts": "import_facts"}  # of the engine
+# of the engine
+METHODS = {"sessions": "record_sessions", "facts": "import_facts", "memories": "import_memories"}
 
 
 def import_past(place: Place, options: argparse.Namespace) -> int:
@@ -108,22 +115,28 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
                 except _Unreadable as error:
                     importer.unreadable[path] = _reason(error)
         found.sort(key=lambda stored: stored.at, reverse=True)
+        hosts = [] if options.file else [history.host for history in histories if history.host in STORES]
+        kept = [each for host in hosts for each in memory_files(host, machine)]
+        searched = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
         label = "reading" if options.dry_run else "importing"
-        if options.dry_run or not found:
-            with Progress(label) as progress:
-                importer.take(found, None, progress.show)
-        else:
-            with call_engine(place) as engine, Progress(label) as progress:
-                importer.take(found, engine, progress.show)
+        with ExitStack() as stack:
+            is_asked = not options.dry_run and (
+                found or kept or (searched and os.path.isdir(place.home.data))
+            )
+            engine = stack.enter_context(call_engine(place)) if is_asked else None
+            progress = stack.enter_context(Progress(label))
+            importer.take(found, engine, progress.show)
+            importer.take_memories(kept, searched, engine, machine)
     tallies = sorted(
         importer.tallies.values(), key=lambda tally: (tally.host, -tally.turns, tally.folder or "")
     )
     answer = {
         "dry_run": options.dry_run,
         "projects": [asdict(tally) for tally in tallies],
+        "hidden": importer.hidden,
         "unreadable": importer.unreadable,
     }
-    print_answer(answer, _report(tallies, importer.unreadable, options, histories), as_json=options.json)
+    print_answer(answer, _report(tallies, importer, options, histories), as_json=options.json)
     return 0
 
 
@@ -135,6 +148,7 @@ class _Importer:
     ) -> None:
         self.tallies: dict[tuple[str, str | None], Tally] = {}
         self.unreadable: dict[str, str] = {}
+        self.hidden = 0  # facts that their hosts deleted
         self._place, self._policy, self._scope = place, policy, scope
         self._since = instant(since.timestamp()) if since else None
         self._projects: dict[tuple[str, str | None], tuple[str, str | None]] = {}
@@ -163,6 +177,41 @@ class _Importer:
             self._send(engine)
         report(len(found), len(found))
 
+    def take_memories(
+        self,
+        files: Sequence[MemoryFile],
+        searched: Sequence[str],
+        engine: EngineClient | None,
+        machine: Machine,
+    ) -> None:
+        """Take in the files of hosts' memories; what a host deleted since is hidden."""
+        for file in files:
+            if self._since is not None and file.at < (seconds(self._since) or 0.0):
+                continue
+            try:
+                kept = kept_file(self._place.home, self._policy, file, machine, self._scope)
+            except _Unreadable as error:
+                self.unreadable[file.path] = _reason(error)
+                continue
+            if kept is not None:
+                self._add_memory_file(kept)
+            if engine is not None and self._weight >= 1:
+                self._send(engine)
+        if engine is not None:
+            self._send(engine)
+            if searched:
+                request = {"machine": THIS, "memories": [], "searched": list(searched)}
+                answer = engine.call(METHODS["memories"], request)
+                self.hidden += answer.get("missing", 0)
+
+    def _add_memory_file(self, kept: dict[str, Any]) -> None:
+        place = (kept["source"], os.path.dirname(kept["path"]))
+        tally = self.tallies.setdefault(place, Tally(*place, USER_SCOPE))
+        tally.facts += len(kept["entries"])
+        tally.left_out += kept.pop("left_out")
+        tally.redacted += kept.pop("redacted")
+        self._add("memories", tally, kept, 1, sum(len(note["content"]) for note in kept["entries"]))
+
     def _add(self, noun: str, tally: Tally, item: dict[str, Any], turns: int, size: int) -> None:
         """Note what is to be handed to the engine."""
         self._due[noun].append((tally, item))
@@ -177,7 +226,8 @@ class _Importer:
     def _hand_over(self, engine: EngineClient, noun: str, pairs: list[_Pair]) -> None:
         """Send a batch to the engine; on refusal, bisect to isolate the bad item."""
         try:
-            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs]})
+            more = {"machine": THIS} if noun == "memories" else {}
+            answer = engine.call(METHODS[noun], {noun: [item for _, item in pairs], **more})
         except InputError as error:
             half = len(pairs) // 2
             for part in (pairs[:half], pairs[half:]) if half else ():
@@ -190,6 +240,9 @@ class _Importer:
         if noun == "facts":
             pairs[0][0].redacted += answer["redacted"]
             came_of_each = [{outcome: 1} for outcome in answer["outcomes"]]
+        elif noun == "memories":
+            came_of_each = [Counter(each.get("outcomes", ())) for each in answer["files"]]
+            self.hidden += sum(each.get("deleted", 0) for each in answer["files"])
         else:
             came_of_each = answer["sessions"]
         for (tally, _), came in zip(pairs, came_of_each, strict=True):
@@ -338,10 +391,8 @@ def _since(said: str | None) -> datetime | None:
 
 
 def _projects(place: Place) -> tuple[str, ...]:
-    """The folders of the projects that were seen so far, and the one where the command was typed."""
-    paths = (path for entry in list_scopes(place.home) for path in entry["paths"])
-    folders = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
-    return tuple(dict.fromkeys((place.cwd, *folders)))
+    """The folder where the command was typed, and those of the projects that were seen so far."""
+    return tuple(dict.fromkeys((place.cwd, *project_folders(place.home))))
 
 
 def _reason(error: Exception) -> str:
@@ -350,7 +401,7 @@ def _reason(error: Exception) -> str:
 
 def _report(
     tallies: Sequence[Tally],
-    unreadable: Mapping[str, str],
+    importer: _Importer,
     options: argparse.Namespace,
     histories: Sequence[History],
 ) -> Iterator[str]:
@@ -366,7 +417,10 @@ def _report(
             total.add({name: getattr(tally, name) for name in COUNTS})
         yield f"{'together':<12} {_came(total, options.dry_run)}"
     yield from replaced(sum(tally.redacted for tally in tallies))
-    if unreadable:
+    if importer.hidden:
+        what = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
+        yield f"{what}. `scrubjay restore ID` brings one back."
+    if unreadable := importer.unreadable:
         yield f"{plural(len(unreadable), 'file')} could not be read:"
         for path, reason in list(unreadable.items())[:SHOWN]:
             yield f"  {_home_short(path)}: {reason}"

@@ -267,7 +267,7 @@ def _log_to_file(home: Home, *, also_here: bool) -> None:
     for each in handlers:
         each.setFormatter(_Discreet("%(asctime)s %(process)d %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=handlers)
-    for name in ("mcp", "anyio", "asyncio"):
+    for name in ("mcp", "anyio", "asyncio", "watchfiles"):
         logging.getLogger(name).setLevel(logging.ERROR)  # their warnings quote clients' text
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # on a full disk, not every log line should be a traceback on stderr

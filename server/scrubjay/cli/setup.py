@@ -23,7 +23,8 @@ from scrubjay.cli.clients import Clients, look
 from scrubjay.cli.command import Place, command, confirm, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
-from scrubjay.home.scopes import nearest
+from scrubjay.histories.memory_files import memory_files
+from scrubjay.home.scopes import nearest, project_folders
 from scrubjay.hosts.additions import Plugin
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
 from scrubjay.hosts.installation import console_command, hear_hook
@@ -44,6 +45,7 @@ class Step:
     drafts: list[Draft] = field(default_factory=list)
     trouble: str = ""  # why nothing was or can be done
     plugins: list[Plugin] = field(default_factory=list)  # plugins that bring hooks and server
+    memories: list[str] = field(default_factory=list)  # folders with files of its own memory
     tried: list[str] = field(default_factory=list)  # results of the tests
 
     @property
@@ -63,7 +65,8 @@ def setup(place: Place, options: argparse.Namespace) -> int:
     """Connect the assistants on this machine: tools, capture and recall."""
     clients = look(place.env, place.cwd)
     hosts = _chosen(options.only, clients, remove=options.remove)
-    plan = _Plan(place, this_machine(place.env), clients, hosts, options.remove)
+    machine = this_machine(place.env)._replace(projects=tuple(project_folders(place.home)))
+    plan = _Plan(place, machine, clients, hosts, options.remove)
     steps = [plan.step(host) for host in hosts]
     due = [step for step in steps if step.files]
     if not options.json:
@@ -113,6 +116,8 @@ class _Plan(NamedTuple):
     def step(self, host: Host) -> Step:
         """Return the plan for a host; nothing is written."""
         step = Step(host, self.clients.found.get(host.name), plugins=host.plugins(self.machine))
+        files = memory_files(host.name, self.machine)
+        step.memories = sorted({os.path.dirname(file.path) for file in files})
         try:
             if self.remove:
                 changes = [*self._alone(host), *host.traces(self.machine)]
@@ -182,6 +187,9 @@ def _about(step: Step, *, remove: bool) -> Iterator[str]:
             yield f"needs you: {host.click}"
     elif not step.files:
         yield "nothing to remove"
+    if step.memories and (step.files or not remove):
+        count = plural(len(step.memories), "folder")
+        yield f"its own memory ({count}) is {'no longer read' if remove else 'read, and never written'}"
     for draft in step.drafts:
         if draft.changes:
             what = "removes" if draft.then is None else "writes" if draft.now is None else "changes"
@@ -270,7 +278,7 @@ def _facts(step: Step) -> dict[str, Any]:
         "host": host.name,
         **{name: getattr(host, name) for name in ("title", "recall", "click", "lacks")},
         **{name: bool(getattr(host, name)) for name in ("tools", "capture")},
-        **{name: getattr(step, name) for name in ("found_by", "trouble", "tried")},
+        **{name: getattr(step, name) for name in ("found_by", "trouble", "memories", "tried")},
         "tried_with_the_real_program": host.proof,
         "plugins": [plugin.name for plugin in step.plugins],
         "files": [{"path": draft.path, "changes": draft.changes} for draft in step.drafts],

@@ -22,6 +22,7 @@ Look
   list           lookup      List the latest records, newest first.
   sessions       sessions    List the sessions, newest first, or show one whole.
   show           lookup      Show one session, turn, fact or document in full, with its dates and versions.
+  given          review      List what models were given: when, in which session, by what, how many tokens.
 Overview
   profile        lookup      Show the lasting and the newest facts of this project.
   tags           sessions    List the tags of facts, turns and documents, with how many have each.
@@ -33,6 +34,7 @@ Write
   forget         write       Hide memories, turns or documents from every search.
   restore        write       Restore a forgotten record.
   undo           write       Take back the last forget, restore or edit.
+  review         review      List the facts that an assistant's model distilled, or take them back.
   index          documents   Make files, folders or standard input searchable, and keep them up to date.
 Keep in hand
   pause          config      Pause capture: hooks record nothing until `resume`.

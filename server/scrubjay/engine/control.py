@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import InputError, NotFound, ScrubjayError
+from scrubjay.home import openings
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import (
@@ -24,6 +25,7 @@ from scrubjay.models.requests import (
     DocumentText,
     Forget,
     KeptFacts,
+    KeptMemoryFiles,
     KeptSessions,
     Request,
     Restore,
@@ -71,10 +73,11 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
             case "opening" | "inject" as name:
                 scope = engine.scope_of(connection.hello) or USER_SCOPE
                 if name == "opening":
-                    text = (await core.search.opening(event, scope)).text
+                    opening = await core.search.opening(event, scope)
+                    answer = {each: getattr(opening, each) for each in ("text", *openings.COUNTS)}
                 else:
-                    text = await core.search.injection(event, scope)
-                await connection.write_line(json.dumps({"text": text}))
+                    answer = {"text": await core.search.injection(event, scope)}
+                await connection.write_line(json.dumps(answer))
 
 
 async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connection: Connection) -> None:
@@ -298,6 +301,14 @@ async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
     return {"moved": await core.scopes.merge(str(call.params.get("old")), str(call.params.get("new")))}
 
 
+async def _review(core: Core, call: Call) -> list[Any]:
+    """Return the distilled facts of a scope; with `undo`, take these, or those of the last run, back."""
+    if not call.params.get("undo"):
+        return await core.distilling.facts(call.scope)
+    ids = [await core.ids.full(str(each), call.client_scope) for each in call.params.get("ids") or ()]
+    return await core.distilling.take_back(call.scope, ids, SOURCE)
+
+
 METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "show": _show,
     "export": _export,
@@ -316,11 +327,13 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "add": _add,
     "forget": _forget,
     "restore": _restore,
+    "review": _review,
     "edit": _edit,
     "undo": lambda core, call: core.changes.undo(SOURCE),
     "profile": _profile,
     "record_sessions": _record_sessions,
     "import_facts": lambda core, call: core.past.add(call.request(KeptFacts).facts),
+    "import_memories": lambda core, call: core.past.memories(call.request(KeptMemoryFiles)),
     "reindex": _reindex,
     "examine": lambda core, call: core.mending.report(),
     "mend": _mend,

@@ -18,6 +18,7 @@ from scrubjay.engine.background import pairing
 from scrubjay.engine.background.access import Access
 from scrubjay.engine.background.completion import Completion
 from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
+from scrubjay.engine.background.host_memories import HostMemories
 from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.mending import Mending
 from scrubjay.engine.background.openings import Openings
@@ -28,6 +29,7 @@ from scrubjay.engine.verbs.backup import Backup
 from scrubjay.engine.verbs.changes import Changes
 from scrubjay.engine.verbs.conversations import Conversations
 from scrubjay.engine.verbs.counts import Counts
+from scrubjay.engine.verbs.distilling import Distilling
 from scrubjay.engine.verbs.documents import Documents
 from scrubjay.engine.verbs.exchange import Exchange
 from scrubjay.engine.verbs.ids import Ids
@@ -111,8 +113,10 @@ class Core:
         self.reindex = Reindex(*parts)
         self.exchange = Exchange(*parts)
         self.past = Past(*parts)
+        self.host_memories = HostMemories(self.home, os.environ, self._policy, self.past.memories)
         self.backup = Backup(*parts)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
+        self.distilling = Distilling(*parts, self.removal)
         self.changes = Changes(*parts, self.removal, self.write)
         self.scopes = Scopes(*parts, self.counts, self.removal)
         self.ingest = Ingest(*parts)
@@ -131,6 +135,7 @@ class Core:
             self.openings.run(),
             self.access.run(),
             self.mending.run(),
+            self.host_memories.run(),
             self.writer.watch(),
             self.sharing.hold(),
             self.sharing.run(),
@@ -175,7 +180,7 @@ class Core:
         looking = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
         try:
             added = cast(MemoryAdded, await self.writer.write(envelope))
-            if added.action == "known":
+            if added.action == "known" or added.note:  # which says what is needed already
                 return added
             try:
                 return await with_similar(self.store, added, envelope, await looking)

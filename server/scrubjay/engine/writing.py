@@ -30,6 +30,7 @@ from scrubjay.models.results import Result
 from scrubjay.records.documents import plan_add as plan_document
 from scrubjay.records.exchange import plan_import
 from scrubjay.records.forgetting import plan_forget, plan_restore
+from scrubjay.records.host_memories import plan_memories
 from scrubjay.records.memories import plan_add as plan_memory
 from scrubjay.records.reviewing import plan_review
 from scrubjay.records.sessions import plan_sessions
@@ -64,6 +65,7 @@ _PLANNERS: dict[str, Planner] = {
     "import": plan_import,
     "review": plan_review,
     "sessions": plan_sessions,
+    "host_memories": plan_memories,
 }
 
 

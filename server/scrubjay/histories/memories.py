@@ -23,13 +23,23 @@ from typing import Any
 
 from scrubjay.histories import hosts
 from scrubjay.histories.disk import Disk, files_below, parsed
-from scrubjay.histories.stored import Fact, Fields, History, Stored, instant, mapping, seconds, string
+from scrubjay.histories.stored import (
+    LONGEST,
+    Fact,
+    Fields,
+    History,
+    Stored,
+    instant,
+    mapping,
+    pieces,
+    seconds,
+    string,
+)
 from scrubjay.home.capture import storable
 from scrubjay.home.files import read_regular
 from scrubjay.hosts.machine import Machine
 from scrubjay.models.fields import MAX_METADATA_NUMBER, MAX_METADATA_TEXT
 
-LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several
 MAX_TAGS = 20  # of one entry; extractors may give any number
 _MAX_CONFIG = 10 * 2**20  # bytes of a host's configuration that is searched for a path
 _LONGEST_ID, _LONGEST_NAME = 1_000, 200  # characters
@@ -428,22 +438,18 @@ def _whole(facts: Iterable[Fact]) -> Iterator[Fact]:
     One that is too long comes in pieces, which end where a line or word ends.
     """
     for fact in facts:
-        text, number = storable(fact.content).strip(), 0
+        text = storable(fact.content).strip()
         whole = replace(
             fact,
             id=fact.id if 0 < len(fact.id) <= _LONGEST_ID else _digest(fact.id or text),
             session_id=fact.session_id if len(fact.session_id or "") <= _LONGEST_NAME else None,
         )
-        if 0 < len(text) <= LONGEST:
+        parts = pieces(text)
+        if len(parts) == 1:
             yield replace(whole, content=text)
             continue
-        while text:
-            cut = LONGEST if len(text) > LONGEST else len(text)
-            if cut < len(text):
-                cut = next((at for mark in ("\n\n", "\n", " ") if (at := text.rfind(mark, 1, cut)) > 0), cut)
-            number += 1
-            yield replace(whole, id=f"{whole.id}/{number}", content=text[:cut].strip(), earlier=())
-            text = text[cut:].strip()
+        for number, part in enumerate(parts, 1):
+            yield replace(whole, id=f"{whole.id}/{number}", content=part, earlier=())
 
 
 def _paragraphs(*texts: str) -> str:

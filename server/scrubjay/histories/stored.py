@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Fields = dict[str, Any]
 
+LONGEST = 10_000  # characters of a fact, as everywhere; a longer text becomes several
 _SECONDS = 1e11  # a number below it counts seconds since 1970, one above it milliseconds
 
 
@@ -92,6 +93,17 @@ def keyed(session_id: str, turns: Iterable[Fields]) -> list[tuple[str, Fields]]:
         key = turn["prompt_id"] or turn["uuid"]
         pairs.append((key if key and len(key) <= 200 else f"h-{digest[:32]}", turn))
     return pairs
+
+
+def pieces(text: str) -> list[str]:
+    """Cut a text into facts, where a paragraph, line or word ends; none for a text without words."""
+    text, found = text.strip(), []
+    while len(text) > LONGEST:
+        ends = (text.rfind(mark, 1, LONGEST) for mark in ("\n\n", "\n", " "))
+        cut = next((at for at in ends if at > 0), LONGEST)
+        found.append(text[:cut].strip())
+        text = text[cut:].strip()
+    return [*found, text] if text else found
 
 
 def string(value: object) -> str:

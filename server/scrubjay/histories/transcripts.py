@@ -64,10 +64,10 @@ def _gemini(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
         return None
     directories = about.get("directories")
     named = string(directories[0]) if isinstance(directories, list) and directories else ""
-    return _About(string(about.get("sessionId")) or None, named or _gemini_folder(path, disk))
+    return _About(string(about.get("sessionId")) or None, named or gemini_folder(path, disk))
 
 
-def _gemini_folder(path: str, disk: Disk) -> str | None:
+def gemini_folder(path: str, disk: Disk) -> str | None:
     """The project of `tmp/<name>/chats/<file>`: named in a file next to it, or in the list of projects."""
     project = os.path.dirname(os.path.dirname(path))
     try:

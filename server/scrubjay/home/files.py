@@ -100,6 +100,25 @@ def open_log(path: str) -> int:
     return descriptor
 
 
+def add_line(path: str, line: str, most: int) -> None:
+    """Add a line to a log that several processes write; one of more than `most` bytes becomes `.1` first.
+
+    A disk that refuses loses the line, because a log must not stop what it tells of.
+    """
+    try:
+        if os.path.exists(path) and os.path.getsize(path) > most:
+            os.replace(path, path + ".1")
+        # a FIFO in its place would wait for a reader
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            os.write(descriptor, line.encode("utf-8", "replace"))
+        finally:
+            os.close(descriptor)
+    except OSError:
+        return
+
+
 def parsed(data: bytes) -> Any:
     """Parse JSON of unknown origin.
 

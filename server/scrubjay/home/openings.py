@@ -15,32 +15,41 @@ from scrubjay.home.files import move_aside_nonfile, parsed, read_whole
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
+    from typing import Any
+
     from scrubjay.home.paths import Home
 
+COUNTS = ("sessions", "facts")
 
-def read(home: Home, scope: str, now: float) -> str | None:
-    """Return the opening of a scope's next session, or "" if nothing is remembered.
+
+def read(home: Home, scope: str, now: float) -> dict[str, Any] | None:
+    """Return the opening of a scope's next session: its text, "" if nothing is remembered, and its counts.
 
     None if it is unknown: none was written since the last change, it holds a fact that expired before `now`
     (seconds since 1970), or writes or answers wait in the spool for an engine.
     """
     try:
         opening = parsed(read_whole(_path(home, scope), own=True))
-        text, until = str(opening["text"]), opening["until"]
+        until = opening["until"]
+        said = {"text": str(opening["text"]), **{name: int(opening.get(name, 0)) for name in COUNTS}}
         sound = opening["scope"] == scope and (until is None or now < float(until))
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return text if sound and not (spool.pending(home) or spool.events(home, "answer")) else None
+    return said if sound and not (spool.pending(home) or spool.events(home, "answer")) else None
 
 
-def write(home: Home, scope: str, text: str, until: float | None) -> None:
+def write(
+    home: Home, scope: str, text: str, until: float | None, *, sessions: int = 0, facts: int = 0
+) -> None:
     """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
+
+    `sessions` and `facts` are how many of each its text names.
 
     Raises:
         OSError: the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
-    opening = {"scope": scope, "text": text, "until": until}
+    opening = {"scope": scope, "text": text, "until": until, "sessions": sessions, "facts": facts}
     spool.durable_write(home, _path(home, scope), json.dumps(opening).encode("ascii"))
 
 

@@ -34,6 +34,7 @@ class Home:
         self.tokens = self._path("tokens.json")  # digests of the HTTP keys, with their rights
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
         self.words = self._path("words.tsv")  # developers' words that the user added
+        self.purged_facts = self._path("purged_facts.txt")  # digests, so that no host's memory restores them
         self.hooks = self._path("hooks.json")  # how to undo our changes to hosts' files
         self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
         self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine
@@ -50,6 +51,7 @@ class Home:
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
         self.patterns = self._path("patterns.bin")  # compiled patterns, shared between hooks, derived
         self.openings = self._path("openings")  # what the next session of each scope will be shown, derived
+        self.distilled = self._path("distilled.json")  # up to which turn each scope was distilled
         self.scratch = self._path("tmp")  # temporary files of the engine's libraries
         self.log = self._path("log")  # engine.log, hooks.log
         self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed

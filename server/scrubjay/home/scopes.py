@@ -187,6 +187,12 @@ def list_scopes(home: Home) -> list[dict[str, Any]]:
     ]
 
 
+def project_folders(home: Home) -> list[str]:
+    """Return the folders of the projects that were seen so far."""
+    paths = (path for entry in list_scopes(home) for path in entry["paths"])
+    return [os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths]
+
+
 def merge(home: Home, old: str, new: str) -> str:
     """Give the folders of the scope `old` the scope `new` from now on, and return its final name.
 

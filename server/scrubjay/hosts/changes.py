@@ -112,6 +112,11 @@ def disconnecting(home: Home, changes: Sequence[Change]) -> list[Draft]:
     return drafts + [_without(notes, path, entries) for path, entries in _by_file(changes)]
 
 
+def changed_files(home: Home) -> set[str]:
+    """Return the hosts' files that hold something of ours, as far as we wrote it. Raises HomeError."""
+    return set(_notes(home))
+
+
 def write(home: Home, drafts: Iterable[Draft]) -> list[str]:
     """Replace the files with their drafts, all or none; return the changed paths.
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from scrubjay import VERSION
+from scrubjay.home.paths import Home
 from scrubjay.hosts import additions
 from scrubjay.hosts.additions import Plugin
-from scrubjay.hosts.changes import JSON, JSONC, TOML, YAML, Change, Entry, OwnFile
+from scrubjay.hosts.changes import JSON, JSONC, TOML, YAML, Change, Entry, OwnFile, changed_files
 from scrubjay.hosts.facts import DEFAULTS
 from scrubjay.hosts.facts import HOSTS as FACTS
 from scrubjay.hosts.installation import at_home, console_command, hook_command, hooks_folder, line
@@ -102,6 +103,12 @@ class Host:
         path = machine.env.get("PATH", os.defpath)
         commands = (shutil.which(command, path=path) for command in self.commands)
         return next((sign for sign in signs if os.path.exists(sign)), next(filter(None, commands), None))
+
+    def is_connected(self, machine: Machine, home: Home) -> bool:
+        """Return True if `setup` gave it our server, or a plugin did."""
+        ours = changed_files(home)
+        files = (change.file for part in self.tools for change in _tools(Ours(machine, self.name), part))
+        return any(file in ours for file in files) or bool(self.plugins(machine))
 
     def plugins(self, machine: Machine) -> list[Plugin]:
         """Return the enabled plugins of ours."""

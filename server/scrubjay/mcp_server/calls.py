@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 from scrubjay.engine.caller import Caller, caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
+from scrubjay.home import given
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.catalog import OFFERS
@@ -42,6 +43,7 @@ from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
 REPORT_SECONDS = 0.25  # between two progress notifications
+PIECE = 3_000  # tokens of what is to be distilled, unless the call gives a number
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
@@ -83,12 +85,20 @@ async def _called(
         reach = by.reach(getattr(request, "scope", None))
         request = await (await engine.core_soon()).ids.spell_out(request, by.seen, reach)
         answer = await _CALLS[offer.request](engine, await confine(engine, request, by), by, form)
+        note_given(engine, name, by, answer.text)
     except ScrubjayError as error:
         return failure(str(error))
     except Exception as error:  # the outermost edge: the model sees results, never a protocol error
         return failure(engine.unforeseen(name, error))
     content = {"content": [{"type": "text", "text": answer.text}], "isError": False}
     return content if answer.structure is None else {**content, "structuredContent": answer.structure}
+
+
+def note_given(engine: Engine, name: str, by: Caller, text: str) -> None:
+    """Note how much recalled text a tool or a command gave, for `scrubjay given`."""
+    if render.OPENING in text:
+        scope, now = by.scope or USER_SCOPE, engine.clock().timestamp()
+        given.note(engine.home, now, name, scope, given.tokens_of(text))
 
 
 async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: bool) -> R:
@@ -176,6 +186,8 @@ def failure(sentence: str) -> dict[str, Any]:
 
 async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, _: Form) -> Answer:
     frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
+    if request.search_mode == "undistilled":
+        return await _undistilled(engine, request, by, frame)
     structured = request.include.structured
 
     def measure(hit: Hit) -> int:
@@ -183,6 +195,18 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
 
     hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen, measure=measure)
     return fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)[1]
+
+
+async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, frame: render.Frame) -> Answer:
+    """Answer with the next turns to distill; a caller that may change nothing gets the same ones again."""
+    piece = await (await engine.core()).distilling.unread(
+        request.scope or by.scope or USER_SCOPE,
+        request.since,
+        4 * (request.max_tokens or PIECE),
+        lambda turn: len(render.whole_turn(turn, frame)),
+        moves=not by.read_only,
+    )
+    return Answer(render.undistilled(piece, frame), None)
 
 
 def _length(shown: int, hit: Result, *, structured: bool) -> int:

@@ -60,8 +60,9 @@ OFFERS = (
         "on earlier work. Returns a few dated lines, the best first, or says that nothing was found.",
         requests.SearchMemories,
         ("query", "top_k", "max_tokens", "since", "until", "prev_turns", "next_turns", "scope"),
-        "search_mode: memories (facts and turns), documents or hybrid. include_turns false: facts, and "
-        "summaries of sessions. tags, partition_ids (lists), session_id: only these. filters, on metadata: "
+        "search_mode: memories (facts and turns), documents, hybrid or undistilled. include_turns false: "
+        "facts, and summaries of sessions. tags, partition_ids (lists), session_id: only these. filters, on "
+        "metadata: "
         '{"AND": [{"key": "lang", "value": "go"}]}; OR, negate, numericOperator. threshold: least relevance, '
         "0 "
         "to 1. as_of: what was known then. now. weight_relevance, weight_importance, weight_recency. "

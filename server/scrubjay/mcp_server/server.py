@@ -5,6 +5,8 @@ exactly ours.
 """
 
 import asyncio
+import contextlib
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -20,6 +22,9 @@ from mcp.types import (
     INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
     ListResourcesResult,
     ListResourceTemplatesResult,
     ListToolsResult,
@@ -33,7 +38,7 @@ from scrubjay import VERSION
 from scrubjay.engine.caller import caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import NotFound, ScrubjayError
-from scrubjay.mcp_server import resources
+from scrubjay.mcp_server import prompts, resources
 from scrubjay.mcp_server.calls import BY_NAME, call, failure, reporting
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
 from scrubjay.pipe.offer import INSTEAD
@@ -82,29 +87,55 @@ def build_server(engine: Engine) -> Server[Any]:
     async def read_resource(
         ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
     ) -> ReadResourceResult:
-        try:
+        with _as_protocol_errors(engine, "resources/read", {"uri": str(params.uri)[:200]}):
             return ReadResourceResult(contents=[await resources.read(engine, str(params.uri), caller())])
-        except NotFound as error:
-            raise MCPError(INVALID_PARAMS, str(error), {"uri": str(params.uri)[:200]}) from error
-        except ScrubjayError as error:
-            raise MCPError(INVALID_PARAMS, str(error)) from error
-        except Exception as error:  # the outermost edge
-            raise MCPError(INTERNAL_ERROR, engine.unforeseen("resources/read", error)) from error
+
+    async def list_prompts(
+        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        _only_page(params)
+        return ListPromptsResult(prompts=prompts.prompts())
+
+    async def get_prompt(
+        ctx: ServerRequestContext[Any, Any], params: GetPromptRequestParams
+    ) -> GetPromptResult:
+        with _as_protocol_errors(engine, "prompts/get"):
+            async with asyncio.timeout(CALL_SECONDS):
+                return await prompts.get(engine, params.name, params.arguments, caller())
 
     server = Server[Any](
         "scrubjay",
         version=VERSION,
         title="Scrubjay",
         instructions=INSTRUCTIONS,
-        cache_hints=dict.fromkeys(("tools/list", "resources/templates/list"), CacheHint(ttl_ms=300_000)),
+        cache_hints=dict.fromkeys(
+            ("tools/list", "resources/templates/list", "prompts/list"), CacheHint(ttl_ms=300_000)
+        ),
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
     )
     server.middleware += [_without_batches, _cancellable()]
     return server
+
+
+@contextlib.contextmanager
+def _as_protocol_errors(engine: Engine, method: str, about: dict[str, Any] | None = None) -> Iterator[None]:
+    """Raise every failure as an error of the protocol; `about` goes with what is not found."""
+    try:
+        yield
+    except NotFound as error:
+        raise MCPError(INVALID_PARAMS, str(error), about) from error
+    except ScrubjayError as error:
+        raise MCPError(INVALID_PARAMS, str(error)) from error
+    except TimeoutError as error:
+        raise MCPError(INTERNAL_ERROR, LATE) from error
+    except Exception as error:  # the outermost edge
+        raise MCPError(INTERNAL_ERROR, engine.unforeseen(method, error)) from error
 
 
 def _only_page(params: PaginatedRequestParams | None) -> None:

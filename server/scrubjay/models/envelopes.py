@@ -13,7 +13,9 @@ from scrubjay.models.fields import Instant
 from scrubjay.models.requests import Request
 from scrubjay.redaction.redact import redact
 
-Kind = Literal["turn", "memory", "document", "forget", "restore", "import", "review", "sessions"]
+Kind = Literal[
+    "turn", "memory", "document", "forget", "restore", "import", "review", "sessions", "host_memories"
+]
 
 # The fields with free text. Ids, numbers, times and names of sessions are not redacted.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()

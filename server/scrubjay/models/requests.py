@@ -96,8 +96,10 @@ class SearchMemories(Request):
         "Number of hits; by default, as many as matter."
     )
     max_tokens: Budget | None = about("Fill an answer of this many tokens in total.")
-    search_mode: Literal["memories", "hybrid", "documents"] = about(
-        "memories: facts and turns; documents: passages of documents; hybrid: all.", "memories"
+    search_mode: Literal["memories", "hybrid", "documents", "undistilled"] = about(
+        "memories: facts and turns; documents: passages of documents; hybrid: all; undistilled: what "
+        "was said since the last distill, in order.",
+        "memories",
     )
     include_turns: Flag = about("False: only facts, and summaries of sessions instead of turns.", True)
     partition_ids: list[PartitionId] | None = about("Only these partitions, e.g. mem_preference.")
@@ -275,6 +277,35 @@ class KeptFacts(Request):
     """Facts from other memories."""
 
     facts: list[KeptFact]
+
+
+class KeptNote(Request):
+    """A note in a file of a host's memory, with the time since when it has stood there."""
+
+    content: Annotated[Text, Field(max_length=MAX_MEMORY)]
+    scope: OneScope
+    at: Instant | None = None
+    session_id: Name | None = None
+    tags: Tags = []
+    metadata: Metadata = {}
+
+
+class KeptMemoryFile(Request):
+    """All notes in a file of a host's memory; not `is_whole` if some of them were left out."""
+
+    source: Name
+    path: Annotated[Text, Field(max_length=4_096)]
+    entries: list[KeptNote]
+    is_whole: Flag = True
+
+
+class KeptMemoryFiles(Request):
+    """Files of hosts' memories on a machine; one that is missing in a `searched` place was deleted there."""
+
+    machine: Name
+    memories: list[KeptMemoryFile]
+    searched: list[Text] = []
+    redacted: Annotated[Count, Field(ge=0)] = 0
 
 
 class AddDocument(Request):

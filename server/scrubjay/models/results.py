@@ -261,6 +261,24 @@ class FactsAdded(Result):
     redacted: int
 
 
+NoteOutcome = Literal["added", "updated", "known", "restored"]
+
+
+class MemoryFileKept(Result):
+    """What became of the notes of a file, in order, and how many facts are hidden because they left it."""
+
+    outcomes: tuple[NoteOutcome, ...]
+    deleted: int = 0
+
+
+class MemoryFilesKept(Result):
+    """The answers for files of hosts' memories, in order."""
+
+    files: tuple[MemoryFileKept, ...]
+    missing: int = 0  # facts that are hidden because their file is gone
+    redacted: int = 0
+
+
 class MemoryAdded(Result):
     id: str
     action: Literal["stored", "known", "updated"]

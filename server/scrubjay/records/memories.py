@@ -1,6 +1,7 @@
 """Memories: single facts. How one is added, recognised as known and given a new version."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -20,7 +21,7 @@ from scrubjay.models.records import (
 )
 from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import MemoryAdded
-from scrubjay.records import versions
+from scrubjay.records import distilled, versions
 from scrubjay.records.passages import passages_of
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
@@ -49,6 +50,14 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
         same = [row for row in same if (row.session_id, row.turn) == place]
     if replayed := next((row for row in same if row.id == memory_id), None):
         return Plan(None, _answer(replayed, "stored" if request.link is None else "updated", envelope))
+    request, note = await distilled.allowed(store, envelope.scope, request)
+    plan = await _plan_new(store, envelope, request, memory_id, same)
+    return plan if note is None else replace(plan, answer=plan.answer.model_copy(update={"note": note}))
+
+
+async def _plan_new(
+    store: Store, envelope: Envelope, request: FactText, memory_id: str, same: Sequence[Memory]
+) -> Plan[MemoryAdded]:
     linked = next((row for row in same if request.link and _has_link(row, *request.link)), None)
     if linked and (is_current(linked, envelope.at) or linked.updated_at >= envelope.at):
         return Plan(None, _answer(linked, "known", envelope))  # the call is repeated, or replayed
@@ -152,9 +161,10 @@ def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memo
     metadata = {
         key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == memory_id
     }
-    values = fields_of(base, "partition_id", "tags", "importance_score", "is_static")
+    values = fields_of(base, "partition_id", "importance_score", "is_static")
     values |= fields_of(base, "access_count", "last_accessed_at")
     values["metadata"] = metadata
+    values["tags"] = tuple(tag for tag in base.tags if tag != distilled.DISTILLED)
     given = {"importance_score" if name == "importance" else name for name in request.model_fields_set}
     if base.expires_at is not None and base.expires_at > envelope.at and "expires_at" not in given:
         values |= fields_of(base, "expires_at", "forget_reason")

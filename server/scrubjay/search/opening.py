@@ -28,6 +28,7 @@ FACTS = 200  # the newest facts, and as many lasting ones, to choose from
 # Characters of each part; facts get what the lines before them leave.
 OUTCOME, LEFT_OPEN, FACT = 240, 200, 180
 HALF_LIFE = timedelta(days=30)  # of a fact's novelty
+_SESSION = ("Last session", "Before that")  # how a line begins that names a session
 _HEAD = (
     "Quoted from this user's earlier sessions of this project, for reference; it may be outdated. "
     "More: search_memories."
@@ -36,10 +37,12 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Opening:
-    """The text for the model, possibly "", and when the first fact in it expires."""
+    """The text for the model, possibly "", when the first fact in it expires, and what it names."""
 
     text: str = ""
     until: datetime | None = None
+    sessions: int = 0
+    facts: int = 0
 
 
 async def opening(
@@ -79,8 +82,9 @@ async def opening(
     _, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
     # What is most helpful gets its room first; in the text, sessions come before facts.
     text, taken = block(_HEAD, sorted(taken, key=by_line.__contains__), max_bytes, MOST_CHARACTERS)
-    expiries = (by_line[line].expires_at for line in taken if line in by_line)
-    return Opening(text, min((at for at in expiries if at), default=None))
+    shown = [by_line[line] for line in taken if line in by_line]
+    until = min((fact.expires_at for fact in shown if fact.expires_at), default=None)
+    return Opening(text, until, sum(line.startswith(_SESSION) for line in taken), len(shown))
 
 
 def _turns(scope: str, now: datetime, *parts: Where) -> Where:
@@ -146,11 +150,11 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
                 f"{len(sessions[0])}{'+' * (len(sessions[0]) == TURNS)} turn{'s' * (len(sessions[0]) > 1)}"
             )
             place = f"{day:%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
-            first.append(f"Last session: {place}: {told.title}")
+            first.append(f"{_SESSION[0]}: {place}: {told.title}")
             first += [f"Left open: {said}" for said in [_most(told.left_open, LEFT_OPEN)] if said]
             then += [f"Outcome: {said}" for said in [_most(told.outcome[::-1], OUTCOME)] if said]
         elif told.title:
-            (first if at == 1 else then).append(f"Before that, {day:%Y-%m-%d}: {told.title}")
+            (first if at == 1 else then).append(f"{_SESSION[1]}, {day:%Y-%m-%d}: {told.title}")
     return first, then
 
 

@@ -32,6 +32,7 @@ _SRCS: dict[str, tuple[PassageSrc, ...]] = {
     "memories": ("memory", "turn"),
     "hybrid": ("memory", "turn", "chunk"),
     "documents": ("chunk",),
+    "undistilled": ("turn",),  # for interfaces that cannot read it in order
 }
 
 

@@ -22,7 +22,9 @@ _ESCAPE = re.compile(
 _NEXT_COLOUR = re.compile(r"(?<=\w)\x1b\[0?m\x1b\[[1-9][\d;]*+m(?=\w)")
 # Our tags, and the one by which hosts speak to a model, lose their hyphen; if they were removed, what is left
 # could be a tag again.
-_TAG = re.compile(r"(<[\s/]*)(?:(scrubjay)-(memory)|(recalled)-(data)|(system)-(reminder))", re.IGNORECASE)
+_TAG = re.compile(
+    r"(<[\s/]*)(?:(scrubjay)-(memory|command)|(recalled)-(data)|(system)-(reminder))", re.IGNORECASE
+)
 
 
 def visible(text: str) -> str:

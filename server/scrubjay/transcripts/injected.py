@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 
 MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
-# Notes of the host, recalled memories, and what an editor shows.
-_INJECTED = "<(system-reminder|scrubjay-memory|ide_(?:selection|opened_file|diagnostics))>"
+COMMAND_OPEN, COMMAND_CLOSE = "<scrubjay-command>", "</scrubjay-command>"
+# Notes of the host, recalled memories, the text of our commands, and what an editor shows.
+_INJECTED = "<(system-reminder|scrubjay-memory|scrubjay-command|ide_(?:selection|opened_file|diagnostics))>"
 _SYSTEM_TAGS = (
     "local-command-stdout local-command-stderr local-command-caveat session-start-hook tick goal "
     "bash-stdout bash-stderr user-memory-input"

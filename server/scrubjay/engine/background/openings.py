@@ -75,7 +75,8 @@ class Openings:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
                     until = None if opening.until is None else opening.until.timestamp()
-                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until)
+                    counts = {"sessions": opening.sessions, "facts": opening.facts}
+                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until, **counts)
                     if scope in self._due:  # a change came in between, and found nothing to remove
                         openings.remove(self._home, scope)
             except (

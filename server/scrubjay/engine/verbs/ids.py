@@ -7,10 +7,11 @@ from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.search import Scope
 from scrubjay.engine.verbs.verb import Verb
-from scrubjay.errors import NotFound
+from scrubjay.errors import InputError, NotFound
 from scrubjay.home.scopes import search_scopes
 from scrubjay.models.records import AnyRecord, Turn
 from scrubjay.models.requests import AddMemory, Forget, Request, Restore, SearchDocuments, SearchMemories
+from scrubjay.records.distilled import DISTILLED
 from scrubjay.records.full_ids import full_document_id, full_id, full_session_id
 from scrubjay.store import conditions
 
@@ -64,12 +65,15 @@ class Ids(Verb):
             whole["id"] = await self._within(request.id, reach)
         elif isinstance(request, Forget | Restore) and request.id is not None:
             whole["id"] = await self.full(request.id, scope)
-        elif isinstance(request, AddMemory) and request.link is not None:
-            relation, ids = request.link
-            whole[relation] = [
-                await (self.full(each, scope) if reach is None else self._within(each, reach, relation))
-                for each in ids
-            ]
+        elif isinstance(request, AddMemory):
+            relation, ids = request.link or ("", ())
+            if relation:
+                whole[relation] = [
+                    await (self.full(each, scope) if reach is None else self._within(each, reach, relation))
+                    for each in ids
+                ]
+            if DISTILLED in request.tags:
+                whole["metadata"] = {**request.metadata, **await self._turn_of(request, reach)}
         elif isinstance(request, SearchMemories) and request.session_id is not None:
             await self._writer.drain()
             searched = search_scopes(request.scope, scope)
@@ -79,6 +83,17 @@ class Ids(Verb):
             searched = search_scopes(request.scope, scope)
             whole["doc_id"] = await full_document_id(self._store, request.doc_id, searched)
         return request.model_copy(update=whole) if whole else request
+
+    async def _turn_of(self, request: AddMemory, reach: tuple[str, ...] | None) -> dict[str, Any]:
+        """Return the session and the number of the turn that a distilled fact names."""
+        named = request.metadata.get("turn")
+        turn = await self.reached(named, reach) if isinstance(named, str) else None
+        if not isinstance(turn, Turn):
+            example = '"metadata": {"turn": "66288832/5"}'
+            raise InputError(
+                f"A distilled fact names the turn that says it, as in {example}; {named!r} is not a turn."
+            )
+        return {"session_id": turn.session_id, "turn": turn.turn}
 
     async def _within(self, given: str, reach: tuple[str, ...], field: str = "") -> str:
         record = await self.reached(given, reach)

@@ -8,14 +8,23 @@ from datetime import datetime
 from typing import cast
 
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.histories.memory_files import is_gone
+from scrubjay.home import purged_facts
 from scrubjay.home.capture import CAPTURES
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import AnyRecord, Memory, Turn, content_hash, derived_id
-from scrubjay.models.requests import KeptFact, KeptSession, KeptSessions
-from scrubjay.models.results import FactOutcome, FactsAdded, SessionsRecorded
+from scrubjay.models.requests import (
+    KeptFact,
+    KeptMemoryFile,
+    KeptMemoryFiles,
+    KeptSession,
+    KeptSessions,
+)
+from scrubjay.models.results import FactOutcome, FactsAdded, MemoryFilesKept, NoteOutcome, SessionsRecorded
 from scrubjay.records import versions as chains
 from scrubjay.records.exchange import import_envelope
+from scrubjay.records.host_memories import facts_of_hosts, files_of, is_purged
 from scrubjay.redaction.redact import redact
 from scrubjay.store import conditions
 
@@ -87,6 +96,39 @@ class Past(Verb):
         finally:
             self._running -= 1
 
+    async def memories(self, kept: KeptMemoryFiles) -> MemoryFilesKept:
+        """Bring facts in step with files of hosts' memories, and hide those of files that are gone."""
+        self._running += 1
+        try:
+            gone = await asyncio.to_thread(purged_facts.read, self._home)
+            sent = [_without(file, gone, kept.machine) for file in kept.memories]
+            missing = await self._missing(kept)
+            request = kept.model_copy(update={"memories": [*sent, *missing], "searched": []})
+            told = envelope("host_memories", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
+            told = told.model_copy(update={"redacted": kept.redacted})
+            answer = cast(MemoryFilesKept, await self._writer.write(told))
+            files = [
+                each.model_copy(update={"outcomes": _with_purged(each.outcomes, file, gone)})
+                for each, file in zip(answer.files, kept.memories, strict=False)
+            ]
+            hidden = sum(each.deleted for each in answer.files[len(files) :])
+            await self._make_room(hidden + sum(len(each.outcomes) + each.deleted for each in files))
+            return answer.model_copy(update={"files": tuple(files), "missing": hidden})
+        finally:
+            self._running -= 1
+
+    async def _missing(self, kept: KeptMemoryFiles) -> list[KeptMemoryFile]:
+        """Return the files of known facts that were deleted, without notes."""
+        if not kept.searched:
+            return []
+        facts = await facts_of_hosts(self._store)
+        sources = {path: fact.source for fact in facts for path in files_of(fact)}
+        here = _on(kept.machine, "")
+        known = [path.removeprefix(here) for path in sorted(sources) if path.startswith(here)]
+        gone = await asyncio.to_thread(lambda: [path for path in known if is_gone(path, kept.searched)])
+        named = [_on(kept.machine, path) for path in gone]
+        return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in named]
+
     async def _news(self, first: Memory, told: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
         """Return another memory's newer values for an existing fact, and the fact, replaced by them."""
         latest = await chains.latest(self._store, first)
@@ -128,6 +170,25 @@ class Past(Verb):
         ):
             known[row.host or "", row.session_id].add(row.scope)
         return {key: next(iter(known[key])) for key in told if len(told[key]) == len(known[key]) == 1}
+
+
+def _on(machine: str, path: str) -> str:
+    """Return the name of a file for facts, which may be restored or shared on other machines."""
+    return f"{machine}:{path}"
+
+
+def _without(file: KeptMemoryFile, gone: frozenset[str], machine: str) -> KeptMemoryFile:
+    """Return a file, with the name of its machine, without the notes whose facts were purged."""
+    entries = [note for note in file.entries if not is_purged(note, gone)]
+    return file.model_copy(update={"entries": entries, "path": _on(machine, file.path)})
+
+
+def _with_purged(
+    outcomes: Iterable[NoteOutcome], file: KeptMemoryFile, gone: frozenset[str]
+) -> tuple[NoteOutcome, ...]:
+    """Return an outcome for every note of a file, given those for the notes that are not purged."""
+    others = iter(outcomes)
+    return tuple("known" if is_purged(note, gone) else next(others) for note in file.entries)
 
 
 def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:

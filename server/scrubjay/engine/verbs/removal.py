@@ -11,13 +11,14 @@ from typing import Literal, cast
 from scrubjay.engine.verbs.search import Search
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
-from scrubjay.home import spool, undo
+from scrubjay.home import purged_facts, spool, undo
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
-from scrubjay.models.records import AnyRecord, Document
+from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.models.requests import Forget, ForgetMatching, ForgetRecords, Request, Restore, SearchMemories
 from scrubjay.models.results import Forgotten, Restored, Result
 from scrubjay.records.forgetting import records_to_forget, texts_of, with_history
+from scrubjay.records.host_memories import purged_digest
 from scrubjay.search.hits import as_hit
 from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
@@ -116,6 +117,8 @@ class Removal(Verb):
             texts = [text for record in records for text in texts_of(record)]
             await asyncio.to_thread(spool.erase, self._home, texts)
             await asyncio.to_thread(spool.sweep, self._home, self._clock().timestamp())
+            gone = frozenset(purged_digest(each) for each in records if isinstance(each, Memory))
+            await asyncio.to_thread(purged_facts.add, self._home, gone)
         fields = {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
         log = ForgetRecords.model_validate(fields)
         answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))

@@ -7,14 +7,16 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import NotFound
+from scrubjay.models.fields import resolve
 from scrubjay.models.records import Document, Memory, Turn
+from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import Result
 from scrubjay.records.exchange import values_of
-from scrubjay.records.session_summaries import exchange_of, title_and_text
+from scrubjay.records.session_summaries import MOST_TURNS, Digest, digest, exchange_of, title_and_text
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.store import conditions
 from scrubjay.store.counts import SessionSpan, spoken
@@ -137,6 +139,29 @@ class Sessions(Verb):
             hosts=all_of_it.hosts,
             behind=behind,
         )
+
+    async def since(self, when: str, scope: str | None, size: int) -> tuple[datetime, list[ListedSession]]:
+        """Return when `when` was, in words or ISO 8601, and the sessions since then, the latest first.
+
+        Raises:
+            InputError: `when` names no time.
+        """
+        now = self._clock().astimezone(LocalZone())
+        asked = parse(SearchMemories, {"query": when, "since": when}).since
+        start = cast(datetime, resolve("since", asked, now, end=False))
+        page = await self.overview(scope, start=0, size=size)
+        return start, [each for each in page.results if each.ended_at >= start]
+
+    async def last(self, scope: str) -> tuple[ListedSession, Digest, Turn] | None:
+        """Return the newest session of a scope, listed and digested, and its last turn; or None."""
+        for listed in (await self.overview(scope, start=0, size=1)).results:
+            where = conditions.both(
+                conditions.matching(scope=scope, session_id=listed.session_id),
+                conditions.current(Turn, self._clock()),
+            )
+            turns = await self._store.newest(Turn, where, MOST_TURNS)
+            return (listed, await asyncio.to_thread(digest, turns[::-1]), turns[0]) if turns else None
+        return None
 
     async def _overall(self, scope: str | None, zone: LocalZone) -> _Overall:
         """Count the turns of a scope by session, day and host; cached for one table version and zone."""

@@ -1,0 +1,110 @@
+"""Keeps facts in step with the memories of the assistants that `setup` connected, while the engine runs.
+
+Their files are read when they change, and never written.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from scrubjay.errors import ScrubjayError
+from scrubjay.histories import memory_files
+from scrubjay.histories.memory_files import MemoryFile
+from scrubjay.home.capture import Policy
+from scrubjay.home.paths import Home
+from scrubjay.home.scopes import project_folders
+from scrubjay.hosts.machine import Machine, this_machine
+from scrubjay.hosts.table import BY_NAME
+from scrubjay.models.requests import KeptMemoryFiles, parse
+from scrubjay.store.failures import reason
+
+log = logging.getLogger("scrubjay.engine.background.host_memories")
+
+LOOK_SECONDS = 30.0  # a folder that did not exist cannot be watched, and not every disk reports changes
+BATCH = 100  # files that are planned together
+
+Stamp = tuple[float, str]
+
+
+class HostMemories:
+    """Watches the files. `keep` brings the facts in step with some of them."""
+
+    def __init__(
+        self,
+        home: Home,
+        env: Mapping[str, str],
+        policy: Callable[[], Policy],
+        keep: Callable[[KeptMemoryFiles], Awaitable[Any]],
+    ) -> None:
+        self._home, self._env, self._policy, self._keep = home, env, policy, keep
+        self._seen: dict[str, float] | None = None  # the last change of each file that was read
+
+    async def run(self) -> None:
+        """Look at the files at the start and after each change, for ever."""
+        while True:
+            watched: list[str] = []
+            try:
+                watched = await self.look()
+            except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
+                log.warning("the memories of assistants were not read: %s", reason(error))
+            await _change(watched)
+
+    async def look(self) -> list[str]:
+        """Read the files that changed since the last look, and return the places to watch."""
+        policy = self._policy()
+        if policy.paused or policy.capture == "off":
+            return []
+        machine = this_machine(self._env)._replace(projects=tuple(project_folders(self._home)))
+        hosts, files = await asyncio.to_thread(self._files, machine)
+        now = {file.path: file.at for file in files}
+        if not hosts or now == self._seen:
+            return list({file.place for file in files})
+        seen = self._seen or {}
+        changed = [file for file in files if seen.get(file.path) != file.at]
+        searched = [place for host in hosts for place, _ in memory_files.memory_places(host, machine)]
+        for number in range(0, max(1, len(changed)), BATCH):
+            batch = changed[number : number + BATCH]
+            kept = await asyncio.to_thread(self._read, batch, policy, machine)
+            request = {
+                "machine": memory_files.THIS,
+                "memories": [{name: each[name] for name in _SENT} for each in kept],
+                "searched": searched if number == 0 else [],
+                "redacted": sum(each["redacted"] for each in kept),
+            }
+            await self._keep(parse(KeptMemoryFiles, request))
+        self._seen = now
+        return list({file.place for file in files})
+
+    def _files(self, machine: Machine) -> tuple[list[str], list[MemoryFile]]:
+        """Return the connected hosts with a memory, and its files."""
+        hosts = [name for name in memory_files.STORES if BY_NAME[name].is_connected(machine, self._home)]
+        return hosts, [file for host in hosts for file in memory_files.memory_files(host, machine)]
+
+    def _read(self, files: list[MemoryFile], policy: Policy, machine: Machine) -> list[dict[str, Any]]:
+        kept = []
+        for file in files:
+            try:
+                kept.append(memory_files.kept_file(self._home, policy, file, machine))
+            except (OSError, ValueError) as error:
+                log.info("a file of %s was passed over: %s", file.source, type(error).__name__)
+        return [each for each in kept if each is not None]
+
+
+_SENT = ("source", "path", "entries", "is_whole")
+
+
+async def _change(places: list[str]) -> None:
+    """Wait until something changes in these places, at most `LOOK_SECONDS`."""
+    try:
+        if places:
+            from watchfiles import awatch  # native code, which not every engine needs
+
+            waiting = awatch(*places, yield_on_timeout=True, rust_timeout=int(LOOK_SECONDS * 1000))
+            async with aclosing(waiting) as changes:
+                await anext(changes, None)
+            return
+    except OSError as error:  # a place is gone, or the system watches no more folders
+        log.info("the memories of assistants cannot be watched: %s", error)
+    await asyncio.sleep(LOOK_SECONDS)

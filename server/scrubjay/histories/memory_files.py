@@ -1,0 +1,235 @@
+"""The files in which hosts keep what they remember: where they are, whose they are, and the notes in them.
+
+`hosts.json` names them. They are only read.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import glob
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+from scrubjay.histories.cursor import workspace_folder
+from scrubjay.histories.disk import Disk, embedded, files_below, parsed
+from scrubjay.histories.keeping import pauses
+from scrubjay.histories.notes import Note, notes
+from scrubjay.histories.stored import instant, mapping, pieces, string
+from scrubjay.histories.transcripts import gemini_folder
+from scrubjay.home import capture
+from scrubjay.home.files import read_whole
+from scrubjay.home.paths import Home
+from scrubjay.home.scopes import USER_SCOPE, is_elsewhere, is_scope, project_of
+from scrubjay.home.settings import pauses as kept_pauses
+from scrubjay.hosts.facts import HOSTS
+from scrubjay.hosts.machine import Machine
+from scrubjay.redaction.redact import redact
+
+MOST_FILES = 2_000  # of one host, the newest
+MOST_NOTES = 500  # of one file
+MAX_FILE = 2**20  # bytes; a host's own limits are far below
+_DEEP = 3  # folders below a place
+_HEAD = 200  # lines of a transcript in which it names its folder
+_MARKDOWN = r".*\.md"
+THIS = socket.gethostname()[:100] or "here"  # the machine whose files these are
+STORES: dict[str, list[dict[str, Any]]] = {
+    host: facts["memories"] for host, facts in HOSTS.items() if "memories" in facts
+}
+
+
+class MemoryFile(NamedTuple):
+    """A file of notes of a host: its last change, and the place in which it was found."""
+
+    host: str
+    path: str
+    at: float  # seconds since 1970
+    place: str
+    store: dict[str, Any]  # its description in hosts.json
+
+    @property
+    def source(self) -> str:
+        """The source of facts from it."""
+        return f"{self.host} memory"
+
+
+def memory_places(host: str, machine: Machine) -> list[tuple[str, dict[str, Any]]]:
+    """Return the places of a host's memory, in which `*` is any folder, with their descriptions."""
+    found = []
+    for store in STORES.get(host, []):
+        if "setting" in store:
+            found += [(path, store) for path in _set_place(store, machine)]
+        else:
+            found += [(path, store) for place in store["places"] for path in machine.paths(place)]
+    return found
+
+
+def memory_files(host: str, machine: Machine) -> list[MemoryFile]:
+    """Return the existing files of a host's memory, newest first."""
+    found: dict[str, MemoryFile] = {}
+    for pattern, store in memory_places(host, machine):
+        for place in glob.glob("*".join(map(glob.escape, pattern.split("*")))):
+            for path, at in files_below(place, partial(_fits, store, place), _DEEP):
+                file = MemoryFile(host, path, at, place, store)
+                if store.get("of") != "project" or _stays_inside(file, machine):
+                    found.setdefault(path, file)
+    return sorted(found.values(), key=lambda file: file.at, reverse=True)[:MOST_FILES]
+
+
+def is_gone(path: str, patterns: list[str]) -> bool:
+    """Return True if a file was removed from one of these places, but not all that surrounds the place."""
+    if os.path.lexists(path):
+        return False
+    around = (
+        pattern
+        for pattern in patterns
+        if fnmatch.fnmatch(path, pattern) or fnmatch.fnmatch(path, f"{pattern}/*")
+    )
+    return any(os.path.isdir(os.path.dirname(pattern.partition("*")[0])) for pattern in around)
+
+
+def kept_file(
+    home: Home, policy: capture.Policy, file: MemoryFile, machine: Machine, scope: str | None = None
+) -> dict[str, Any] | None:
+    """Return the arguments of a `KeptMemoryFile`; None for a file that was written during a pause.
+
+    What belongs to an excluded folder is left out. `scope` is one for everything.
+
+    Raises:
+        OSError, ValueError: the file cannot be read.
+    """
+    if any(off <= file.at < on for off, on in pauses(kept_pauses(home), is_paused=policy.paused)):
+        return None
+    found = list(islice(_notes(file), MOST_NOTES + 1))
+    entries: list[dict[str, Any]] = []
+    redacted = left_out = 0
+    with Disk(home.spool_tmp) as disk:
+        whole = _FOLDERS.get(file.store.get("of", ""), _no_folder)(file, machine, disk)
+    for note in found[:MOST_NOTES]:
+        folder = _folder_in(note) if file.store.get("of") == "text" else whole
+        where = scope or _scope(home, policy, file, folder)
+        if where is None:
+            left_out += 1
+            continue
+        content, count = redact(capture.storable(note.content))
+        redacted += count
+        entries += [_entry(file, note, where) | {"content": piece} for piece in pieces(content)]
+    return {
+        "source": file.source,
+        "path": file.path,
+        "entries": entries,
+        "is_whole": not left_out and len(found) <= MOST_NOTES,
+        "left_out": left_out,
+        "redacted": redacted,
+    }
+
+
+def _notes(file: MemoryFile) -> Iterator[Note]:
+    text = read_whole(file.path, MAX_FILE).decode("utf-8-sig", "replace")
+    if file.path.endswith(".patch"):
+        added = (line[1:] for line in text.split("\n") if line.startswith("+"))
+        text = "\n".join("" if line.startswith("++ ") else line for line in added)
+    return notes(text, file.store.get("sections", ()))
+
+
+def _entry(file: MemoryFile, note: Note, scope: str) -> dict[str, Any]:
+    kind = string(mapping(note.fields.get("metadata")).get("type")) or string(note.fields.get("type"))
+    tags = [*([kind] if is_scope(kind) else []), *(["proposed"] if file.path.endswith(".patch") else [])]
+    about = {"section": note.section[:200], "topic": note.topic[:200]}
+    said = note.fields.get("updated_at") or note.fields.get("modified")
+    return {
+        "scope": scope,
+        "at": instant(str(said) if said else None) or instant(file.at),
+        "tags": tags,
+        "session_id": string(note.fields.get("thread_id"))[:200] or None,
+        "metadata": {name: redact(value)[0] for name, value in about.items() if value},
+    }
+
+
+def _scope(home: Home, policy: capture.Policy, file: MemoryFile, folder: str | None) -> str | None:
+    """Return the scope of a note, as `scrubjay import` finds that of a session; None to leave it out."""
+    if "of" not in file.store:
+        return USER_SCOPE
+    if capture.may_be_excluded(policy, [folder] if folder else []):
+        return None
+    return project_of(home, folder, None)[1] if folder else file.host
+
+
+def _folder_in(note: Note) -> str | None:
+    """Return the folder for which Codex says that a note was made."""
+    found = re.search(r"\bcwd=([^;,]+)", string(note.fields.get("applies_to")))
+    folder = (found[1] if found else string(note.fields.get("cwd"))).strip().removeprefix("\\\\?\\")
+    return folder if os.path.isabs(folder) or is_elsewhere(folder) else None
+
+
+def _no_folder(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+    return None
+
+
+def _around(file: MemoryFile, machine: Machine, disk: Disk | None = None) -> str | None:
+    """Return the project whose folder the file is in."""
+    around = (folder for folder in machine.projects if file.path.startswith(os.path.join(folder, "")))
+    return max(around, key=len, default=None)
+
+
+def _stays_inside(file: MemoryFile, machine: Machine) -> bool:
+    """Return True if no link leads to a file outside the project, which may be a stranger's."""
+    folder = _around(file, machine) or os.sep
+    below = os.path.relpath(file.path, folder)
+    return os.path.realpath(file.path) == os.path.join(os.path.realpath(folder), below)
+
+
+def _by_slug(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+    """Return the project whose path, with a dash for each other character, is the name of the folder."""
+    project = os.path.dirname(file.place)
+
+    def fits(folder: str) -> bool:
+        return re.sub(r"[^A-Za-z0-9]", "-", folder).casefold() == os.path.basename(project).casefold()
+
+    if folder := next(filter(fits, machine.projects), None):
+        return folder
+    sessions = glob.glob(os.path.join(glob.escape(project), "*.jsonl"))
+    sessions += glob.glob(os.path.join(glob.escape(project), "chats", "*.jsonl"))
+    for session in sorted(sessions, reverse=True)[:5]:
+        with suppress(OSError):
+            lines = map(embedded, islice(disk.lines(session), _HEAD))
+            if folder := next(filter(fits, (string(line.get("cwd")) for line in lines)), None):
+                return folder
+    return None
+
+
+def _of_gemini(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+    project = file.place.rpartition(f"{os.sep}memory")[0]
+    return gemini_folder(os.path.join(project, "chats", "x"), disk)
+
+
+def _of_workspace(file: MemoryFile, machine: Machine, disk: Disk) -> str | None:
+    return workspace_folder(disk, file.place.partition(f"{os.sep}memory-tool")[0])
+
+
+_FOLDERS: dict[str, Callable[[MemoryFile, Machine, Disk], str | None]] = {
+    "slug": _by_slug,
+    "project": _around,
+    "gemini": _of_gemini,
+    "workspace": _of_workspace,
+}
+
+
+def _set_place(store: dict[str, Any], machine: Machine) -> Iterator[str]:
+    """Yield the folder that the user chose in the host's settings."""
+    with suppress(OSError, ValueError):
+        settings = mapping(parsed(read_whole(machine.path(store["settings"]), MAX_FILE)))
+        chosen = string(settings.get(store["setting"]))
+        place = machine.join(machine.user_home, chosen[2:]) if chosen.startswith("~/") else chosen
+        if os.path.isabs(place):
+            yield place.rstrip(os.sep)
+
+
+def _fits(store: dict[str, Any], place: str, path: str) -> bool:
+    below = path[len(place) :].replace(os.sep, "/").lstrip("/") or os.path.basename(path)
+    return re.fullmatch(store.get("files", _MARKDOWN), below) is not None

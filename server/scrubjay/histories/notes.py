@@ -1,0 +1,109 @@
+"""The single notes in a Markdown file in which a host keeps what it remembers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from scrubjay.text.front_matter import end_of_front_matter, front_matter
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HEADING = re.compile(r"(#{1,6})\s+(.+?)[\s#]*")
+_LABEL = re.compile(r"([A-Z][\w ,'-]{2,60}):")  # a line of its own above a list, as Codex writes it
+_LABEL_LEVEL = 7  # below every heading
+_BULLET = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+(.*)")
+_FIELD = re.compile(r"([a-z_]{2,40}):\s+(\S.*)")
+_POINTER = re.compile(r"\[[^\]]*\]\([^)\s]+\.md\)")  # of an index, to a file that is read itself
+_EMPTY = re.compile(r"[\W_]*(?:No entries yet[\W_]*)?")
+_TASKS = re.compile(r"(?:\s*\[Task \d+\])+$")  # Codex's references to its own lists
+
+
+@dataclass(frozen=True)
+class Note:
+    """One note: its words, the heading above it, and the `name: value` lines above it in its chapter."""
+
+    content: str
+    section: str = ""
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    topic: str = ""  # of a note that is a whole file with front matter
+
+
+def notes(text: str, sections: Collection[str] = ()) -> Iterator[Note]:
+    """Yield the notes of a Markdown file.
+
+    A file with front matter is one note; another has one in each item of a list and each paragraph. Of the
+    latter, only those below the headings `sections` are taken, if any are given.
+
+    >>> [note.content for note in notes("## Build\\n- Use pnpm,\\n  not npm.\\n- [Index](a.md)\\n\\nShip.")]
+    ['Use pnpm,\\nnot npm.', 'Ship.']
+    """
+    text = text.replace("\r\n", "\n")
+    if about := front_matter(text):
+        body, summary = text[end_of_front_matter(text) :].strip(), str(about.get("description") or "").strip()
+        content = body if summary in body else f"{summary}\n\n{body}".strip()
+        if content:
+            yield Note(content, fields=about, topic=str(about.get("name") or about.get("title") or ""))
+        return
+    reader = _Reader(frozenset(sections))
+    for line in _COMMENT.sub("", text).split("\n"):
+        yield from reader.read(line.rstrip())
+    yield from reader.end()
+
+
+class _Reader:
+    """Collects lines to notes."""
+
+    def __init__(self, sections: Collection[str]) -> None:
+        self._sections = sections
+        self._wanted = 0  # the level of the wanted heading that we are below
+        self._section = ""
+        self._fields: dict[str, str] = {}
+        self._head: dict[str, str] | None = None  # the fields above the first heading, which hold everywhere
+        self._lines: list[str] = []
+        self._is_item = self._is_after_gap = self._is_code = False
+
+    def read(self, line: str) -> Iterator[Note]:
+        """Read the next line, and yield the note that it ends."""
+        words = line.strip()
+        if self._is_code or words.startswith("```"):
+            self._is_code ^= words.startswith("```")
+            self._lines.append(line)
+        elif not words:
+            self._is_after_gap = True
+        elif heading := _HEADING.fullmatch(line):
+            yield from self._enter(len(heading[1]), heading[2])
+        elif label := _LABEL.fullmatch(line):
+            yield from self._enter(_LABEL_LEVEL, label[1])
+        elif item := _BULLET.match(line):
+            yield from self.end()
+            self._lines, self._is_item = [item[1]], True
+        elif self._lines and (line[0].isspace() if self._is_item else not self._is_after_gap):
+            self._lines.append(words)
+            self._is_after_gap = False
+        else:
+            yield from self.end()
+            self._lines = [words]
+
+    def end(self) -> Iterator[Note]:
+        """Yield the note that was begun."""
+        content = _TASKS.sub("", "\n".join(self._lines).strip())
+        named = filter(None, map(_FIELD.fullmatch, self._lines))
+        self._fields.update((found[1], found[2]) for found in named)
+        is_wanted = not self._sections or self._wanted
+        if is_wanted and not _EMPTY.fullmatch(content) and not _POINTER.match(content):
+            yield Note(content, self._section, dict(self._fields))
+        self._lines, self._is_item, self._is_after_gap = [], False, False
+
+    def _enter(self, level: int, title: str) -> Iterator[Note]:
+        yield from self.end()
+        if title in self._sections:
+            self._wanted = level
+        elif level <= self._wanted:
+            self._wanted = 0
+        if self._head is None:
+            self._head = dict(self._fields)
+        if level == 1:
+            self._fields = dict(self._head)
+        self._section = title

@@ -1,0 +1,62 @@
+"""What models were given: a line each in `<home>/log/given.log`, with its size and never with its content.
+
+Hooks and the engine write it. Standard library only and Python 3.9 syntax.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import namedtuple
+
+from scrubjay.home.files import add_line, last_lines
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
+if TYPE_CHECKING:
+    from scrubjay.home.paths import Home
+
+MAX_BYTES = 256 * 1024  # of given.log and of given.log.1: 4,000 lines and more
+
+Given = namedtuple("Given", "at by session scope tokens sessions facts")
+"""`by` is opening, prompt, or the name of a tool or command, whose `session` is "-": a call names none."""
+
+
+def tokens_of(text: str) -> int:
+    """Estimate the tokens of a text."""
+    return -(-len(text) // 4)
+
+
+def note(
+    home: Home,
+    now: float,
+    by: str,
+    scope: str,
+    tokens: int,
+    session: str | None = None,
+    sessions: int = 0,
+    facts: int = 0,
+) -> None:
+    """Add a line; `now` is in seconds since 1970."""
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+    who = "".join(letter for letter in session or "" if letter.isalnum() or letter in "-_")[:80] or "-"
+    line = f"{at} {by} {who} {scope or '-'} {tokens} {sessions} {facts}\n"
+    add_line(_path(home), line, MAX_BYTES)
+
+
+def read(home: Home) -> list[Given]:
+    """Return all lines that are left, the oldest first; a damaged one is left out."""
+    found = []
+    for path in (f"{_path(home)}.1", _path(home)):
+        try:
+            lines = list(last_lines(path, 2 * MAX_BYTES))
+        except OSError:
+            continue
+        for line in lines:
+            parts = line.decode("utf-8", "replace").split()
+            if len(parts) == len(Given._fields) and all(part.isdecimal() for part in parts[4:]):
+                found.append(Given(*parts[:4], *map(int, parts[4:])))
+    return found
+
+
+def _path(home: Home) -> str:
+    return os.path.join(home.log, "given.log")

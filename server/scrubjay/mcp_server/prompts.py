@@ -1,0 +1,177 @@
+"""The prompts: commands that a user types in the assistant. Each does one thing and says so in one line.
+
+Their words are in `prompts.toml`, also for the commands of plugins (`server/packaging/manifests.py`).
+A prompt over MCP comes with its data; a plugin's file says how the model gets them.
+"""
+
+import os
+import tomllib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.types import GetPromptResult, PromptMessage, TextContent
+from mcp.types import Prompt as ListedPrompt
+from mcp.types import PromptArgument as ListedArgument
+
+from scrubjay.engine.caller import Caller
+from scrubjay.engine.engine import Engine
+from scrubjay.errors import InputError
+from scrubjay.home.scopes import USER_SCOPE
+from scrubjay.mcp_server import render
+from scrubjay.mcp_server.calls import call, note_given
+from scrubjay.text.foreign import one_line
+from scrubjay.transcripts.injected import COMMAND_CLOSE, COMMAND_OPEN
+
+MOST_TYPED = 2_000  # characters of an argument
+TYPED = "what the user typed after the command"
+SESSIONS = 50  # of a standup
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a user may type after a command."""
+
+    name: str
+    description: str
+    required: bool = False
+    words: bool = False  # it may be several words
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One command; `prompts.toml` explains its texts."""
+
+    name: str
+    title: str
+    description: str
+    task: str
+    fetch: str = ""
+    argument: Argument | None = None
+
+
+def _read() -> tuple[Prompt, ...]:
+    """Read the table of prompts, in its order."""
+    with open(os.path.join(os.path.dirname(__file__), "prompts.toml"), "rb") as file:
+        table = tomllib.load(file)
+    return tuple(
+        Prompt(name, **{**row, "argument": Argument(**row["argument"]) if "argument" in row else None})
+        for name, row in table.items()
+    )
+
+
+PROMPTS = _read()
+BY_NAME = {prompt.name: prompt for prompt in PROMPTS}
+
+
+def prompts() -> list[ListedPrompt]:
+    """Return the prompts in their fixed order, as MCP lists them."""
+    return [
+        ListedPrompt(
+            name=prompt.name,
+            title=prompt.title,
+            description=prompt.description,
+            arguments=[
+                ListedArgument(name=each.name, description=each.description, required=each.required)
+                for each in (prompt.argument,)
+                if each
+            ],
+        )
+        for prompt in PROMPTS
+    ]
+
+
+def instructions(prompt: Prompt, typed: str = TYPED) -> str:
+    """Return the text of a command that comes without data, such as the file of a plugin."""
+    return marked(*(part.replace("{typed}", typed) for part in (prompt.fetch, prompt.task)))
+
+
+def marked(*parts: str) -> str:
+    """Put the parts of a command's text between tags, because some hosts take them for the user's words."""
+    return "\n".join([COMMAND_OPEN, "\n\n".join(filter(None, parts)), COMMAND_CLOSE])
+
+
+async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: Caller) -> GetPromptResult:
+    """Return a prompt with its data, as one message of the user.
+
+    Raises:
+        InputError: there is no such prompt, or its argument is missing or too long.
+    """
+    prompt = BY_NAME.get(name)
+    if prompt is None:
+        raise InputError(f"There is no prompt {name[:80]!r}. The prompts are: {', '.join(BY_NAME)}.")
+    typed = _typed(prompt, arguments or {})
+    quoted = f'"{one_line(typed)}"' if typed else "nothing"
+    if prompt.argument and prompt.argument.words and typed and len(typed.split()) == 1:
+        # Perhaps not all that was typed.
+        text = instructions(prompt, f"{TYPED}, which begins with {quoted}")
+    else:
+        data = await _DATA[name](engine, by, typed) if name in _DATA else ""
+        if name not in _BY_TOOL:
+            note_given(engine, name, by, data)
+        text = marked(data, prompt.task.replace("{typed}", quoted))
+    content = TextContent(type="text", text=f"{text}\n/scrubjay:{name} {one_line(typed)}".rstrip())
+    message = PromptMessage(role="user", content=content)
+    return GetPromptResult(description=prompt.description, messages=[message])
+
+
+def _typed(prompt: Prompt, arguments: dict[str, str]) -> str:
+    typed = arguments.get(prompt.argument.name, "").strip() if prompt.argument else ""
+    if prompt.argument and prompt.argument.required and not typed:
+        raise InputError(f"{prompt.argument.name} is missing: {prompt.argument.description}")
+    if len(typed) > MOST_TYPED:
+        raise InputError(f"What was typed has {len(typed):,} characters; at most {MOST_TYPED:,} are allowed.")
+    return typed
+
+
+async def _answer_of(engine: Engine, tool: str, **arguments: Any) -> str:
+    """Return what a tool says; a refusal is the user's to read, too."""
+    return str((await call(engine, tool, arguments))["content"][0]["text"])
+
+
+async def _recall(engine: Engine, by: Caller, typed: str) -> str:
+    return await _answer_of(engine, "search_memories", query=typed)
+
+
+async def _forget(engine: Engine, by: Caller, typed: str) -> str:
+    return await _answer_of(engine, "forget", query=typed, dry_run=True)
+
+
+async def _distill(engine: Engine, by: Caller, typed: str) -> str:
+    since = {"since": typed} if typed else {}
+    return await _answer_of(engine, "search_memories", query="distill", search_mode="undistilled", **since)
+
+
+async def _standup(engine: Engine, by: Caller, typed: str) -> str:
+    async with by.turn:
+        core = await engine.core_soon()
+        since, sessions = await core.sessions.since(
+            typed or "yesterday", by.scope if by.confined else None, SESSIONS
+        )
+    return render.sessions(sessions, since)
+
+
+async def _handoff(engine: Engine, by: Caller, typed: str) -> str:
+    async with by.turn:
+        last = await (await engine.core_soon()).sessions.last(by.scope or USER_SCOPE)
+    return "No session of this project is recorded yet." if last is None else render.last_session(*last)
+
+
+async def _status(engine: Engine, by: Caller, typed: str) -> str:
+    scope = by.scope or USER_SCOPE
+    async with by.turn:
+        core = await engine.core_soon()
+        counts = (await core.counts.by_scope(scope)).get(scope)
+        newest = await core.sessions.overview(scope, start=0, size=1)
+    return render.status(scope, counts, newest)
+
+
+_BY_TOOL = ("recall", "forget", "distill")  # whose tools note what they give
+_DATA: dict[str, Callable[[Engine, Caller, str], Awaitable[str]]] = {
+    "recall": _recall,
+    "forget": _forget,
+    "distill": _distill,
+    "standup": _standup,
+    "handoff": _handoff,
+    "status": _status,
+}

@@ -1,0 +1,59 @@
+"""Distilled facts: those that an assistant's own model drew from what was said, at the user's request.
+
+Each carries the tag `distilled` and the turn it comes from. None replaces what a person saved.
+"""
+
+from scrubjay.errors import InputError
+from scrubjay.models.records import Memory
+from scrubjay.models.requests import FactText
+from scrubjay.store import conditions
+from scrubjay.store.store import Store
+
+DISTILLED = "distilled"
+MOST = 12  # facts of one session
+CONTRADICTS = "may_contradict"  # metadata: the facts of persons that a distilled one was to replace
+
+
+def is_distilled(fact: Memory) -> bool:
+    """Return True if a model distilled a fact; a person's new version of one is not distilled."""
+    return DISTILLED in fact.tags
+
+
+async def allowed(store: Store, scope: str, request: FactText) -> tuple[FactText, str | None]:
+    """Return a request as far as distilled facts may go, and a note on what was left out of it.
+
+    Raises:
+        InputError: the session has as many distilled facts as are allowed.
+    """
+    if DISTILLED not in request.tags:
+        return request, None
+    parents = await store.get(Memory, request.updates)
+    persons = [each for each in request.updates if each in parents and not is_distilled(parents[each])]
+    updates = [each for each in request.updates if each not in persons]
+    session = request.metadata.get("session_id")
+    if not updates and await _count(store, scope, session) >= MOST:
+        problem = f"The session {session} has {MOST} distilled facts, which is the most."
+        raise InputError(
+            f"{problem} Save no more of it, unless one replaces another: give its id in updates."
+        )
+    if not persons:
+        return request, None
+    named = ", ".join(persons)
+    metadata = {**request.metadata, CONTRADICTS: named}
+    note = f"{named} was saved by a person and stays; this fact may contradict it. Tell the user."
+    return request.model_copy(update={"updates": updates, "metadata": metadata}), note
+
+
+async def _count(store: Store, scope: str, session: object) -> int:
+    where = conditions.both(
+        conditions.matching(scope=scope, session_id=str(session)),
+        conditions.has_all("tags", [DISTILLED]),
+        conditions.NOT_FORGOTTEN,
+        conditions.LATEST,
+    )
+
+    def counts(row: Memory) -> bool:
+        here = (row.scope, row.session_id) == (scope, session)
+        return here and is_distilled(row) and row.forgotten_at is None and row.is_latest
+
+    return len(await store.select_newest(Memory, where, counts))
