@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from scrubjay.cli.command import Argument, Command, Place, known_scope
 from scrubjay.cli.display import has_colours
@@ -67,7 +68,9 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             print(page(), flush=True)
             return 0
         name, *words = arguments
-        parser = command_parser(LISTED[name].load(), argparse.ArgumentParser(prog=f"scrubjay {name}"))
+        style = partial(argparse.HelpFormatter, width=_columns())
+        parser = argparse.ArgumentParser(prog=f"scrubjay {name}", formatter_class=style)
+        command_parser(LISTED[name].load(), parser)
         options, unknown = parser.parse_known_args(words)
         if unknown:
             near = near_name(unknown[0].partition("=")[0], options.names)
@@ -91,6 +94,14 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             return 0
         print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
+
+
+def _columns() -> int:
+    """Return the width of help; argparse would import shutil, which takes 4 ms of every command."""
+    try:
+        return os.get_terminal_size().columns - 2
+    except OSError:  # no terminal
+        return 98
 
 
 def near_name(typed: str, names: Collection[str]) -> str:
