@@ -12,7 +12,7 @@ from scrubjay.reading.tables import lay_out_tables
 _INVISIBLE = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
 _NOT_CONTENT = "noscript svg iframe object nav dialog".split()
-_SEARCH = "[role=search], form:has(input[type=search])"
+_AROUND = "[role=navigation], [role=search], form:has(input[type=search]):not(:has(h1, h2, h3, p, table))"
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
 _LEAST = 200  # characters of text that make a <main> the content
@@ -27,6 +27,17 @@ _COOKIES = re.compile(
 )
 _LONGEST_BANNER = 3_000  # characters; more is a page about cookies
 _TYPED = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
+_FORMULAS = {  # of MathML, by the element and the number of its parts
+    ("msup", 2): "{}^{}",
+    ("mover", 2): "{}^{}",
+    ("msub", 2): "{}_{}",
+    ("munder", 2): "{}_{}",
+    ("msubsup", 3): "{}_{}^{}",
+    ("munderover", 3): "{}_{}^{}",
+    ("mfrac", 2): "{}/{}",
+    ("mroot", 2): "root{1}({0})",
+}
+_BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # needs no brackets in a formula
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # of 1st, 2nd
 _METAS = {
     "author": ("author", "article:author"),
@@ -71,6 +82,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _spell_formulas(soup)
+    _spell_readings(soup)
     for tag in soup(_INVISIBLE):
         tag.decompose()
     if not whole:
@@ -103,12 +115,31 @@ def _spell_formulas(soup: BeautifulSoup) -> None:
         drawn.decompose()
     for formula in soup.find_all("math"):
         source = formula.find("annotation", encoding="application/x-tex")
-        formula.replace_with(source.get_text().strip() if source else "".join(formula.get_text().split()))
+        formula.replace_with(source.get_text().strip() if source else _formula(formula))
+
+
+def _formula(element: Tag) -> str:
+    """Write MathML in one line, as `formulas` writes that of office documents."""
+    parts = [_formula(each) if isinstance(each, Tag) else "".join(each.split()) for each in element.children]
+    parts = list(filter(None, parts))
+    if element.name == "msqrt":
+        return f"√({''.join(parts)})"
+    if form := _FORMULAS.get((element.name, len(parts))):
+        return form.format(*(part if _BARE.fullmatch(part) else f"({part})" for part in parts))
+    return "".join(parts)
+
+
+def _spell_readings(soup: BeautifulSoup) -> None:
+    """Put what is written above characters in brackets after them."""
+    for bracket in soup("rp"):
+        bracket.decompose()
+    for reading in soup("rt"):
+        reading.replace_with(f"({reading.get_text(strip=True)})")
 
 
 def _remove_frame(soup: BeautifulSoup) -> None:
     """Remove what is around the content: navigation, banners, buttons that do something, hidden parts."""
-    for tag in [*soup(_NOT_CONTENT), *soup.select(_SEARCH), *filter(_is_frame, soup.find_all(True))]:
+    for tag in [*soup(_NOT_CONTENT), *soup.select(_AROUND), *filter(_is_frame, soup.find_all(True))]:
         tag.extract()
 
 

@@ -9,7 +9,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -155,16 +155,15 @@ def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[s
     except CalamineError:  # a sheet of charts has no cells
         return
     seen = dict(cells.of(name)) if cells else {}
-    comments = cells.comments(name) if cells else {}
-    lines = markdown_table(_rows(sheet, seen, comments))
-    if (header := next(lines, None)) is not None:
+    comments = dict(cells.comments(name)) if cells else {}
+    lines = [*markdown_table(_rows(sheet, seen, comments)), *(cells.boxes(name) if cells else ())]
+    if lines:
         yield f"# {' '.join(name.split())}\n"
-        yield header
         yield from lines
 
 
 def _rows(
-    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: Mapping[tuple[int, int], str]
+    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: dict[tuple[int, int], str]
 ) -> Iterator[list[str]]:
     """Yield the rows of a sheet as they are seen, merged cells with their value in each."""
     top, left = sheet.start or (0, 0)
@@ -183,10 +182,13 @@ def _rows(
             text = seen.pop(place, None) or _text(value)
             if place in merged:
                 text = values.setdefault(merged[place], text)
-            line.append(f"{text} (comment: {comments[place]})" if place in comments else text)
+            comment = comments.pop(place, "")
+            line.append(f"{text} (comment: {comment})" if comment else text)
         yield line
     if seen:  # formulas below all values
         yield [text for _, text in sorted(seen.items())]
+    for _, comment in sorted(comments.items()):  # of cells outside of them
+        yield [f"(comment: {comment})"]
 
 
 def _text(value: object) -> str:
