@@ -120,7 +120,9 @@ def _spell_formulas(soup: BeautifulSoup) -> None:
 
 def _formula(element: Tag) -> str:
     """Write MathML in one line, as `formulas` writes that of office documents."""
-    parts = [_formula(each) if isinstance(each, Tag) else "".join(each.split()) for each in element.children]
+    parts = [
+        _formula(each) if isinstance(each, Tag) else "".join(str(each).split()) for each in element.children
+    ]
     parts = list(filter(None, parts))
     if element.name == "msqrt":
         return f"√({''.join(parts)})"
