@@ -506,6 +506,11 @@ def test_slides_have_their_charts_diagrams_formulas_comments_and_merged_cells() 
     assert text.endswith("Comment: Ask legal")
 
 
+def test_comments_and_text_boxes_of_an_old_workbook_are_read() -> None:
+    text = read(made.old("ports.xls"), "ports.xls").text
+    assert text.endswith("| tern | 7443 |\n\nAsk the stork, Łódź\n\nDrawn here")
+
+
 def test_headings_of_rich_text_have_their_level() -> None:
     styles = rb"{\stylesheet{\s0 Normal;}{\s3\sbasedon0\b Heading 2;}}"
     rich = (
