@@ -280,6 +280,7 @@ def page_text(body: str) -> str:
         ("<h1>Owls</h1><div class=cookie-consent>We use cookies</div><h2 id=cookie-banner>Banners</h2>", "# Owls|## Banners", "We use"),
         ("10<sup>6</sup> in 10<sup>-9</sup> s, the 1<sup>st</sup>, a rate<sup><a href=#f>2</a></sup>", "10^6 in 10^-9 s, the 1st, a rate[2]", ""),
         ("Donau&shy;dampf&shy;schiff un<wbr>break zero&#8203;width", "Donaudampfschiff unbreak zerowidth", ""),
+        (f"<form><input type=search><div>{LONG}</div></form><div class=faq-item><button>What is a knot?</button></div>", "on and on|What is a knot?", ""),
         (f"<form><input type=search><h1>Rules</h1>{LONG}</form><div role=navigation>Home</div>", "# Rules|on and on", "Home"),
         ("<math><msup><mi>r</mi><mn>2</mn></msup><mo>=</mo><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><msqrt><mi>b</mi></msqrt></mfrac></math>", "r^2=(a+1)/(√(b))", ""),
         ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby> <ruby>東京<rt>とうきょう</rt></ruby>", "漢(かん) 東京(とうきょう)", ""),

@@ -12,14 +12,16 @@ from scrubjay.reading.tables import lay_out_tables
 _INVISIBLE = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
 _NOT_CONTENT = "noscript svg iframe object nav dialog".split()
-_AROUND = "[role=navigation], [role=search], form:has(input[type=search]):not(:has(h1, h2, h3, p, table))"
+_AROUND = "[role=navigation], [role=search]"
+_BLOCKS = ["h1", "h2", "h3", "p", "table"]  # in no form that only searches
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
-_LEAST = 200  # characters of text that make a <main> the content
+_LEAST = 200  # characters of text that make a <main> the content, or a form more than a search
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt", "legend"]
 # What opens a part of the page, and what is opened by it, though it is hidden until then.
 _OPENS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
 _OPENED = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
+_ACCORDION = re.compile(r"accordion|collaps|faq", re.IGNORECASE)
 _COOKIES = re.compile(
     r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
     r"|onetrust|cookiebot",
@@ -156,8 +158,12 @@ def _spell_fields(soup: BeautifulSoup) -> None:
 
 def _is_frame(tag: Tag) -> bool:
     if tag.name == "button":
-        is_heading = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENS))
-        return not is_heading and tag.find_parent(_HEADINGS) is None
+        names = f"{_names(tag)} {_names(tag.parent) if tag.parent else ''}"
+        opens = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENS)) or _ACCORDION.search(names)
+        return not opens and tag.find_parent(_HEADINGS) is None
+    if tag.name == "form":
+        searches = tag.find("input", type="search") is not None and tag.find(_BLOCKS) is None
+        return searches and len(tag.get_text(strip=True)) < _LEAST
     if tag.name == "footer":
         return tag.find_parent(["main", "article", "section", "blockquote"]) is None
     if tag.name == "aside" and _is_links(tag):
