@@ -68,6 +68,7 @@ def test_common_encodings_are_guessed(text: str, encoding: str, times: int) -> N
         ("Le café est fermé à Noël, ça va être drôle.", "mac-roman"),
         ("Příliš žluťoučký kůň úpěl ďábelské ódy.", "cp1250"),
         ("Сервер не отвечает на запросы.", "cp866"),
+        ("担当は田中です。", "iso2022_jp"),
         ("It\u2019s a \u201cnaïve\u201d price \u2013 5 €", "cp1252"),
     ],
 )
@@ -92,6 +93,7 @@ def test_an_ambiguous_encoding_is_not_guessed() -> None:
         ("Rückgabe für Köln\n".encode("cp1252") * 9 + "Größe".encode(), "Rückgabe für Köln\n" * 9 + "Größe"),
         (CHINESE.encode() * 5 + b"\xff" + CHINESE.encode(), CHINESE * 5 + "\ufffd" + CHINESE),
         (b"begin\n" + bytes(4096) + "Größe\n".encode(), "begin\n Größe\n"),
+        ("Rückgabe für Köln\n".encode("cp1252") * 9 + bytes(512), "Rückgabe für Köln\n" * 9 + " "),
     ],
 )
 def test_bad_bytes_lines_and_gaps_leave_the_rest_unchanged(data: bytes, text: str) -> None:

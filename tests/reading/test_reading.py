@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import posixpath
+import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Sequence
 from email.message import EmailMessage
 from pathlib import Path
 
 import files_made as made
 import pytest
+from lxml import etree
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 
 from scrubjay.reading import FileText, kind_of, read, read_file
 
@@ -222,6 +228,9 @@ def test_no_converter_is_imported_before_a_file_needs_it() -> None:
         ("+++\ntitle = 'In TOML'\ndate = 2026-02-01\n+++\nText", "In TOML"),
         ("---\ntitle: Notes: a plan\n---\nText", "Notes: a plan"),
         ("---\ntags: [a]\n# a comment\n---\n## Part\n\n# Whole\n", "Whole"),
+        ("# [![Logo](a.png) Whole](https://a.b)\n", "Logo Whole"),
+        ('<h1 align="center">\n <img src="a.png"> Whole\n</h1>\n\n## Part\n', "Whole"),
+        ("```\n<h1>Code</h1>\n```\n", None),
         ("## Part\n\ntext", None),
         ("```\n# comment\n```\n", None),
         ("---\n\nA rule above.\n\n---\n", None),
@@ -244,6 +253,7 @@ def test_a_guessed_encoding_is_reported() -> None:
 def test_terminal_colour_codes_are_removed() -> None:
     log = "\x1b[31mERROR\x1b[0m \x1b[1mquick\x1b[38;5;208msilver\x1b[0m \x1b]8;;http://a.b\x1b\\link\x1b]8;;\x1b\\ \x1b]0;t\x07end\n"
     assert read(log.encode(), "a.log").text == "ERROR quicksilver link end\n"
+    assert read(b"N\x08NA\x08A _\x08l_\x08s", "a.log").text == "NA ls"
     assert read(b"\x1b[1mquicksilver\x1b[0m\x1b[33mworker\x1b[0m", "a.log").text == "quicksilver worker"
 
 
@@ -270,6 +280,10 @@ def page_text(body: str) -> str:
         ("<h1>Owls</h1><div class=cookie-consent>We use cookies</div><h2 id=cookie-banner>Banners</h2>", "# Owls|## Banners", "We use"),
         ("10<sup>6</sup> in 10<sup>-9</sup> s, the 1<sup>st</sup>, a rate<sup><a href=#f>2</a></sup>", "10^6 in 10^-9 s, the 1st, a rate[2]", ""),
         ("Donau&shy;dampf&shy;schiff un<wbr>break zero&#8203;width", "Donaudampfschiff unbreak zerowidth", ""),
+        (f"<form><input type=search><div>{LONG}</div></form><div class=faq-item><button>What is a knot?</button></div>", "on and on|What is a knot?", ""),
+        (f"<form><input type=search><h1>Rules</h1>{LONG}</form><div role=navigation>Home</div>", "# Rules|on and on", "Home"),
+        ("<math><msup><mi>r</mi><mn>2</mn></msup><mo>=</mo><mfrac><mrow><mi>a</mi><mo>+</mo><mn>1</mn></mrow><msqrt><mi>b</mi></msqrt></mfrac></math>", "r^2=(a+1)/(√(b))", ""),
+        ("<ruby>漢<rp>(</rp><rt>かん</rt><rp>)</rp></ruby> <ruby>東京<rt>とうきょう</rt></ruby>", "漢(かん) 東京(とうきょう)", ""),
         ("<math><mi>a</mi><mo>=</mo><annotation encoding='application/x-tex'>a=b</annotation></math>", "a=b", "a=a"),
     ],
 )  # fmt: skip
@@ -435,12 +449,80 @@ def test_a_page_without_a_body_tag_keeps_its_main_part() -> None:
     assert read(page, "a.html").text == "Staging\n\nafter"
 
 
+def with_part(data: bytes, owner: str, kind: str, part: str, xml: str) -> bytes:
+    """An office file in which `owner` refers to another part as rId99."""
+    folder, name = posixpath.split(owner)
+    relations = f"{folder}/_rels/{name}.rels"
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        old = archive.read(relations).decode()
+    new = f'<Relationship Id="rId99" Type="urn:relationships/{kind}" Target="/{part}"/></Relationships>'
+    changed = {relations: old.replace("</Relationships>", new).encode(), part: xml.encode()}
+    return made.repacked(data, changed)
+
+
+DIAGRAM = "".join(
+    f'<d:pt><d:t><a:p xmlns:a="a"><a:r><a:t>{text}</a:t></a:r></a:p></d:t></d:pt>'
+    for text in ("Plan", "Build")
+)
+DIAGRAM = f'<d:dataModel xmlns:d="d"><d:ptLst>{DIAGRAM}</d:ptLst></d:dataModel>'
+DRAWING = '<d:relIds xmlns:d="d" xmlns:r="r" r:dm="rId99" r:lo="rId1"/>'
+
+
+def test_diagrams_of_a_word_document_are_read() -> None:
+    document = made.word_of(run("before") + f"<w:r><w:drawing>{DRAWING}</w:drawing></w:r>", run("after"))
+    words = read(
+        with_part(document, "word/document.xml", "diagramData", "word/d.xml", DIAGRAM), "a.docx"
+    ).text
+    assert re.findall(r"\w+", words) == ["before", "Plan", "Build", "after"]
+
+
+def test_slides_have_their_charts_diagrams_formulas_comments_and_merged_cells() -> None:
+    deck = made.pptx.Presentation()
+    slide = deck.slides.add_slide(deck.slide_layouts[6])
+    chart = CategoryChartData()
+    chart.categories = ["East", "West"]
+    chart.add_series("Sales", (19.5, 21.5))
+    slide.shapes.add_chart(XL_CHART_TYPE.PIE, 0, 0, 9, 9, chart)
+    table = slide.shapes.add_table(2, 2, 0, 0, 9, 9).table
+    table.cell(0, 1).text, table.cell(1, 1).text = "x", "y"
+    table.cell(0, 0).merge(table.cell(1, 0))
+    table.cell(0, 0).text = "both"
+    raised = slide.shapes.add_textbox(0, 0, 9, 9).text_frame.paragraphs[0]
+    for text in ("10", "6"):
+        raised.add_run().text = text
+    raised.runs[1].font._element.set("baseline", "30000")
+    p = "http://schemas.openxmlformats.org/presentationml/2006/main"
+    formula = '<a14:m xmlns:a14="m"><m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"><m:r><m:t>n=2</m:t></m:r></m:oMath></a14:m>'
+    shape = f'<p:sp><p:txBody><a:p xmlns:a="a">{formula}</a:p></p:txBody></p:sp>'
+    frame = f"<p:graphicFrame>{DRAWING}</p:graphicFrame>"
+    choice = f'<c:AlternateContent xmlns:c="c" xmlns:p="{p}"><c:Choice>{shape}{frame}</c:Choice><c:Fallback>{shape}</c:Fallback></c:AlternateContent>'
+    slide.shapes._spTree.append(etree.fromstring(choice))
+    file = with_part(made.saved(deck), "ppt/slides/slide1.xml", "diagramData", "ppt/d.xml", DIAGRAM)
+    comment = f'<p:cmLst xmlns:p="{p}"><p:cm><p:text>Ask legal</p:text></p:cm></p:cmLst>'
+    file = with_part(file, "ppt/slides/slide1.xml", "comments", "ppt/c.xml", comment)
+    text = read(file, "a.pptx").text
+    assert "| East | 19.5 |\n| West | 21.5 |" in text
+    assert "| both | x |\n|---|---|\n| both | y |" in text
+    assert "10^6" in text and text.count("n=2") == 1
+    assert text.endswith("Comment: Ask legal")
+
+
+def test_comments_and_text_boxes_of_an_old_workbook_are_read() -> None:
+    text = read(made.old("ports.xls"), "ports.xls").text
+    assert text.endswith("| tern | 7443 |\n\nAsk the stork, Łódź\n\nDrawn here")
+
+
 def test_headings_of_rich_text_have_their_level() -> None:
     styles = rb"{\stylesheet{\s0 Normal;}{\s3\sbasedon0\b Heading 2;}}"
     rich = (
         rb"{\rtf1%s\pard\s3\b Ports\par\pard\s0 8443\par\pard\outlinelevel0 Hosts\par\pard lark\par}" % styles
     )
     assert read(rich, "a.rtf").text == "## Ports\n\n8443\n\n# Hosts\n\nlark"
+
+
+def test_notes_and_page_headers_of_rich_text_are_read() -> None:
+    rich = rb"{\rtf1{\header\pard Secret\par}\pard Ports{\footnote Since May} are open\par}"
+    assert read(rich, "a.rtf").text.split() == ["Secret", "Ports", "Since", "May", "are", "open"]
 
 
 def test_text_boxes_of_a_word_document_are_read_once() -> None:
@@ -462,7 +544,9 @@ def test_an_outlook_message_is_read_as_an_email() -> None:
     assert "Roll back first. €" in found.text and "## notes.txt\n\nThe walrus moves." in found.text
 
 
-@pytest.mark.parametrize("name", ["deps.dot", "config.pkl", "cube.obj", "trace.out"])
+@pytest.mark.parametrize(
+    "name", ["deps.dot", "config.pkl", "cube.obj", "trace.out", "Pose.msg", "readme.doc"]
+)
 def test_text_is_read_whatever_its_name_suggests(name: str) -> None:
     assert read(b"port: Int = 8443\n", name).text == "port: Int = 8443\n"
 
@@ -470,6 +554,17 @@ def test_text_is_read_whatever_its_name_suggests(name: str) -> None:
 def mail_of(message: EmailMessage) -> str:
     message["From"], message["Subject"] = "ann@example.org", "Plan"
     return read(bytes(message), "a.eml").text
+
+
+def test_an_invitation_and_attached_sources_are_read_and_an_unreadable_log_is_not() -> None:
+    message = EmailMessage()
+    message.set_content("Please come.")
+    message.add_alternative("SUMMARY:Meeting", subtype="calendar")
+    for name, data in {"a.py": b"def plover(): ...", "b.log": bytes(range(200))}.items():
+        message.add_attachment(data, maintype="application", subtype="octet-stream", filename=name)
+    text = mail_of(message)
+    assert all(part in text for part in ("Please come.", "SUMMARY:Meeting", "## a.py\n\ndef plover(): ..."))
+    assert "Attachments: a.py, b.log" in text and "## b.log" not in text
 
 
 def test_forwarded_mails_and_attached_texts_are_read() -> None:
@@ -489,7 +584,12 @@ def test_forwarded_mails_and_attached_texts_are_read() -> None:
 
 @pytest.mark.parametrize(
     ("plain", "wins"),
-    [("", False), ("Your client shows no HTML.", False), ("The key is owl, until May.", True)],
+    [
+        ("", False),
+        ("Your client shows no HTML.", False),
+        ("The HTML is in your browser.", False),
+        ("The key is owl, until May.", True),
+    ],
 )
 def test_an_empty_plain_text_part_is_replaced_by_the_html_part(plain: str, wins: bool) -> None:
     message = EmailMessage()
@@ -585,6 +685,9 @@ def test_outputs_of_a_notebook_are_read_as_displayed() -> None:
     assert notebook_of(prose) == "```python\nrun()\n```\n\n**Good**"
     log = {"name": "stdout", "text": [f"epoch {n}\n" for n in range(900)] + ["accuracy 0.97"]}
     assert "epoch 1\n" in notebook_of(log) and "accuracy 0.97\n```" in notebook_of(log)
+    assert "$a/b$" in notebook_of({"data": {"text/plain": "a/b", "text/latex": ["$a/b$"]}})
+    values = {"text/plain": "<IPython.core.display.JSON object>", "application/json": {"bird": "veery"}}
+    assert '{"bird": "veery"}' in notebook_of({"data": values})
     error = {
         "ename": "KeyError",
         "evalue": "'owl'",
@@ -594,9 +697,10 @@ def test_outputs_of_a_notebook_are_read_as_displayed() -> None:
 
 
 def test_an_odd_notebook_cell_affects_no_other_cell() -> None:
-    odd = [None, {"source": 3}, {"cell_type": "code", "source": "ok()", "outputs": [7]}]
+    shown = {"output_type": "stream", "text": "shown"}
+    odd = [None, {"source": 3}, {"cell_type": "code", "source": None, "outputs": [7, shown]}]
     assert notebook_of(cells=[*odd, {"cell_type": "markdown", "source": "the end"}]).endswith(
-        "ok()\n```\n\nthe end"
+        "```text\nshown\n```\n\nthe end"
     )
 
 
@@ -612,8 +716,11 @@ def test_cells_of_a_workbook_are_read_as_displayed() -> None:
     sheet.write_formula(1, 4, "=1/0", value="#DIV/0!")
     sheet.write_comment(1, 0, "Ask the stork")
     sheet.merge_range(2, 0, 2, 1, "both")
+    sheet.write_comment(9, 9, "Ask the crane")
+    sheet.insert_textbox(4, 0, "Drawn here")
     book.close()
     assert read(file.getvalue(), "a.xlsx").text == (
         "# Shares\n\n| name | share | time | sum | error |\n|---|---|---|---|---|\n"
-        "| tern (comment: Ask the stork) | 12.5% | 30:05 | =B2*2 | #DIV/0! |\n| both | both | | | |"
+        "| tern (comment: Ask the stork) | 12.5% | 30:05 | =B2*2 | #DIV/0! |\n| both | both | | | |\n"
+        "| (comment: Ask the crane) | | | | |\n\nDrawn here"
     )

@@ -125,7 +125,6 @@ def test_exponentially_growing_entities_count_as_damage() -> None:
     [
         ("{" * 20_000_000, "needs more than 512 MB of memory"),
         (r"{\field{\*\fldinst{ HYPERLINK " * 200_000, "takes longer than 2 s"),
-        (r"{\pict\bin" + "9" * 2_000_000, "takes longer than 2 s"),
     ],
 )
 def test_rich_text_without_end_meets_a_limit(part: str, said: str) -> None:
@@ -133,8 +132,9 @@ def test_rich_text_without_end_meets_a_limit(part: str, said: str) -> None:
     assert said in refusal(rf"{{\rtf1 owl {part}".encode(), "a.rtf", seconds=seconds)
 
 
-def test_rich_text_with_a_length_beyond_its_end_is_read() -> None:
-    assert read(rb"{\rtf1 owl {\pict\bin99999999999999 x}", "a.rtf").text == "owl"
+@pytest.mark.parametrize("digits", [14, 2_000_000])
+def test_rich_text_with_a_length_beyond_its_end_is_read(digits: int) -> None:
+    assert read(rb"{\rtf1 owl {\pict\bin" + b"9" * digits + b" x}", "a.rtf").text == "owl"
 
 
 @pytest.mark.parametrize("name", ["deploy.doc", "roadmap.ppt", "plan.msg"])

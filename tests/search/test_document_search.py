@@ -275,6 +275,7 @@ async def test_the_text_names_the_location_of_the_best_chunk_and_marks_a_doubtfu
         ("The error is 0x80070005 on start.", "80070005"),
         ("A limit of 1_000_000 rows.", "1000000"),
         ("A limit of 1,000,000 rows.", "1000000"),
+        ("A limit of 65536 bytes.", "65_536"),
         ("The indices are rebuilt nightly.", "index"),
         ("เซิร์ฟเวอร์ไม่ตอบสนองต่อคำขอ", "ตอบสนอง"),
         ("请检查服务器日志文件然后重新启动", "日志"),

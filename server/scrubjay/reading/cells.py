@@ -62,6 +62,15 @@ class Cells:
                     found[_place(comment.get("ref"))] = " ".join(text.split())
         return found
 
+    def boxes(self, sheet: str) -> list[str]:
+        """Return the texts of the boxes that are drawn on a sheet."""
+        found = []
+        for kind, part in related_parts(self._archive, self._sheets.get(sheet, "")).values():
+            if kind == "drawing" and part in self._archive.namelist():
+                for paragraph in parse_part(self._archive, part).iterfind(".//{*}txBody/{*}p"):
+                    found.append("".join(each.text or "" for each in paragraph.iter("{*}t")))
+        return [f"\n{text}" for text in found if text.strip()]
+
     def _seen(self, cell: Element) -> str | None:
         value: str | None = cell.findtext("{*}v")
         rule: str | None = cell.findtext("{*}f")

@@ -4,6 +4,7 @@ import codecs
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from scrubjay.reading.result import Conversion, Unreadable
 
@@ -105,6 +106,9 @@ def _decode(data: bytes) -> tuple[str, str | None]:
                 raise Unreadable(why) from None
     if b"\x00" in data[:_SAMPLE] and (wide := _without_mark(data)):
         return wide
+    if b"\x1b$" in data:  # as ASCII its characters would be letters
+        with suppress(UnicodeDecodeError):
+            return data.decode("iso2022_jp_2"), "iso2022_jp_2"
     has_nul = b"\x00" in data[:_SAMPLE]
     if not has_nul and _is_utf8(data):
         return data.decode("utf-8"), "utf-8"
@@ -114,8 +118,6 @@ def _decode(data: bytes) -> tuple[str, str | None]:
         raise Unreadable("is binary, and only text is read")
     if _is_mostly_utf8(data):
         return _by_lines(data, "cp1252"), "utf-8"
-    if has_nul:
-        raise Unreadable("is binary, and only text is read")
     if declared := _as_declared(data):
         return declared
     guess = _guess(data)

@@ -12,14 +12,16 @@ from scrubjay.reading.tables import lay_out_tables
 _INVISIBLE = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
 _NOT_CONTENT = "noscript svg iframe object nav dialog".split()
-_SEARCH = "[role=search], form:has(input[type=search])"
+_AROUND = "[role=navigation], [role=search]"
+_BLOCKS = ["h1", "h2", "h3", "p", "table"]  # in no form that only searches
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _LONG_BLANK = re.compile(r"[ \t\r\n]{100,}")
-_LEAST = 200  # characters of text that make a <main> the content
+_LEAST = 200  # characters of text that make a <main> the content, or a form more than a search
 _HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6", "summary", "dt", "legend"]
 # What opens a part of the page, and what is opened by it, though it is hidden until then.
 _OPENS = ("aria-expanded", "aria-controls", "data-target", "data-bs-target")
 _OPENED = re.compile(r"tab|panel|accordion|collaps", re.IGNORECASE)
+_ACCORDION = re.compile(r"accordion|collaps|faq", re.IGNORECASE)
 _COOKIES = re.compile(
     r"(?:cookie|consent|gdpr)\S{0,40}(?:banner|bar|notice|popup|modal|overlay|wall|dialog|message|prompt|consent)"
     r"|onetrust|cookiebot",
@@ -27,6 +29,17 @@ _COOKIES = re.compile(
 )
 _LONGEST_BANNER = 3_000  # characters; more is a page about cookies
 _TYPED = {"text", "number", "email", "url", "tel", "date", "time", "datetime-local", "month", "week"}
+_FORMULAS = {  # of MathML, by the element and the number of its parts
+    ("msup", 2): "{}^{}",
+    ("mover", 2): "{}^{}",
+    ("msub", 2): "{}_{}",
+    ("munder", 2): "{}_{}",
+    ("msubsup", 3): "{}_{}^{}",
+    ("munderover", 3): "{}_{}^{}",
+    ("mfrac", 2): "{}/{}",
+    ("mroot", 2): "root{1}({0})",
+}
+_BARE = re.compile(r"[\w.,^]*|\([^()]*\)|\W")  # needs no brackets in a formula
 _ORDINAL = re.compile(r"[^\W\d_]{2,3}|[ªº]")  # of 1st, 2nd
 _METAS = {
     "author": ("author", "article:author"),
@@ -71,6 +84,7 @@ def convert_html(html: str, *, whole: bool = False) -> Conversion:
     for comment in soup.find_all(string=lambda text: isinstance(text, Comment)):
         comment.extract()
     _spell_formulas(soup)
+    _spell_readings(soup)
     for tag in soup(_INVISIBLE):
         tag.decompose()
     if not whole:
@@ -103,12 +117,33 @@ def _spell_formulas(soup: BeautifulSoup) -> None:
         drawn.decompose()
     for formula in soup.find_all("math"):
         source = formula.find("annotation", encoding="application/x-tex")
-        formula.replace_with(source.get_text().strip() if source else "".join(formula.get_text().split()))
+        formula.replace_with(source.get_text().strip() if source else _formula(formula))
+
+
+def _formula(element: Tag) -> str:
+    """Write MathML in one line, as `formulas` writes that of office documents."""
+    parts = [
+        _formula(each) if isinstance(each, Tag) else "".join(str(each).split()) for each in element.children
+    ]
+    parts = list(filter(None, parts))
+    if element.name == "msqrt":
+        return f"√({''.join(parts)})"
+    if form := _FORMULAS.get((element.name, len(parts))):
+        return form.format(*(part if _BARE.fullmatch(part) else f"({part})" for part in parts))
+    return "".join(parts)
+
+
+def _spell_readings(soup: BeautifulSoup) -> None:
+    """Put what is written above characters in brackets after them."""
+    for bracket in soup("rp"):
+        bracket.decompose()
+    for reading in soup("rt"):
+        reading.replace_with(f"({reading.get_text(strip=True)})")
 
 
 def _remove_frame(soup: BeautifulSoup) -> None:
     """Remove what is around the content: navigation, banners, buttons that do something, hidden parts."""
-    for tag in [*soup(_NOT_CONTENT), *soup.select(_SEARCH), *filter(_is_frame, soup.find_all(True))]:
+    for tag in [*soup(_NOT_CONTENT), *soup.select(_AROUND), *filter(_is_frame, soup.find_all(True))]:
         tag.extract()
 
 
@@ -123,8 +158,12 @@ def _spell_fields(soup: BeautifulSoup) -> None:
 
 def _is_frame(tag: Tag) -> bool:
     if tag.name == "button":
-        is_heading = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENS))
-        return not is_heading and tag.find_parent(_HEADINGS) is None
+        names = f"{_names(tag)} {_names(tag.parent) if tag.parent else ''}"
+        opens = tag.get("role") == "tab" or any(map(tag.has_attr, _OPENS)) or _ACCORDION.search(names)
+        return not opens and tag.find_parent(_HEADINGS) is None
+    if tag.name == "form":
+        searches = tag.find("input", type="search") is not None and tag.find(_BLOCKS) is None
+        return searches and len(tag.get_text(strip=True)) < _LEAST
     if tag.name == "footer":
         return tag.find_parent(["main", "article", "section", "blockquote"]) is None
     if tag.name == "aside" and _is_links(tag):

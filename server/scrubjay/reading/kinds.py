@@ -126,6 +126,7 @@ _LANGUAGE_OF_INTERPRETER = {name: name for name in ("python", "bash", "ruby", "p
 _LANGUAGE_OF_INTERPRETER |= {"sh": "bash", "zsh": "bash", "node": "javascript"}
 _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
+_OR_TEXT = frozenset({"doc", "msg"})  # also the suffixes of plain texts and of messages of robots
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
 
 
@@ -146,7 +147,9 @@ def kind_of(name: str, head: bytes = b"") -> Kind:
         return Kind("json" if language == "json" else "code", language)
     if suffix in _TYPE_OF:
         kind = Kind(_TYPE_OF[suffix])
-        return Kind("html") if kind.type in ARCHIVES and _MARKUP.match(head) else kind
+        if kind.type in ARCHIVES and _MARKUP.match(head):
+            return Kind("html")
+        return Kind("text") if kind.type in _OR_TEXT and begin and _looks_like_text(head) else kind
     if run := _INTERPRETER.match(head):
         language = _LANGUAGE_OF_INTERPRETER.get(run[1].decode())
         return Kind("code" if language else "text", language)

@@ -8,13 +8,15 @@ from email.policy import default
 from email.utils import parsedate_to_datetime
 
 from scrubjay.reading.encodings import decode
+from scrubjay.reading.kinds import kind_of
 from scrubjay.reading.result import Conversion, Unreadable, tidy_values
 
 _HEADERS = ("From", "To", "Cc", "Date")
 _DEEPEST = 10  # mails in mails
-_LEAST = 0.2  # of the words of the HTML: a plain part with fewer only says that there is HTML
+_LEAST = 0.5  # of the words of the HTML: a plain part with fewer only says that there is HTML
 _WORD = re.compile(r"\w+")
-_TEXTS = ("txt", "md", "csv", "log", "json", "yaml", "yml", "patch", "diff", "html", "htm", "ics", "eml")
+_TEXTS = frozenset({"markdown", "code", "json", "csv", "tsv", "html", "email"})
+_SUFFIXES = (".txt", ".log", ".patch", ".diff", ".ics")
 
 
 def convert_mail(data: bytes) -> Conversion:
@@ -60,14 +62,17 @@ def _blocks(message: EmailMessage, level: int) -> Iterator[str]:
             if isinstance(inner, EmailMessage) and level < _DEEPEST:
                 yield from _blocks(inner, level + 1)
         elif part.is_attachment() or part.get_content_maintype() != "text":
-            name = part.get_filename() or ""
-            if part.get_content_maintype() == "text" or name.lower().endswith(
-                tuple(f".{each}" for each in _TEXTS)
-            ):
-                yield f"{'#' * min(level + 1, 6)} {name or 'Attachment'}"
-                yield _text(part)
+            if _is_text(part) and (text := _text(part)):
+                yield f"{'#' * min(level + 1, 6)} {part.get_filename() or 'Attachment'}"
+                yield text
         else:
             yield _text(part)
+
+
+def _is_text(part: EmailMessage) -> bool:
+    name = (part.get_filename() or "").lower()
+    is_named = kind_of(name).type in _TEXTS or name.endswith(_SUFFIXES)
+    return is_named or part.get_content_maintype() == "text"
 
 
 def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
@@ -84,14 +89,15 @@ def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
 
 
 def _best_form(parts: list[EmailMessage]) -> list[EmailMessage]:
-    """Choose the plain form, unless it says hardly anything of what the last form does."""
+    """Choose the plain form, unless it lacks most of what the HTML says; keep what is neither."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
-    if plain is None or parts[-1] is plain:
-        return parts[-1:]
-    rich = "\n".join(_text(leaf) for leaf in _leaves(parts[-1]) if leaf.get_content_maintype() == "text")
+    pages = [part for part in parts if any(leaf.get_content_type() == "text/html" for leaf in _leaves(part))]
+    if plain is None or not pages:
+        return pages[-1:] or parts
+    others = [part for part in parts if part is not plain and part not in pages]
+    rich = "\n".join(_text(leaf) for leaf in _leaves(pages[-1]) if leaf.get_content_maintype() == "text")
     said, meant = set(_WORD.findall(_text(plain))), set(_WORD.findall(rich))
-    others = [part for part in parts[1:-1] if part.get_content_maintype() != "text"]
-    return [parts[-1] if len(said & meant) < _LEAST * len(meant) else plain, *others]
+    return [pages[-1] if len(said & meant) < _LEAST * len(meant) else plain, *others]
 
 
 def _text(part: EmailMessage) -> str:
@@ -100,7 +106,10 @@ def _text(part: EmailMessage) -> str:
     try:
         text = raw.decode(part.get_content_charset() or "utf-8")
     except (LookupError, UnicodeDecodeError):
-        text, _ = decode(raw)
+        try:
+            text, _ = decode(raw)
+        except Unreadable:  # an attachment whose name says that it is text
+            return ""
     text = text.replace("\r\n", "\n")
     if part.get_content_type() == "text/html":
         from scrubjay.reading.html import convert_html

@@ -52,16 +52,18 @@ def _cell(cell: dict[str, Any], language: str) -> Iterator[str]:
         return
     if source.strip():
         yield _fence(source, language)
-    for output in cell.get("outputs", ()):
-        if shown := _output(output):
+    for output in cell.get("outputs") or ():
+        if isinstance(output, dict) and (shown := _output(output)):
             yield shown
 
 
 def _output(output: dict[str, Any]) -> str:
-    """Write an output as it is shown: Markdown and HTML before plain text."""
+    """Write an output as it is shown: Markdown, formulas and HTML before plain text."""
     data = output.get("data", output)
     if written := _text(data.get("text/markdown", "")).strip():
         return _shortened(written)
+    if formula := _text(data.get("text/latex", "")).strip():
+        return _shortened(formula)
     if html := _text(data.get("text/html", "")).strip():
         from scrubjay.reading.html import convert_html
 
@@ -75,6 +77,8 @@ def _output(output: dict[str, Any]) -> str:
         _text(data.get("text/plain", data.get("text", ""))) or "\n".join(filter(None, error))
     )
     is_shown = text.strip() and not _NO_OUTPUT.fullmatch(text.strip())
+    if not is_shown and "application/json" in data:
+        text, is_shown = json.dumps(data["application/json"], ensure_ascii=False), True
     return _fence(_shortened(text.strip("\n")), "text") if is_shown else ""
 
 
@@ -82,8 +86,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n…\n{text[-_TAIL:]}"
 
 
-def _text(lines: str | list[str]) -> str:
-    return lines if isinstance(lines, str) else "".join(lines)
+def _text(lines: str | list[str] | None) -> str:
+    return lines if isinstance(lines, str) else "".join(lines or ())
 
 
 def _fence(text: str, language: str) -> str:

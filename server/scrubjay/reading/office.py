@@ -9,7 +9,7 @@ import io
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -46,6 +46,7 @@ _OLD = (  # streams of the older container
     ("PowerPoint Document", "ppt"),
     ("__properties_version1.0", "msg"),
 )
+_TEXT_OBJECT, _CONTINUED = 0x01B6, 0x003C  # records of a workbook
 _DC, _DCTERMS = "{http://purl.org/dc/elements/1.1/}", "{http://purl.org/dc/terms/}"
 _CORE = "{http://schemas.openxmlformats.org/package/2006/metadata/core-properties}"
 _LONGEST_PROPERTIES = 1_000_000  # bytes
@@ -130,12 +131,32 @@ def convert_workbook(data: bytes, budget: Budget) -> Conversion:
         sheets = [
             budget.take(sheet) for name in book.sheet_names if (sheet := "\n".join(_sheet(book, name, cells)))
         ]
+        sheets += _old_notes(data) if data.startswith(OLE) else []
     except PasswordError:
         raise Unreadable("is protected by a password; save it without one") from None
     except (CalamineError, ZipError):
         raise Unreadable("is not a workbook, or is damaged") from None
     title, metadata = core_properties(data) if data.startswith(ZIP) else (None, {})
     return Conversion("\n\n".join(sheets), title=title, metadata=metadata)
+
+
+def _old_notes(data: bytes) -> list[str]:
+    """Return the comments and text boxes of a workbook of 1997 to 2003, whatever their sheets."""
+    import olefile
+
+    with olefile.OleFileIO(io.BytesIO(data)) as file:
+        stream = file.openstream("Workbook").read() if file.exists("Workbook") else b""
+    found: list[str] = []
+    at = length = 0
+    while at + 4 <= len(stream):
+        kind, size = struct.unpack_from("<HH", stream, at)
+        body = stream[at + 4 : at + 4 + size]
+        if kind == _CONTINUED and length:
+            encoding = "utf-16-le" if body[:1] == b"\x01" else "latin-1"
+            found.append(body[1:].decode(encoding, "replace")[:length].strip())
+        length = struct.unpack_from("<H", body, 10)[0] if kind == _TEXT_OBJECT and len(body) >= 12 else 0
+        at += 4 + size
+    return list(filter(None, found))
 
 
 def _other_cells(data: bytes) -> Cells | None:
@@ -155,16 +176,15 @@ def _sheet(book: CalamineWorkbook, name: str, cells: Cells | None) -> Iterator[s
     except CalamineError:  # a sheet of charts has no cells
         return
     seen = dict(cells.of(name)) if cells else {}
-    comments = cells.comments(name) if cells else {}
-    lines = markdown_table(_rows(sheet, seen, comments))
-    if (header := next(lines, None)) is not None:
+    comments = dict(cells.comments(name)) if cells else {}
+    lines = [*markdown_table(_rows(sheet, seen, comments)), *(cells.boxes(name) if cells else ())]
+    if lines:
         yield f"# {' '.join(name.split())}\n"
-        yield header
         yield from lines
 
 
 def _rows(
-    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: Mapping[tuple[int, int], str]
+    sheet: CalamineSheet, seen: dict[tuple[int, int], str], comments: dict[tuple[int, int], str]
 ) -> Iterator[list[str]]:
     """Yield the rows of a sheet as they are seen, merged cells with their value in each."""
     top, left = sheet.start or (0, 0)
@@ -183,10 +203,13 @@ def _rows(
             text = seen.pop(place, None) or _text(value)
             if place in merged:
                 text = values.setdefault(merged[place], text)
-            line.append(f"{text} (comment: {comments[place]})" if place in comments else text)
+            comment = comments.pop(place, "")
+            line.append(f"{text} (comment: {comment})" if comment else text)
         yield line
     if seen:  # formulas below all values
         yield [text for _, text in sorted(seen.items())]
+    for _, comment in sorted(comments.items()):  # of cells outside of them
+        yield [f"(comment: {comment})"]
 
 
 def _text(value: object) -> str:

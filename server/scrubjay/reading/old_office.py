@@ -29,6 +29,8 @@ _RTF_STYLE = re.compile(r"\{\\s(\d+)\b[^{};]* (?:heading ([1-6])|title)[,;]", re
 _RTF_LEVEL = re.compile(r"(?<!\\)\\(outlinelevel(?=[0-5]\b)|s)(\d{1,5})\b ?")
 _RTF_HEADING = re.compile(f"{_HEADING}(\\d)")
 _BROKEN_ROW = re.compile(r"(?<![|\n])\n\|")  # a paragraph ends before its cell does
+_LONG_NUMBER = re.compile(r"(?<!\\)(\\[a-z]{1,32}-?\d{9})\d+")
+_SET_APART = re.compile(r"\\(?:footnote|header[lrf]?|footer[lrf]?)\b ?")  # else striprtf drops their groups
 _DELETED = re.compile(r"\{\\deleted[^{}]*\}")
 
 
@@ -295,7 +297,8 @@ def convert_rtf(data: bytes, budget: Budget) -> Conversion:
     from striprtf.striprtf import rtf_to_text
 
     to_text: Callable[..., str] = rtf_to_text
-    source = _DELETED.sub("", data.decode("latin-1"))
+    source = _LONG_NUMBER.sub(r"\1", data.decode("latin-1"))  # its digits would take quadratic time
+    source = _SET_APART.sub(" ", _DELETED.sub("", source))
     levels = {style: level or "1" for style, level in _RTF_STYLE.findall(source)}
 
     def mark(found: re.Match[str]) -> str:

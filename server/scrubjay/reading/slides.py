@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from lxml import etree
 
+from scrubjay.reading.drawings import drawn_rows
+from scrubjay.reading.formulas import formula
 from scrubjay.reading.office import core_properties, markdown_table
-from scrubjay.reading.parts import Element, parse_part, related_parts, relation_id
+from scrubjay.reading.parts import Element, Relation, parse_part, related_parts, relation_id
 from scrubjay.reading.result import Budget, Conversion
 
 _DECK = "ppt/presentation.xml"
@@ -30,12 +32,15 @@ def convert_slides(data: bytes, budget: Budget) -> Conversion:
 
 
 def _slide(archive: zipfile.ZipFile, part: str, number: int) -> str:
-    shapes = _shapes(archive, part)
+    shapes, related = _shapes(archive, part), related_parts(archive, part)
     title = next((shape for shape in shapes if _placeholder(shape).get("idx") == "0"), None)
     name = "" if title is None else " ".join(_text(title).split())
     blocks = [f"## Slide {number}: {name}" if name else f"## Slide {number}"]
-    blocks += [_block(shape) for shape in shapes if shape is not title]
-    if notes := _notes(archive, part):
+    for shape in shapes:
+        blocks += [_block(shape)] if shape is not title else []
+        blocks += ["\n".join(markdown_table(rows)) for rows in drawn_rows(archive, shape, related)]
+    blocks += [f"Comment: {text}" for text in _comments(archive, related.values())]
+    if notes := _notes(archive, related.values()):
         blocks.append(f"Notes: {notes}")
     return "\n\n".join(block for block in blocks if block.strip())
 
@@ -48,8 +53,10 @@ def _flat(shapes: Iterable[Element]) -> Iterator[Element]:
     """Yield those that can have text, and those of groups; lxml reads no more than 256 levels."""
     for shape in shapes:
         kind = _kind(shape)
-        if kind == "grpSp":
+        if kind in ("grpSp", "Choice"):
             yield from _flat(shape)
+        elif kind == "AlternateContent":
+            yield from _flat(shape[:1])
         elif kind in ("sp", "graphicFrame"):
             yield shape
 
@@ -67,14 +74,32 @@ def _placeholder(shape: Element) -> dict[str, str]:
 def _block(shape: Element) -> str:
     table = shape.find("{*}graphic/{*}graphicData/{*}tbl")
     if table is not None:
-        rows = ([_text(cell) for cell in row.iterfind("{*}tc")] for row in table.iterfind("{*}tr"))
-        return "\n".join(markdown_table(rows))
+        return "\n".join(markdown_table(_rows(table)))
     lines = [(level, text.strip()) for level, text in _paragraphs(shape) if text.strip()]
     return "\n".join(f"{'  ' * level}- {text}" if len(lines) > 1 else text for level, text in lines)
 
 
-def _notes(archive: zipfile.ZipFile, slide: str) -> str:
-    for kind, part in related_parts(archive, slide).values():
+def _rows(table: Element) -> Iterator[list[str]]:
+    """Yield the cells of each row, merged ones with their text in each."""
+    above: list[str] = []
+    for row in table.iterfind("{*}tr"):
+        cells: list[str] = []
+        for at, cell in enumerate(row.iterfind("{*}tc")):
+            merged = above[at : at + 1] if cell.get("vMerge") else cells[-1:] if cell.get("hMerge") else []
+            cells += merged or [_text(cell)]
+        yield cells
+        above = cells
+
+
+def _comments(archive: zipfile.ZipFile, related: Iterable[Relation]) -> Iterator[str]:
+    for kind, part in related:
+        if kind == "comments" and part in archive.namelist():
+            for comment in parse_part(archive, part).iter("{*}cm"):
+                yield " ".join("".join(comment.itertext()).split())
+
+
+def _notes(archive: zipfile.ZipFile, related: Iterable[Relation]) -> str:
+    for kind, part in related:
         if kind == "notesSlide":
             bodies = (shape for shape in _shapes(archive, part) if _placeholder(shape).get("type") == "body")
             return "\n".join(map(_text, bodies)).strip()
@@ -90,9 +115,13 @@ def _paragraphs(shape: Element) -> Iterator[tuple[int, str]]:
     for paragraph in shape.iterfind("{*}txBody/{*}p"):
         properties = paragraph.find("{*}pPr")
         level = 0 if properties is None else int(properties.get("lvl", 0))
-        parts = (_run(part) for part in paragraph if _kind(part) in ("r", "br", "fld"))
+        parts = (_run(part) for part in paragraph if _kind(part) in ("r", "br", "fld", "m"))
         yield min(level, _DEEPEST_LEVEL), "".join(parts)
 
 
 def _run(part: Element) -> str:
-    return "\n" if _kind(part) == "br" else part.findtext("{*}t") or ""
+    if _kind(part) in ("br", "m"):
+        return "\n" if _kind(part) == "br" else "".join(map(formula, part))
+    properties, text = part.find("{*}rPr"), part.findtext("{*}t") or ""
+    is_raised = properties is not None and properties.get("baseline", "-")[0] not in "-0"
+    return f"^{text}" if is_raised and text.strip() else text

@@ -12,9 +12,10 @@ from typing import Any
 
 from lxml import etree
 
+from scrubjay.reading.drawings import Rows, drawn_rows
 from scrubjay.reading.formulas import formula
 from scrubjay.reading.office import core_properties
-from scrubjay.reading.parts import Element, parse_part
+from scrubjay.reading.parts import Element, parse_part, related_parts
 from scrubjay.reading.result import Conversion
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -61,12 +62,32 @@ def _spelled(data: bytes) -> bytes:
         for name in old.namelist():
             if name == _DOCUMENT or name in _NOTES:
                 root = parse_part(old, name)
+                _draw(root, old, name)
                 _spell(root)
                 _number_headings(root, numbers)
                 new.writestr(name, etree.tostring(root))
             elif not name.startswith("word/media/"):
                 new.writestr(name, old.read(name))
     return made.getvalue()
+
+
+def _draw(root: Element, archive: zipfile.ZipFile, name: str) -> None:
+    """Put the words of charts and diagrams below the paragraphs that they are anchored in."""
+    related = related_parts(archive, name)
+    for drawing in reversed(list(root.iter(f"{_W}drawing"))):
+        for paragraph in list(drawing.iterancestors(f"{_W}p"))[-1:]:
+            for rows in drawn_rows(archive, drawing, related):
+                paragraph.addnext(_table(rows))
+
+
+def _table(rows: Rows) -> Element:
+    table = etree.Element(f"{_W}tbl")
+    for row in rows:
+        line = etree.SubElement(table, f"{_W}tr")
+        for text in row:
+            cell = etree.SubElement(line, f"{_W}tc")
+            etree.SubElement(cell, f"{_W}p").append(_run(text))
+    return table
 
 
 def _spell(root: Element) -> None:

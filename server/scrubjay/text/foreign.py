@@ -19,6 +19,7 @@ _HIDDEN = re.compile(
 _ESCAPE = re.compile(
     r"\x1b(?:\[[0-?]*+[ -/]*+[@-~]|[\]PX^_][^\x07\x1b\n]*+(?:\x07|\x1b\\)|[ -/]++[0-~]|[0-OQ-WYZ\\`-~])"
 )
+_OVERSTRUCK = re.compile("[^\n\x08]\x08")  # bold and underlined letters of a manual page
 _NEXT_COLOUR = re.compile(r"(?<=\w)\x1b\[0?m\x1b\[[1-9][\d;]*+m(?=\w)")
 # Our tags, and the one by which hosts speak to a model, lose their hyphen; if they were removed, what is left
 # could be a tag again.
@@ -44,9 +45,9 @@ def without_escapes(text: str) -> str:
     >>> without_escapes("\x1b[31mError\x1b[0m\x1b[33mcode\x1b[0m: disk full")
     'Error code: disk full'
     """
-    if "\x1b" not in text:
+    if "\x1b" not in text and "\x08" not in text:
         return text
-    return _ESCAPE.sub("", _NEXT_COLOUR.sub(" ", text))
+    return _OVERSTRUCK.sub("", _ESCAPE.sub("", _NEXT_COLOUR.sub(" ", text)))
 
 
 def defused(text: str) -> str:

@@ -221,6 +221,19 @@ def query_terms(query: str) -> str:
     return " ".join(dict.fromkeys([*plain, *expansion, *versions]))
 
 
+def without_separators(query: str) -> str:
+    """Return a query whose numbers have no separators, as the index also has them.
+
+    >>> without_separators("why 1_000_000 rows?")
+    'why 1000000 rows?'
+    """
+    return _GROUPED.sub(_digits, query)
+
+
+def _digits(number: re.Match[str]) -> str:
+    return "".join(filter(str.isdigit, number[0]))
+
+
 def remove_names(query: str, names: Collection[str]) -> str:
     """Remove these names (and their possessive 's) from a query, unless only stop words would remain.
 
@@ -329,7 +342,7 @@ def _hidden_words(text: str) -> Iterator[str]:
             if _is_name(pieces, dotted="." in name):
                 yield "".join(pieces).lower()
     for match in _GROUPED.finditer(text):
-        yield "".join(filter(str.isdigit, match[0]))
+        yield _digits(match)
     for match in _VERSION.finditer(text):
         numbers = (match[1] or match[2]).split(".")
         is_date = not match[1] and any(map(_YEAR.fullmatch, (numbers[0], numbers[-1])))

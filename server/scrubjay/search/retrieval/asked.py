@@ -9,7 +9,7 @@ from scrubjay.search.retrieval.words import Floats, rarity, shares, stem
 from scrubjay.text.answer_kinds import AnswerKind, topic, wanted
 from scrubjay.text.developer_words import IN_USE
 from scrubjay.text.languages import function_words, language_of, without_function_words
-from scrubjay.text.terms import STOP, compared_words, query_terms, words
+from scrubjay.text.terms import STOP, compared_words, query_terms, without_separators, words
 
 # Phrases that address a memory; the actual question follows them.
 _ADDRESS = re.compile(
@@ -85,8 +85,8 @@ def coverage(question: str, texts: Iterable[str]) -> Floats:
 
 
 def _content(question: str, language: str) -> str:
-    """Drop function words of languages other than English; the index knows the English ones."""
-    text = without_function_words(question)
+    """Drop separators in numbers, and function words of all languages but English, which the index knows."""
+    text = without_function_words(without_separators(question))
     if language == "en":
         return text
     own = function_words()[language]

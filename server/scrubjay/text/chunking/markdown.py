@@ -15,18 +15,25 @@ _DASHES = r":?-++:?[ \t]*+"  # the rule of one column
 _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})*+(?:\|[ \t]*+)?")
 
 
+_HTML_TITLE = re.compile(r"<h1\b[^<>]{0,200}>(.{0,300}?)</h1>", re.IGNORECASE | re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _TITLE_IN = 100_000  # characters; a title comes early
 
 
 def first_title(text: str) -> str | None:
-    """Return the first heading of the first level, which titles a note; None if it has none.
+    """Return the words of the first heading of the first level, which titles a note; None if it has none.
 
-    >>> first_title("## Part\\n\\n# Whole"), first_title("## Part")
+    >>> first_title("## Part\\n\\n# [Whole](https://example.org)"), first_title("## Part")
     ('Whole', None)
     """
     head = text[:_TITLE_IN]
-    titles = (title for _, _, kind, level, title in _blocks(head) if kind == "heading" and level == 1)
-    return next((title[:_LONGEST_HEADING] for title in titles if title), None)
+    lines, blocks = head.split("\n"), list(_blocks(head))
+    titles = [title for _, _, kind, level, title in blocks if kind == "heading" and level == 1]
+    prose = "\n".join(lines[first] for first, _, kind, _, _ in blocks if kind == "text")
+    titles += [_TAG.sub("", title[1]) for title in _HTML_TITLE.finditer(prose)]
+    words = (" ".join(_LINK.sub(r"\1", _LINK.sub(r"\1", title)).split()) for title in titles)
+    return next((title[:_LONGEST_HEADING] for title in words if title), None)
 
 
 def sections(text: str, starts: list[int]) -> Iterator[Section]:

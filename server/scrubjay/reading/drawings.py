@@ -1,0 +1,50 @@
+"""Reads the charts and diagrams (SmartArt) that slides and Word documents refer to."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+
+from scrubjay.reading.parts import Element, Relation, parse_part
+
+Rows = list[list[str]]
+
+
+def drawn_rows(archive: zipfile.ZipFile, element: Element, related: Mapping[str, Relation]) -> Iterator[Rows]:
+    """Yield each chart in an element as a table, and each diagram as a table of one column."""
+    for reference in element.iter("{*}chart", "{*}relIds"):
+        ids = [str(value) for name, value in reference.items() if name.endswith(("}id", "}dm"))]
+        parts = [related[each].part for each in ids if each in related]
+        for part in (part for part in parts if part in archive.namelist()):
+            root = parse_part(archive, part)
+            if rows := _chart(root) if root.tag.endswith("}chartSpace") else _diagram(root):
+                yield rows
+
+
+def _chart(root: Element) -> Rows:
+    """Return the categories of a chart with a column for each series."""
+    title = _text(root.find("{*}chart/{*}title"))
+    rows: dict[str, list[str]] = {}
+    names = []
+    for series in root.iter("{*}ser"):
+        labels = {**_points(series, "cat"), **_points(series, "xVal")}
+        names.append(" ".join(value.text or "" for value in series.iterfind("{*}tx//{*}v")))
+        for at, value in {**_points(series, "val"), **_points(series, "yVal")}.items():
+            row = rows.setdefault(at, [labels.get(at, "")])
+            row += [""] * (len(names) - len(row)) + [value]
+    return [[title, *names], *rows.values()] if title or names else []
+
+
+def _points(series: Element, name: str) -> dict[str, str]:
+    return {
+        point.get("idx"): point.findtext("{*}v") or "" for point in series.iterfind(f"{{*}}{name}//{{*}}pt")
+    }
+
+
+def _diagram(root: Element) -> Rows:
+    texts = (_text(point.find("{*}t")) for point in root.iterfind("{*}ptLst/{*}pt"))
+    return [[text] for text in texts if text]
+
+
+def _text(element: Element | None) -> str:
+    """Return the words of the paragraphs in an element, on one line."""
+    paragraphs = [] if element is None else element.iter("{*}p")
+    return " ".join("".join(text.text or "" for text in each.iter("{*}t")) for each in paragraphs).strip()
