@@ -147,14 +147,14 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
             )
             place = f"{day:%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
             first.append(f"Last session: {place}: {told.title}")
-            first += [f"Left open: {said}" for said in [_most(told.left_open, LEFT_OPEN)] if said]
-            then += [f"Outcome: {said}" for said in [_most(told.outcome[::-1], OUTCOME)] if said]
+            first += [f"Left open: {said}" for said in [fitting(told.left_open, LEFT_OPEN)] if said]
+            then += [f"Outcome: {said}" for said in [fitting(told.outcome[::-1], OUTCOME)] if said]
         elif told.title:
             (first if at == 1 else then).append(f"Before that, {day:%Y-%m-%d}: {told.title}")
     return first, then
 
 
-def _most(sentences: Sequence[str], room: int) -> str:
+def fitting(sentences: Sequence[str], room: int) -> str:
     """Join as many of the first sentences as fit; the first one is cut if it is too long."""
     said = shorten(sentences[0], room) if sentences else ""
     for sentence in sentences[1:]:
