@@ -20,20 +20,28 @@ import argparse
 import asyncio
 import re
 import sys
+import tempfile
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import opening as openings
 import projects
 from figures import grid, header
+from kept import SCOPE
 from projects import Project, plain
 
-from scrubjay.search.opening import OUTCOME, fitting
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home.paths import open_home
+from scrubjay.home.settings import Settings
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.requests import AddMemory, RecordTurn, parse
+from scrubjay.search.injection import block
+from scrubjay.search.opening import MOST_CHARACTERS, OUTCOME, fitting
 from scrubjay.text.summary import TITLE_LIMIT, Exchange, left_open, outcome, title
 
+_KINDS = {"turn": RecordTurn, "memory": AddMemory}
 LABELS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
@@ -152,67 +160,96 @@ def judged(half: str, tell: Callable[[Sequence[Exchange]], Told]) -> Counts:
 
 @dataclass(frozen=True)
 class Opened:
-    """What one opening shows of the labelled facts and needs."""
+    """The opening of one session, and the newest facts in the same room; `session` is "" at the `now`."""
+
+    session: str
+    text: str
+    newest: str
+
+
+async def _replayed(project: Project) -> AsyncIterator[Opened]:
+    """Record a project in order of time; yield the opening of each session but the first, and at `now`."""
+    clock = [project.now]
+    with tempfile.TemporaryDirectory(prefix="scrubjay-told-") as folder:
+        core = await open_core(open_home(folder), Settings(), lambda: clock[0])
+        ids: dict[str | None, str] = {}
+        begun: set[str] = set()
+        try:
+            for record in project.records:
+                clock[0], arguments = record.at, dict(record.arguments)
+                session = arguments.get("session_id")
+                if session is not None and session not in begun:
+                    if begun:
+                        yield await _opened(core, session)
+                    begun.add(session)
+                if record.updates is not None:
+                    arguments["updates"] = [ids[record.updates]]
+                if record.kind in _KINDS:
+                    request = parse(_KINDS[record.kind], arguments)
+                    made = envelope(record.kind, request, scope=SCOPE, source="bench", at=record.at)
+                    ids[record.key] = (await core.write(made, similar=False)).id
+            clock[0] = project.now
+            yield await _opened(core, "")
+        finally:
+            await core.close()
+
+
+async def _opened(core: Core, session: str) -> Opened:
+    text = (await core.search.opening({"session_id": session}, SCOPE)).text
+    known = await core.search.profile(SCOPE, max_tokens=100_000)
+    newest = sorted((*known.static, *known.recent), key=lambda hit: hit.date, reverse=True)
+    lines = [f"- {hit.date:%Y-%m-%d} (fact): {hit.memory}" for hit in newest]
+    return Opened(session[:8], text, block("", lines, 4 * MOST_CHARACTERS, MOST_CHARACTERS)[0])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the openings of a project have of its labelled facts, and of what first prompts need."""
 
     right: int
     shown: int
-    labelled: int
     met: int
-    needs: int
-    tokens: int
-    text: str
+    tokens: int  # of the longest
 
 
-async def _opened(name: str) -> tuple[Opened, Opened]:
-    """Return the opening's counts for a project, and those of the newest facts in the same room."""
-    project, labels = projects.load(projects.FOLDER / f"{name}.toml"), LABELS[name]
+def _shown(project: Project, texts: Mapping[str, str]) -> Shown:
+    """Judge openings by session; the one at the project's `now` has the key ""."""
     facts = {r.key: r.arguments["content"] for r in project.records if r.kind == "memory"}
-    every = [each async for each in openings.opened(project)]
-    needs = {**openings.NEEDS, **labels.get("needs", {})}
+    shown = {key for key, content in facts.items() if plain(content)[:60] in plain(texts[""])}
+    needs = LABELS[project.name].get("needs", {})
+    met = [any(plain(phrase) in plain(texts[session]) for phrase in some) for session, some in needs.items()]
+    tokens = max(-(-len(text) // 4) for text in texts.values())
+    return Shown(len(shown & set(LABELS[project.name]["facts"])), len(shown), sum(met), tokens)
 
-    def counts(texts: Sequence[str]) -> Opened:
-        lines = {key for key, content in facts.items() if plain(content)[:60] in plain(texts[-1])}
-        asked = [
-            any(plain(phrase) in plain(text) for phrase in needs[each.session[:8]])
-            for each, text in zip(every, texts, strict=True)
-            if each.session[:8] in needs
-        ]
-        right = len(lines & set(labels["facts"]))
-        tokens = max(-(-len(text) // 4) for text in texts)
-        return Opened(right, len(lines), len(labels["facts"]), sum(asked), len(asked), tokens, texts[-1])
 
-    return counts([each.text for each in every]), counts([each.newest for each in every])
+async def _openings(project: Project) -> list[Opened]:
+    return [each async for each in _replayed(project)]
 
 
 def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
-    rows = [("project", "shown right", "labelled shown", "needs", "tokens, most", "newest: right", "needs")]
-    total = [0] * 8
+    """Return a row for each project of a half, and one for all."""
+    totals = [0] * 8
+    rows = [
+        ("project", "shown: right", "of labelled", "needs", "tokens", "newest: right", "of labelled", "needs")
+    ]
     for name, labels in LABELS.items():
-        if labels["half"] != half:
-            continue
-        told, newest = asyncio.run(_opened(name))
-        if show:
-            print(f"{name}\n{told.text}\n")
-        both = [
-            told.right,
-            told.shown,
-            told.labelled,
-            told.met,
-            told.needs,
-            newest.right,
-            newest.shown,
-            newest.met,
-        ]
-        total = [a + b for a, b in zip(total, both, strict=True)]
-        rows.append(_row(name, both, str(told.tokens)))
-    return [*rows, _row("all", total, "")]
+        if labels["half"] == half:
+            project = projects.load(projects.FOLDER / f"{name}.toml")
+            every = asyncio.run(_openings(project))
+            if show:
+                print(f"{name}\n{every[-1].text}\n")
+            ours = _shown(project, {each.session: each.text for each in every})
+            newest = _shown(project, {each.session: each.newest for each in every})
+            counts = [ours.right, ours.shown, len(labels["facts"]), ours.met, len(labels.get("needs", {}))]
+            counts += [newest.right, newest.shown, newest.met]
+            totals = [total + count for total, count in zip(totals, counts, strict=True)]
+            rows.append(_row(name, counts, str(ours.tokens)))
+    return [*rows, _row("all", totals, "")]
 
 
 def _row(name: str, n: Sequence[int], tokens: str) -> tuple[str, ...]:
-    return (
-        name, f"{n[0]} of {n[1]}", f"{n[0]} of {n[2]}", f"{n[3]} of {n[4]}", tokens,
-        f"{n[5]} of {n[6]}", f"{n[7]} of {n[4]}",
-    )  # fmt: skip
+    ours = f"{n[0]} of {n[1]}", f"{n[0]} of {n[2]}", f"{n[3]} of {n[4]}", tokens
+    return (name, *ours, f"{n[5]} of {n[6]}", f"{n[5]} of {n[2]}", f"{n[7]} of {n[4]}")
 
 
 def main() -> int:

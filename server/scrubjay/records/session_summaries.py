@@ -40,8 +40,8 @@ class Digest:
     session_id: str
     started_at: datetime
     ended_at: datetime  # when its last turn began
-    title: str  # a dozen words; "" if nothing was said
-    outcome: tuple[str, ...]  # sentences that say what was decided or done, in order
+    title: str  # a whole sentence; "" if nothing was said
+    outcome: tuple[str, ...]  # sentences that say what was decided or done, the most telling first
     left_open: tuple[str, ...]  # sentences that say what is still to be done, the last said first
     files: tuple[str, ...]  # the most touched first
 
@@ -58,7 +58,7 @@ def digest(turns: Sequence[Turn]) -> Digest:
         started_at=turns[0].started_at,
         ended_at=turns[-1].started_at,
         title=text_summary.title(exchanges),
-        outcome=tuple(text_summary.decisions(exchanges)),
+        outcome=tuple(text_summary.outcome(exchanges)),
         left_open=tuple(text_summary.left_open(exchanges)),
         files=tuple(file for file, _ in touched.most_common()),
     )
