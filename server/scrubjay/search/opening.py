@@ -33,13 +33,14 @@ FACTS = 200  # the newest facts, and as many lasting ones, to choose from
 COMPARED = 60  # facts, the weightiest, that are compared with each other and with the project's files
 TRAITS = 2  # facts about the user
 # Characters of each part; facts get what the lines before them leave.
-OUTCOME, LEFT_OPEN, FACT = 200, 160, 180
+OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
 HALF_LIFE = timedelta(days=30)  # of a fact's novelty
 SAID = 0.8  # share of a fact's words in one line of a file, which says it then
 # A convention, a limit or a warning.
 _RULE = re.compile(
-    r"(?i)\b(?:must|never|always|only|nothing but|not|no|at (?:most|least)|needs?|wants?|prefers?|before|limit"
-    r"|cannot|may|allow(?:s|ed)|ha[sv]e? to|follow\w*|immer|nie|nur|nicht|muss|erst|toujours|jamais|siempre|nunca)\b"
+    r"(?i)\b(?:must|never|always|only|nothing but|not|no|at (?:most|least)|needs?|wants?|prefers?|before"
+    r"|limit|cannot|may|allow(?:s|ed)|ha[sv]e? to|follow\w*|immer|nie|nur|nicht|muss|erst|toujours|jamais|siempre"
+    r"|nunca)\b"
 )
 _CHANGED = re.compile(r"(?i)\b(?:since|from .{3,20} on|instead|any more|slips|ended|expired|ab|seit)\b")
 _HEAD = (
@@ -172,9 +173,11 @@ def _worth(fact: Memory, now: datetime) -> float:
     """
     new = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
     is_change = statement(fact.content).is_change or bool(_CHANGED.search(fact.content))
+    kind = 0.3 * is_lasting(fact) + 0.15 * bool(_RULE.search(fact.content)) + 0.15 * is_change
     recalled = math.log1p(fact.access_count + len(fact.occasions))
-    kind = 0.3 * bool(_RULE.search(fact.content)) + 0.3 * is_change
-    return fact.importance_score / 10 + 0.3 * is_lasting(fact) + kind + 0.3 * new + 0.1 * recalled
+    # Two short facts say more than a long one.
+    length = min(len(fact.content), FACT) / 500
+    return fact.importance_score / 10 + kind + 0.6 * new + 0.1 * recalled - length
 
 
 def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:

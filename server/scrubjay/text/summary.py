@@ -34,6 +34,7 @@ MOST_OPEN = 4  # sentences about open points
 _ASKED_SHARE = 0.4
 _LEAST_ASKED = 2  # content words of a prompt that is listed next to the title; "commit it" has one
 _FIRST = 1.4  # factor for a prompt's first paragraph: logs and details follow
+_BRIEF = 100  # characters of a sentence that may be all that is told of an outcome
 _MINOR = 0.4  # factor for a sentence that is no title while there is another
 _LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _TAKEN_UP = 0.6  # share of a sentence's content words that occur again later: the point was taken up
@@ -66,7 +67,8 @@ _DEED = re.compile(  # an assistant's report of what it did, at the start of a s
     r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
     r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect|test|measur|profil)\w+ed"
     r"|wrote|made|built|split|set|put|took|cut|rewrote)\b"
-    r"|(?:done|changed|corrected|dropped|left out|merged|landed|removed|replaced|fixed|settled|understood|agreed)\b"
+    r"|(?:done|changed|corrected|dropped|left out|merged|landed|removed|replaced|fixed|settled|understood"
+    r"|agreed)\b"
 )
 _RESULT = _cues("now | since | from now on | instead of | no longer | any more | only")
 _SMALL_TALK = _cues(  # at the start of a sentence
@@ -101,7 +103,7 @@ _LATER = _cues(  # left for later, wherever in a session it is said
     r"""to-?dos? | fixme | work in progress | next (?:steps?|time|session|week|up) | tomorrow
     | next (?:i|we) (?:would|will) | left (?:to do|open|for (?:later|another|the next)|over|undone)
     | didn't get to | for later(?! \w) | later today | until later | later on
-    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) (?:it|this|that|them)? later
+    | (?:do|fix|add|handle|revisit|look at|decide|finish|write) (?:it|this|that|them) later
     | (?:look at|do|handle|fix) separately | follow-?ups? | follow up
     | open (?:for|questions?|issues?|points?|tasks?|items?|problems?|end)
     | postponed? | deferred | skipped for now | not done | to be (?:decided|discussed|clarified|implemented)
@@ -110,9 +112,9 @@ _LATER = _cues(  # left for later, wherever in a session it is said
     | (?:somebody|someone) (?:should|must|has to) | remains? open"""
 )
 _STATE = _cues(  # what is open only if it is said at the end: before that, it describes how things work
-    r"""wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must | unclear
-      | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks? | untested
-      | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
+    r"""wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
+      | unclear | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks?
+      | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
     | (?:is|are|stays?) (?:still )?open(?! to) | remaining
     | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
     | (?:is|are) left (?:to|for|open|over|undone) | yet to be
@@ -315,18 +317,12 @@ def outcome(exchanges: Sequence[Exchange]) -> list[str]:
 
 def _telling(sentence: _Sentence, subject: Collection[str]) -> float:
     """Return how much a sentence says about what came of a session with this subject."""
-    text = sentence.text
-    shared = len(set(content_words(text)) & set(subject)) / (len(subject) or 1)
-    score = (
-        2.0 * shared
-        + bool(_DECISION.search(text))
-        + 1.5 * bool(_DEED.match(text))
-        + bool(_RESULT.search(text))
-    )
-    score += 0.5 * (sentence.paragraph == 0) + 0.5 * sentence.first
-    score += 0.5 * any(map(str.isdigit, text)) + 0.5 * bool(_CODE.search(text))
+    text, words = sentence.text, set(content_words(sentence.text))
+    score = 2.0 * len(words & set(subject)) / (len(subject) or 1)
+    score += bool(_DECISION.search(text)) + 2.0 * bool(_DEED.match(text)) + bool(_RESULT.search(text))
+    score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
     is_other = _SMALL_TALK.match(text) or _LATER.search(text) or text.endswith((*_QUESTION, ":"))
-    return score - 3.0 * bool(is_other) - max(0, len(text) - LONGEST_ROLLING) / 80
+    return score - 3.0 * bool(is_other or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
 
 
 def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT) -> str:
