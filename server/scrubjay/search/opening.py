@@ -23,7 +23,7 @@ from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
 from scrubjay.text.short_ids import short_session
 from scrubjay.text.statements import statement
-from scrubjay.text.summary import shorten
+from scrubjay.text.summary import TITLE_LIMIT, shorten
 from scrubjay.text.terms import compared_words
 
 MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
@@ -39,8 +39,8 @@ SAID = 0.8  # share of a fact's words in one line of a file, which says it then
 # A convention, a limit or a warning.
 _RULE = re.compile(
     r"(?i)\b(?:must|never|always|only|nothing but|not|no|at (?:most|least)|needs?|wants?|prefers?|before"
-    r"|limit|cannot|may|allow(?:s|ed)|ha[sv]e? to|follow\w*|immer|nie|nur|nicht|muss|erst|toujours|jamais|siempre"
-    r"|nunca)\b"
+    r"|limit|cannot|may|allow(?:s|ed)|ha[sv]e? to|follow\w*|immer|nie|nur|nicht|muss|erst|toujours|jamais"
+    r"|siempre|nunca)\b"
 )
 _CHANGED = re.compile(r"(?i)\b(?:since|from .{3,20} on|instead|any more|slips|ended|expired|ab|seit)\b")
 _HEAD = (
@@ -194,7 +194,8 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
                 f"{len(sessions[0])}{'+' * (len(sessions[0]) == TURNS)} turn{'s' * (len(sessions[0]) > 1)}"
             )
             place = f"{day:%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
-            first.append(f"Last session: {place}: {told.title}")
+            by = f" (title by {told.told_by})" if told.told_by else ""
+            first.append(f"Last session: {place}: {shorten(told.title, TITLE_LIMIT)}{by}")
             first += [f"Outcome: {said}" for said in [fitting(told.outcome, OUTCOME)] if said]
         elif told.title:
             then.append(f"Before that, {day:%Y-%m-%d}: {told.title}")

@@ -114,7 +114,8 @@ _LATER = _cues(  # left for later, wherever in a session it is said
 _STATE = _cues(  # what is open only if it is said at the end: before that, it describes how things work
     r"""wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
       | unclear | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks?
-      | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
+      | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't
+      | aren't)
     | (?:is|are|stays?) (?:still )?open(?! to) | remaining
     | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
     | (?:is|are) left (?:to|for|open|over|undone) | yet to be
