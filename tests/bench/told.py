@@ -226,7 +226,7 @@ async def _openings(project: Project) -> list[Opened]:
     return [each async for each in _replayed(project)]
 
 
-def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
+async def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
     """Return a row for each project of a half, and one for all."""
     totals = [0] * 8
     rows = [
@@ -235,7 +235,7 @@ def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
     for name, labels in LABELS.items():
         if labels["half"] == half:
             project = projects.load(projects.FOLDER / f"{name}.toml")
-            every = asyncio.run(_openings(project))
+            every = await _openings(project)
             if show:
                 print(f"{name}\n{every[-1].text}\n")
             ours = _shown(project, {each.session: each.text for each in every})
@@ -266,7 +266,7 @@ def main() -> int:
     rows = [("sessions told by", "title", "outcome", "open: found", "wrong")]
     print(grid([*rows, ("summaries", *mine.cells()), ("first and last", *baseline.cells())]))
     if options.opening:
-        print(grid(_opening_rows(options.half, options.show)))
+        print(grid(asyncio.run(_opening_rows(options.half, options.show))))
     return 0
 
 

@@ -126,6 +126,26 @@ def test_an_item_that_a_later_turn_takes_up_is_no_longer_open():
     assert left_open(turns) == []
 
 
+def test_what_was_left_for_later_is_found_early_in_a_session_and_a_state_only_at_its_end():
+    turns = [
+        Exchange(
+            "Write the importer.", "The importer works. TODO: tests for empty rows. A flush is pending."
+        ),
+        *[Exchange(f"Rename module {number}.", f"I renamed module {number}.") for number in range(6)],
+    ]
+    assert left_open(turns) == ["TODO: tests for empty rows."]
+
+
+def test_the_title_is_the_most_central_prompt_and_never_cut_at_a_comma():
+    central = "why do uploads fail at night, when the backup of the archive runs, and how long do we retry?"
+    turns = [
+        Exchange("new session: read the readme", "I read the readme."),
+        Exchange(central, "Uploads fail because the backup holds the archive's lock at night. " * 3),
+        Exchange("thanks", "You're welcome."),
+    ]
+    assert title(turns).casefold() == central
+
+
 @pytest.mark.parametrize("prompt", EMPTY)
 def test_a_prompt_that_only_agrees_is_neither_a_title_nor_a_question(prompt: str):
     answered = Exchange(prompt, "I moved the parser to core/parse.py.")

@@ -163,6 +163,14 @@ def title_and_text(summary: Memory) -> tuple[str, str]:
     return ("", rest) if _PLACE.fullmatch(head) else (head, rest.partition("\n")[2])
 
 
+def brief(content: str, room: int) -> str:
+    """Return a summary's title and the beginning of its outcome, in `room` characters."""
+    title, _, rest = content.partition("\n")
+    title = "" if _PLACE.fullmatch(title) else title
+    said = next((line for line in rest.split("\n") if line.startswith(("Outcome: ", "Answered: "))), "")
+    return shorten(f"{title}. {said}" if title and said else title or said, room)
+
+
 def _summarised(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns that a summary covers: those of a user and an assistant."""
     return [turn for turn in turns if turn.forgotten_at is None and (turn.user or turn.assistant)]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # `agentName` is that of a teammate, whose transcript has its lead's words as prompts.
 _NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentName")
-# Lines with a name of the session, the weightiest last: older versions', the model's, the user's.
+# Lines with a name of the session: older versions' and the model's, and the user's, which goes first.
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _FILE_INPUTS = ("file_path", "path", "notebook_path")
 _SHELLS = ("Bash", "PowerShell")
@@ -92,8 +92,10 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     for turn in all_turns[-1:]:
-        turn["title"] = next((titles[kind] for kind in reversed(_TITLES) if titles.get(kind)), "")
-        turn["recap"] = recap
+        title = next(
+            (titles[kind] for kind in ("custom-title", "ai-title", "summary") if titles.get(kind)), ""
+        )
+        turn.update({key: words for key, words in (("title", title), ("recap", recap)) if words})
     return [turn for turn in all_turns if turn["assistant"] or not _is_wordless(turn)]
 
 
