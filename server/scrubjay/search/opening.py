@@ -149,7 +149,7 @@ def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime)
     return [
         fact
         for fact in ranked
-        if not any(_is_said(fact, words) for words in said)
+        if not _is_said(fact, said)
         and not any(
             other.created_at > fact.created_at
             and verdict(other.content, fact.content, None) in ("known", "update", "contradict")
@@ -158,11 +158,11 @@ def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime)
     ]
 
 
-def _is_said(fact: Memory, said: Set[str]) -> bool:
-    """Return True if a line with these words says a fact, its numbers included."""
+def _is_said(fact: Memory, lines: Sequence[Set[str]]) -> bool:
+    """Return True if one of these lines, each as its words, says a fact, its numbers included."""
     words = set(compared_words(fact.content))
     numbers = {word for word in words if any(map(str.isdigit, word))}
-    return numbers <= said and len(words & said) >= SAID * len(words)
+    return any(numbers <= line and len(words & line) >= SAID * len(words) for line in lines)
 
 
 def _worth(fact: Memory, now: datetime) -> float:

@@ -109,7 +109,7 @@ _LATER = _cues(  # left for later, wherever in a session it is said
     | postponed? | deferred | skipped for now | not done | to be (?:decided|discussed|clarified|implemented)
     | remind me (?:to|that) | too much for now | before the release | (?:i'd|i would) (?:ask|publish)
     | (?:we|you) (?:still )?(?:need (?:to|other|more)|have to (?:make|sign|fill))
-    | (?:somebody|someone) (?:should|must|has to) | remains? open"""
+    | some(?:body|one) (?:should|must|has to) | remains? open"""
 )
 _STATE = _cues(  # what is open only if it is said at the end: before that, it describes how things work
     r"""wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
@@ -295,7 +295,7 @@ def decisions(exchanges: Sequence[Exchange]) -> list[str]:
 def outcome(exchanges: Sequence[Exchange]) -> list[str]:
     """Return sentences about what came of a session, the most telling first, no two in a row of one turn.
 
-    They are the assistant's, or say what the user decided. The title is none of them.
+    They are the assistant's, or say what the user decided. The title is left out.
     """
     about = _about(exchanges)
     subject = set(content_words(about))
