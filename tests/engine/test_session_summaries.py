@@ -358,3 +358,15 @@ async def test_passages_waiting_for_vectors_take_precedence_over_summaries(core:
     monkeypatch.undo()
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
     assert len(await summaries(core)) == 1
+
+
+async def test_the_title_and_the_summary_that_a_host_wrote_win_and_name_the_host(core: Core):
+    written = {"session_title": "Mend the pool", "session_summary": "Rows were not closed."}
+    files = ["/home/kim/code/demo/db/pool.py"]
+    said = {"user": "why does it leak?", "assistant": "We decided to close rows.", "files": files}
+    await turn(core, "s", **said, metadata=written)
+    (made,) = await ended(core)
+    lines = made.content.split("\n")
+    assert lines[0] == "Mend the pool" and "Title by test" in lines[1]
+    assert "Summary by test: Rows were not closed." in lines and "Files: db/pool.py" in lines
+    assert session_summaries.title_and_text(made)[0] == "Mend the pool"

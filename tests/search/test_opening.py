@@ -15,6 +15,7 @@ from scrubjay.engine.background.openings import Openings
 from scrubjay.engine.core import Core
 from scrubjay.home import openings
 from scrubjay.home.paths import open_home
+from scrubjay.home.scopes import scope_of
 from scrubjay.search.injection import CLOSE, OPEN
 from scrubjay.search.opening import Opening
 
@@ -179,3 +180,30 @@ async def test_the_opening_is_valid_until_its_first_fact_expires(core: Core):
     assert openings.read(core.home, SCOPE, soon.timestamp() - 1) and not openings.read(
         core.home, SCOPE, soon.timestamp()
     )
+
+
+async def test_the_opening_tells_the_outcome_and_not_what_the_projects_own_files_say(
+    core: Core, tmp_path: Path
+):
+    folder = tmp_path / "atlas"
+    folder.mkdir()
+    (folder / "CLAUDE.md").write_text("# Rules\n- Use pnpm 9 here, never npm.\n")
+    scope = scope_of(core.home, str(folder))
+    assert scope is not None
+    await said(core, "a", ("Move the port", "We decided to move the port to 9464."), scope=scope)
+    await fact(core, "Use pnpm 9 here, never npm.", scope=scope)
+    await fact(core, "Releases go out on Mondays only.", scope=scope)
+    text = await opened(core, scope)
+    assert "Outcome: We decided to move the port to 9464." in text
+    assert "Mondays" in text and "pnpm" not in text
+
+
+async def test_traits_of_the_user_come_last_and_are_few(core: Core):
+    await said(core, "a", RETRIES)
+    traits = ("Alex likes tables.", "Alex writes Danish.", "Alex uses Neovim.", "Alex sleeps late.")
+    await facts(core, traits, scope="user", is_static=True)
+    await fact(core, "The build runs on gannet.")
+    lines = (await opened(core)).splitlines()
+    assert sum("Alex" in line for line in lines) == 2
+    (build,) = [at for at, line in enumerate(lines) if "gannet" in line]
+    assert all(at > build for at, line in enumerate(lines) if "Alex" in line)

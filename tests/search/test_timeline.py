@@ -13,6 +13,7 @@ from said import SCOPE, embedded, fact, forget, search, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
+from scrubjay.models.records import SUMMARY
 from scrubjay.models.results import MemoryHits
 from scrubjay.store.cache import PassageRow
 
@@ -164,6 +165,21 @@ async def test_a_long_period_is_spread_over_its_sessions(core: Core) -> None:
     assert [hit.date.day for hit in few.results] == [2, 3, 4]
     hits = await asked(core, "what did we do before March 4?")
     assert {hit.date.day for hit in hits.results} == {1, 2, 3}
+
+
+async def test_last_week_is_told_by_the_summaries_of_its_sessions(core: Core) -> None:
+    for day in range(2, 5):
+        for number in range(4):
+            answer = f"We decided to move step {number} of day {day} to the worker. " + "It runs. " * 40
+            user, ts = f"move step {number} of day {day}", f"2026-03-0{day}T09:0{number}:00Z"
+            await turn(core, f"s{day}", user=user, assistant=answer, ts=ts)
+    await core.consolidation.work_off()
+    await embedded(core)
+    hits = await asked(core, "what did we do this week?")
+    assert {hit.source for hit in hits.results} == {SUMMARY} and hits.left_out is None
+    assert [hit.session_id for hit in hits.results] == ["s2", "s3", "s4"]
+    assert all("Outcome: We decided" in text for text in texts(hits))
+    assert sum(map(len, texts(hits))) <= 4 * 250
 
 
 async def test_no_answer_exceeds_its_budget(core: Core) -> None:

@@ -544,3 +544,32 @@ def test_other_tool_results_and_unanswered_questions_are_not_the_users_words() -
     listed = copilot("tool.execution_complete", toolCallId="c2", result={"content": "User selected: a"})
     said = copilot("user.message", content="Set up the store.")
     assert pairs("copilot-cli", said, asked, declined, ran, listed) == [("Set up the store.", "")]
+
+
+LONG = "This session is being continued.\nSummary:\nThe pool leaks; rows are not closed."
+TOLD = {
+    "claude-code": [
+        {"type": "summary", "summary": "Another session", "leafUuid": "elsewhere"},
+        {"type": "ai-title", "aiTitle": "Mend the pool"},
+        {"type": "user", "uuid": "u0", "message": {"content": "mend it"}},
+        {"type": "user", "uuid": "u1", "isCompactSummary": True, "message": {"content": LONG}},
+    ],
+    "codex": [
+        codex("event_msg", type="user_message", message="mend it"),
+        codex("event_msg", type="thread_name_updated", thread_name="Mend the pool"),
+        codex("compacted", message="The pool leaks; rows are not closed."),
+    ],
+    "copilot-cli": [
+        copilot("user.message", content="mend it"),
+        copilot("session.title_changed", title="Mend the pool"),
+        copilot("session.compaction_complete", summaryContent="The pool leaks; rows are not closed."),
+    ],
+    "gemini-cli": [gemini("user", 1, "mend it"), {"$set": {"summary": "Mend the pool"}}],
+}
+
+
+@pytest.mark.parametrize("host", TOLD)
+def test_the_title_and_the_summary_that_a_host_wrote_are_not_turns_but_with_the_last_one(host: str):
+    (turn,) = turns([json.dumps(line) for line in TOLD[host]], host)
+    assert turn["prompts"] == ["mend it"] and turn["title"] == "Mend the pool"
+    assert host == "gemini-cli" or turn["recap"] == "The pool leaks; rows are not closed."

@@ -89,7 +89,6 @@ def test_lines_of_subagents_and_of_the_host_are_skipped() -> None:
         user("a subagent's task", isSidechain=True),
         says("a subagent's answer", isSidechain=True),
         user("a note of the host", isMeta=True),
-        user("This session is being continued from ...", isCompactSummary=True),
         user("from a colleague", teamName="team", agentName="reviewer"),
         user("<local-command-stdout>12 files</local-command-stdout>"),
         user("<session-start-hook>hello</session-start-hook>"),

@@ -45,6 +45,7 @@ def _from_rows(database: sqlite3.Connection, session: Fields) -> list[Session]:
         if embedded(row.get("metadata_json")).get("userVisible") is not False:
             content = parsed(row["content_json"])
             _say(book, row["role"], content, row.get("message_id"), row["created_timestamp"])
+    book.titled(session.get("name") or session.get("description"))
     return [Session(HOST, str(session["id"]), string(session["working_dir"]) or None, book.close())]
 
 
@@ -54,6 +55,7 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
     book = Book()
     for line in map(embedded, lines):
         _say(book, line.get("role"), line.get("content"), line.get("id"), line.get("created"))
+    book.titled(about.get("description"))
     session_id = string(about.get("id")) or os.path.basename(path).removesuffix(".jsonl")
     return [Session(HOST, session_id, string(about.get("working_dir")) or None, book.close())]
 

@@ -47,6 +47,7 @@ def _session(
 ) -> list[Session]:
     book = Book()
     read(book, database, row["id"])
+    _name(book, row.get("title"))
     return [Session(host, str(row["id"]), string(row.get("directory")) or None, book.close())]
 
 
@@ -87,6 +88,12 @@ def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None
             book.interrupted()
 
 
+def _name(book: Book, title: object) -> None:
+    """Note a session's title; before its model writes one, the host has `New session - <time>`."""
+    if not string(title).startswith(("New session - ", "Child session - ")):
+        book.titled(title)
+
+
 def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
     about = mapping(disk.json(path))
     session_id = string(about.get("id"))
@@ -97,6 +104,7 @@ def _from_files(host: str, disk: Disk, path: str) -> list[Session]:
     for message in _documents(disk, os.path.join(storage, "message", session_id)):
         message_id = string(message.get("id"))
         _say(book, message_id, message, _documents(disk, os.path.join(storage, "part", message_id)))
+    _name(book, about.get("title"))
     return [Session(host, session_id, string(about.get("directory")) or None, book.close())]
 
 

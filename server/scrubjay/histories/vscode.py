@@ -50,6 +50,7 @@ def _session(disk: Disk, path: str) -> list[Session]:
         book.answered("".join(pieces))
         if request.get("isCanceled") is True:
             book.interrupted()
+    book.titled(document.get("customTitle"))
     session_id = string(document.get("sessionId")) or os.path.basename(path).rpartition(".")[0]
     folder = workspace_folder(disk, os.path.dirname(path)) or folder_of(document.get("workingDirectory"))
     return [Session(HOST, session_id, folder, book.close())]

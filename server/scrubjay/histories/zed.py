@@ -46,6 +46,7 @@ def _thread(disk: Disk, database: sqlite3.Connection, row: Fields) -> list[Sessi
     book = Book()
     for message in messages if isinstance(messages, list) else []:
         _say(book, mapping(message), began)
+    book.titled(document.get("title") or document.get("summary"))
     folder = string(row.get("folder_paths")).partition("\n")[0]
     return [Session(HOST, str(row["id"]), folder or None, book.close())]
 

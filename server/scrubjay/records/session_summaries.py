@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from scrubjay.home.scopes import display_name
 from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived_id
 from scrubjay.records.passages import passages_of
 from scrubjay.records.turns import PARTITION
@@ -22,7 +23,8 @@ from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
 from scrubjay.text import summary as text_summary
-from scrubjay.text.summary import Exchange
+from scrubjay.text.summary import Exchange, shorten
+from scrubjay.transcripts.turn import HOST_WORDS
 
 # without a turn, after which a session has ended: shorter than an engine stays without a client (15), so that
 # it still sees the end, and long enough for one summary a session. One that goes on is summarised again.
@@ -30,7 +32,10 @@ SILENCE = timedelta(minutes=10)
 MOST_TURNS = 200  # a longer session's last ones are summarised; each takes 2 ms of processor time
 GONE = "all turns it was made of are forgotten"
 JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had one
-_PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.")  # as `_fields` writes it
+RECAP = 600  # characters of a host's own summary
+_PLACE = re.compile(
+    r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?"
+)  # as `_fields` writes it
 
 
 @dataclass(frozen=True)
@@ -40,10 +45,11 @@ class Digest:
     session_id: str
     started_at: datetime
     ended_at: datetime  # when its last turn began
-    title: str  # a dozen words; "" if nothing was said
-    outcome: tuple[str, ...]  # sentences that say what was decided or done, in order
+    title: str  # the host's, else a whole sentence; "" if nothing was said
+    outcome: tuple[str, ...]  # sentences that say what was decided or done, the most telling first
     left_open: tuple[str, ...]  # sentences that say what is still to be done, the last said first
     files: tuple[str, ...]  # the most touched first
+    told_by: str | None = None  # the host whose model wrote the title
 
 
 def digest(turns: Sequence[Turn]) -> Digest:
@@ -52,23 +58,49 @@ def digest(turns: Sequence[Turn]) -> Digest:
     It reads the texts (some ms a turn), so call it in a thread.
     """
     exchanges = [exchange_of(turn) for turn in turns if turn.forgotten_at is None]
+    title, told_by = _host_word(turns, "title")
     touched = Counter(file for exchange in exchanges for file in exchange.files)
     return Digest(
         session_id=turns[0].session_id,
         started_at=turns[0].started_at,
         ended_at=turns[-1].started_at,
-        title=text_summary.title(exchanges),
-        outcome=tuple(text_summary.decisions(exchanges)),
+        title=title or text_summary.title(exchanges),
+        outcome=tuple(text_summary.outcome(exchanges)),
         left_open=tuple(text_summary.left_open(exchanges)),
         files=tuple(file for file, _ in touched.most_common()),
+        told_by=told_by,
     )
 
 
 def exchange_of(turn: Turn) -> Exchange:
     """Return what may be quoted of a turn: under the policy `summary_only` its summary alone."""
+    files = tuple(_in_project(file, display_name(turn.scope)) for file in turn.files)
     if turn.capture == "summary_only":
-        return text_summary.exchange_in(turn.summary or "", turn.files)
-    return Exchange(turn.user or "", turn.assistant or turn.text or "", turn.files)
+        return text_summary.exchange_in(turn.summary or "", files)
+    return Exchange(turn.user or "", turn.assistant or turn.text or "", files)
+
+
+def _in_project(path: str, project: str) -> str:
+    """Return a path relative to the project's folder, if that has the project's name.
+
+    >>> _in_project("/home/kim/kestrel/cmd/main.go", "kestrel"), _in_project("cmd/main.go", "kestrel")
+    ('cmd/main.go', 'cmd/main.go')
+    """
+    _, found, rest = path.replace("\\", "/").partition(f"/{project}/")
+    return rest if found and rest else path
+
+
+def _host_word(turns: Sequence[Turn], key: str) -> tuple[str, str | None]:
+    """Return the newest of what a host's model wrote about a session, and the host; "" and None without it.
+
+    Under the policy `summary_only` it may say more than a turn's gist.
+    """
+    name, _ = HOST_WORDS[key]
+    for turn in reversed(turns):
+        word = turn.metadata.get(name)
+        if isinstance(word, str) and word and turn.forgotten_at is None and turn.capture != "summary_only":
+            return word, turn.came_from
+    return "", None
 
 
 def goes_on(session: Session, now: datetime) -> bool:
@@ -131,6 +163,14 @@ def title_and_text(summary: Memory) -> tuple[str, str]:
     return ("", rest) if _PLACE.fullmatch(head) else (head, rest.partition("\n")[2])
 
 
+def brief(content: str, room: int) -> str:
+    """Return a summary's title and the beginning of its outcome, in `room` characters."""
+    title, _, rest = content.partition("\n")
+    title = "" if _PLACE.fullmatch(title) else title
+    said = next((line for line in rest.split("\n") if line.startswith(("Outcome: ", "Answered: "))), "")
+    return shorten(f"{title}. {said}" if title and said else title or said, room)
+
+
 def _summarised(turns: Sequence[Turn]) -> list[Turn]:
     """Return the turns that a summary covers: those of a user and an assistant."""
     return [turn for turn in turns if turn.forgotten_at is None and (turn.user or turn.assistant)]
@@ -167,12 +207,16 @@ def _remake(known: Memory, turns: Sequence[Turn], now: datetime) -> Memory:
 def _fields(turns: Sequence[Turn]) -> dict[str, Any]:
     """Return the fields of a summary that depend on its turns; none if there is nothing to say."""
     exchanges = [exchange_of(turn) for turn in turns]
+    (title, told_by), (recap, recapped_by) = _host_word(turns, "title"), _host_word(turns, "recap")
     if not (text := text_summary.session_summary(exchanges)):
         return {}
     first, last = turns[0], turns[-1]
     span = f"turns {first.turn} to {last.turn}" if len(turns) > 1 else f"turn {last.turn}"
-    place = f"Session of {last.started_at:%Y-%m-%d}, {span}."
+    place = f"Session of {last.started_at:%Y-%m-%d}, {span}.{f' Title by {told_by}.' if told_by else ''}"
     head, *lines = text.split("\n") if text_summary.title(exchanges) else ("", *text.split("\n"))
+    head = title or head
+    if recap:
+        lines.append(f"Summary by {recapped_by}: {shorten(recap, RECAP)}")
     content = "\n".join(filter(None, [head, place, *lines]))
     return {
         "content": content,

@@ -16,7 +16,7 @@ from scrubjay.store.changes import Change, Plan
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.transcripts.matching import SAME_MOMENT, placed
-from scrubjay.transcripts.turn import ANSWER_KEY, PROMPT_KEY
+from scrubjay.transcripts.turn import ANSWER_KEY, HOST_WORDS, PROMPT_KEY
 
 BEFORE = 3  # recorded turns before the first of a session's part that are compared with it, too
 _GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID
@@ -316,6 +316,12 @@ def _said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
     return nearest[2] if nearest and nearest[0] <= SAME_MOMENT else None
 
 
+def _host_words(told: RecordTurn) -> dict[str, object]:
+    """Return what a host wrote about the session, which it may write again as the session goes on."""
+    names = {name for name, _ in HOST_WORDS.values()}
+    return {name: value for name, value in told.metadata.items() if name in names}
+
+
 def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn:
     """Return the known turn with what it lacks; the very same object if it lacks nothing.
 
@@ -333,7 +339,7 @@ def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn
             "assistant": told.assistant if is_longer else turn.assistant,
             "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
             "files": tuple(dict.fromkeys((*turn.files, *told.files))),
-            "metadata": {**told.metadata, **turn.metadata},
+            "metadata": {**told.metadata, **turn.metadata, **_host_words(told)},
             "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
         }
     )

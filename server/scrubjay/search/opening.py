@@ -1,12 +1,14 @@
 """The opening of a session: what a colleague would say in ten seconds, in at most 300 tokens.
 
-It says when the last session was, its subject and what it left open, the sessions before it, and the current
-facts that matter most in this project.
+It says when the last session was, its subject, its outcome and what it left open, then the current facts that
+matter in this project, and at last a few about the user. What the project's own files for assistants say
+(`home/instructions`) is left out, because the host reads them itself.
 """
 
 import asyncio
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,17 +20,30 @@ from scrubjay.search.profile import PREFERENCES, is_lasting
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
+from scrubjay.text.likeness import verdict
 from scrubjay.text.short_ids import short_session
-from scrubjay.text.summary import shorten
+from scrubjay.text.statements import statement
+from scrubjay.text.summary import TITLE_LIMIT, shorten
+from scrubjay.text.terms import compared_words
 
 MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
 SESSIONS = 3  # sessions that are named
 TURNS = 40  # last turns of a session that are read
 FACTS = 200  # the newest facts, and as many lasting ones, to choose from
+COMPARED = 60  # facts, the weightiest, that are compared with each other and with the project's files
+TRAITS = 2  # facts about the user
 # Characters of each part; facts get what the lines before them leave.
-OUTCOME, LEFT_OPEN, FACT = 240, 200, 180
+OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
 HALF_LIFE = timedelta(days=30)  # of a fact's novelty
 _SESSION = ("Last session", "Before that")  # how a line begins that names a session
+SAID = 0.8  # share of a fact's words in one line of a file, which says it then
+# A convention, a limit or a warning.
+_RULE = re.compile(
+    r"(?i)\b(?:must|never|always|only|nothing but|not|no|at (?:most|least)|needs?|wants?|prefers?|before"
+    r"|limit|cannot|may|allow(?:s|ed)|ha[sv]e? to|follow\w*|immer|nie|nur|nicht|muss|erst|toujours|jamais"
+    r"|siempre|nunca)\b"
+)
+_CHANGED = re.compile(r"(?i)\b(?:since|from .{3,20} on|instead|any more|slips|ended|expired|ab|seit)\b")
 _HEAD = (
     "Quoted from this user's earlier sessions of this project, for reference; it may be outdated. "
     "More: search_memories."
@@ -53,6 +68,7 @@ async def opening(
     session_id: str | None = None,
     source: str | None = None,
     max_bytes: int = 4 * MOST_CHARACTERS,
+    instructions: Sequence[str] = (),
 ) -> Opening:
     """Return the opening of a session in a project; empty if the project has no turn and no fact.
 
@@ -66,6 +82,7 @@ async def opening(
         source: why it starts. A resumed session gets what is newer than its own last turn; a fork has had
             its opening already.
         max_bytes: limit in bytes of UTF-8.
+        instructions: the lines that the project's own files say to an assistant.
     """
     if source == "fork":
         return Opening()
@@ -77,11 +94,13 @@ async def opening(
     if not sessions and not any(fact.scope == scope for fact in facts):
         return Opening()
     first, then = await asyncio.to_thread(_tell, sessions)
-    facts = sorted(facts, key=lambda fact: -_worth(fact, now))
-    by_line = {f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact for fact in facts}
-    _, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
-    # What is most helpful gets its room first; in the text, sessions come before facts.
-    text, taken = block(_HEAD, sorted(taken, key=by_line.__contains__), max_bytes, MOST_CHARACTERS)
+    facts = await asyncio.to_thread(_chosen, facts, instructions, now)
+    project = [fact for fact in facts if fact.scope == scope]
+    traits = [fact for fact in facts if fact.scope != scope][:TRAITS]
+    by_line = {
+        f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact for fact in (*project, *traits)
+    }
+    text, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
     shown = [by_line[line] for line in taken if line in by_line]
     until = min((fact.expires_at for fact in shown if fact.expires_at), default=None)
     return Opening(text, until, sum(line.startswith(_SESSION) for line in taken), len(shown))
@@ -127,38 +146,68 @@ async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
     return list({row.id: row for row in rows}.values())
 
 
+def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime) -> list[Memory]:
+    """Return the weightiest facts, without what a newer one replaces or repeats, and what the files say."""
+    ranked = sorted(facts, key=lambda fact: -_worth(fact, now))[:COMPARED]
+    said = [set(compared_words(line)) for line in instructions]
+    return [
+        fact
+        for fact in ranked
+        if not _is_said(fact, said)
+        and not any(
+            other.created_at > fact.created_at
+            and verdict(other.content, fact.content, None) in ("known", "update", "contradict")
+            for other in ranked
+        )
+    ]
+
+
+def _is_said(fact: Memory, lines: Sequence[Set[str]]) -> bool:
+    """Return True if one of these lines, each as its words, says a fact, its numbers included."""
+    words = set(compared_words(fact.content))
+    numbers = {word for word in words if any(map(str.isdigit, word))}
+    return any(numbers <= line and len(words & line) >= SAID * len(words) for line in lines)
+
+
 def _worth(fact: Memory, now: datetime) -> float:
-    """Return the weight of a fact: importance first, then whether it lasts or is new.
+    """Return the weight of a fact: importance, recalls, whether it lasts, rules, tells a change, or is new.
 
     Preferring the subjects of the last sessions does not help: it answers no more of the made-up projects'
     first prompts.
     """
     new = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
-    return fact.importance_score / 10 + 0.3 * is_lasting(fact) + 0.3 * new
+    is_change = statement(fact.content).is_change or bool(_CHANGED.search(fact.content))
+    kind = 0.3 * is_lasting(fact) + 0.15 * bool(_RULE.search(fact.content)) + 0.15 * is_change
+    recalled = math.log1p(fact.access_count + len(fact.occasions))
+    # Two short facts say more than a long one.
+    length = min(len(fact.content), FACT) / 500
+    return fact.importance_score / 10 + kind + 0.6 * new + 0.1 * recalled - length
 
 
 def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
-    """Return the lines about the sessions: those that precede the facts, and those added if there is room.
+    """Return the lines about the last session, and those about sessions before it, for the room left.
 
-    A fact answers more of the made-up projects' first prompts than a session's decision.
+    If the last session left nothing open, the one before it may have.
     """
+    digests = [digest(session) for session in sessions]
     first, then = [], []
-    for at, told in enumerate(map(digest, sessions)):
+    for at, told in enumerate(digests):
         day = told.ended_at.astimezone()  # in this machine's time zone
         if at == 0:
             count = (
                 f"{len(sessions[0])}{'+' * (len(sessions[0]) == TURNS)} turn{'s' * (len(sessions[0]) > 1)}"
             )
             place = f"{day:%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
-            first.append(f"{_SESSION[0]}: {place}: {told.title}")
-            first += [f"Left open: {said}" for said in [_most(told.left_open, LEFT_OPEN)] if said]
-            then += [f"Outcome: {said}" for said in [_most(told.outcome[::-1], OUTCOME)] if said]
+            by = f" (title by {told.told_by})" if told.told_by else ""
+            first.append(f"{_SESSION[0]}: {place}: {shorten(told.title, TITLE_LIMIT)}{by}")
+            first += [f"Outcome: {said}" for said in [fitting(told.outcome, OUTCOME)] if said]
         elif told.title:
-            (first if at == 1 else then).append(f"{_SESSION[1]}, {day:%Y-%m-%d}: {told.title}")
-    return first, then
+            then.append(f"{_SESSION[1]}, {day:%Y-%m-%d}: {told.title}")
+    left = next((told.left_open for told in digests if told.left_open), ())
+    return first + [f"Left open: {said}" for said in [fitting(left, LEFT_OPEN)] if said], then
 
 
-def _most(sentences: Sequence[str], room: int) -> str:
+def fitting(sentences: Sequence[str], room: int) -> str:
     """Join as many of the first sentences as fit; the first one is cut if it is too long."""
     said = shorten(sentences[0], room) if sentences else ""
     for sentence in sentences[1:]:

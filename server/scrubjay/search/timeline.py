@@ -12,7 +12,8 @@ import numpy as np
 
 from scrubjay.models.records import AnyRecord, Memory, Turn
 from scrubjay.models.requests import SearchMemories
-from scrubjay.models.results import MemoryHits
+from scrubjay.models.results import MemoryHits, Tokens
+from scrubjay.records.session_summaries import brief
 from scrubjay.search.choosing import FRAME, Measure, ScoredCandidates, Selector
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.asked import coverage
@@ -30,6 +31,8 @@ from scrubjay.text.time_asked import EPOCH, Event, PastSessions, said_as_days, t
 
 MOST = 12  # hits, unless the request gives a number
 ROOM = 800  # tokens of the answer, unless the request gives a number
+TOLD = 250  # tokens of an answer with sessions' summaries alone
+BRIEF = 150  # characters of one of them at least, shown; with more sessions, some are left out
 QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the asking one
 NEAREST = 3  # sessions that answer a question about the time before something
 RECENT = 30 * DAY  # the period in which past sessions are first searched for
@@ -83,11 +86,14 @@ async def span_asked(store: Store, question: Question) -> Span | None:
 async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
     """Answer with the turns and facts of a period in the order of time, all with the score 1.
 
-    If they do not all fit, they are spread over its sessions, summaries first. `left_out` counts the others.
+    Several sessions with summaries are told by these alone, if no size is requested. If the records do not
+    all fit, they are spread over the sessions, summaries first. `left_out` counts the others.
     `measure` as in `choosing`.
     """
     entries = await _entries(store, span.question)
     own = [entry for entry in entries if entry.src in span.question.srcs]
+    if request.top_k is None and request.max_tokens is None and _is_told(entries):
+        return await _told(store, span, [entry for entry in entries if entry.src == "summary"], measure)
     most, room = request.top_k or MOST, request.max_tokens or ROOM
     room = 4 * (room - FRAME)
     shown = await _afforded(store, own, most, room, measure) if len(own) <= most else own
@@ -105,6 +111,35 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
     hits = await selector.select(await _same_score(store, span.question, shown))
     left = len(own) - sum(entry.src in span.question.srcs for entry in shown)
     return hits.model_copy(update={"period": span.period, "left_out": left or None})
+
+
+def _is_told(entries: Sequence[PassageRow]) -> bool:
+    """Return True if there are several sessions, and each of them has a summary."""
+    turns = {_session_or_day(entry) for entry in entries if entry.src == "turn"}
+    return len(turns) > 1 and turns <= {_session_or_day(entry) for entry in entries if entry.src == "summary"}
+
+
+async def _told(store: Store, span: Span, summaries: Sequence[PassageRow], measure: Measure) -> MemoryHits:
+    """Answer with the sessions' titles and what came of them, in the order of time."""
+    room = 4 * (TOLD - FRAME)
+    chosen = {entry.id for entry in _alternating([[each] for each in summaries])[: room // BRIEF]}
+    shown = [entry for entry in summaries if entry.id in chosen]
+    records = await _records(store, shown)
+    whole = [as_hit(records[entry.record_id]) for entry in shown if entry.record_id in records]
+    frames = sum(measure(hit.model_copy(update={"memory": ""})) for hit in whole)
+    each = (room - frames) // (len(whole) or 1)
+    shorter = ({"memory": brief(hit.memory or "", each), "score": 1.0, "truncated": True} for hit in whole)
+    hits = [hit.model_copy(update=changes) for hit, changes in zip(whole, shorter, strict=True)]
+    return MemoryHits(
+        confidence="strong",
+        results=hits,
+        total=len(hits),
+        timing=0.0,
+        tokens=Tokens(spent=-(-sum(map(measure, hits)) // 4), budget=TOLD),
+        left_out=len(summaries) - len(hits) or None,
+        records=dict(records),
+        period=span.period,
+    )
 
 
 async def retrieve_in_time(

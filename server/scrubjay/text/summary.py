@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -22,19 +22,21 @@ ROLLING_LIMIT = 1_000  # a session's, about what the model reads of a text (256 
 ABSTRACT_LIMIT = 600  # a document's
 LONGEST = 320  # one sentence; a longer one is cut after a word
 LONGEST_ROLLING = 160  # one sentence in a session's summary: twenty turns share the space
-TITLE_LIMIT = 90  # a session's title, which has at most `TITLE_WORDS` words
+TITLE_LIMIT = 120  # a session's title; a longer sentence is no title while there is a shorter one
 LONGEST_OPEN = 200  # one sentence about an open point
 READ_SIDE = 6_000  # the beginning and the end of one side of a turn, when a session is summarised
 READ = 60_000  # a document: a book's first forty pages are representative enough
 
-TITLE_WORDS = 12
-OPEN_TURNS = 3  # last turns of a session that are searched for open points
-MOST_OPEN = 3  # sentences about open points
+GIST_WORDS, GIST_LIMIT = 12, 90  # of a sentence whose turn is not to be stored
+OPEN_TURNS = 2  # last turns of a session whose state is its end
+MOST_OPEN = 4  # sentences about open points
 # Most of a session's summary for further questions; decisions answer more questions later.
 _ASKED_SHARE = 0.4
 _LEAST_ASKED = 2  # content words of a prompt that is listed next to the title; "commit it" has one
-_FIRST = 1.4  # factor for the first prompt: a session begins with its subject
-_LEAST_CLAUSE = 30  # characters of a clause that may be a title alone
+_FIRST = 1.4  # factor for a prompt's first paragraph: logs and details follow
+_BRIEF = 100  # characters of a sentence that may be all that is told of an outcome
+_MINOR = 0.4  # factor for a sentence that is no title while there is another
+_LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _TAKEN_UP = 0.6  # share of a sentence's content words that occur again later: the point was taken up
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
 _LEAD = 1.5  # factor for a document's first sentence: authors begin with the subject
@@ -54,15 +56,21 @@ _DECISION = _cues(
     | because | so that | root cause | turned out | the (?:cause|reason|problem|bug|issue) (?:was|is)
     | fix(?:ed|es) | resolved | rejected | reverted | prefer(?:s|red)?"""
 )
+_DECIDED = _cues(  # in the user's words
+    r"""deci(?:de|ded|sion) | we (?:agreed|settled|chose) | agreed | house rule | rule"""
+)
 _CHANGE = _cues(
     r"""us(?:e|es|ed|ing) | add(?:ed|s)? | remov(?:e|ed|es) | mov(?:e|ed|es) | chang(?:e|ed|es) | set
     | must | never | always | now | pass(?:es|ed)? | fail(?:s|ed)?"""
 )
 _DEED = re.compile(  # an assistant's report of what it did, at the start of a sentence
     r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
-    r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect)\w+ed|wrote|made|built"
-    r"|split|set|put|took|ran|cut|rewrote)\b"
+    r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect|test|measur|profil)\w+ed"
+    r"|wrote|made|built|split|set|put|took|cut|rewrote)\b"
+    r"|(?:done|changed|corrected|dropped|left out|merged|landed|removed|replaced|fixed|settled|understood"
+    r"|agreed)\b"
 )
+_RESULT = _cues("now | since | from now on | instead of | no longer | any more | only")
 _SMALL_TALK = _cues(  # at the start of a sentence
     r"""sure | certainly | absolutely | of course | great | good | perfect | excellent | okay | ok
     | alright | hi | hello | hey | thanks | thank you | you're (?:absolutely )?right | let me | let's
@@ -91,30 +99,49 @@ _OPENER = re.compile(  # politeness before the subject of a prompt
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_OPEN = _cues(
-    r"""to-?dos? | fixme | wip | work in progress | next (?:steps?|time|session|week|up) | tomorrow
-    | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must | unclear
-      | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks? | untested
-      | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't | aren't)
+_LATER = _cues(  # left for later, wherever in a session it is said
+    r"""to-?dos? | fixme | work in progress | next (?:steps?|time|session|week|up) | tomorrow
+    | next (?:i|we) (?:would|will) | left (?:to do|open|for (?:later|another|the next)|over|undone)
+    | didn't get to | for later(?! \w) | later today | until later | later on
+    | (?:do|fix|add|handle|revisit|look at|decide|finish|write) (?:it|this|that|them) later
+    | (?:look at|do|handle|fix) separately | follow-?ups? | follow up
+    | open (?:for|questions?|issues?|points?|tasks?|items?|problems?|end)
+    | postponed? | deferred | skipped for now | not done | to be (?:decided|discussed|clarified|implemented)
+    | remind me (?:to|that) | too much for now | before the release | (?:i'd|i would) (?:ask|publish)
+    | (?:we|you) (?:still )?(?:need (?:to|other|more)|have to (?:make|sign|fill))
+    | some(?:body|one) (?:should|must|has to) | remains? open"""
+)
+_STATE = _cues(  # what is open only if it is said at the end: before that, it describes how things work
+    r"""wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
+      | unclear | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks?
+      | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't
+      | aren't)
     | (?:is|are|stays?) (?:still )?open(?! to) | remaining
     | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
-    | (?:is|are) left(?! (?:alone|as|in|out|un\w+))
-    | left (?:to do|open|for (?:later|another|the next)|over|undone) | yet to be | didn't get to
-    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet | for later | later on | later today | until later
+    | (?:is|are) left (?:to|for|open|over|undone) | yet to be
+    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet
     | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{0,60}later
-    | follow-?ups? | follow up | open (?:questions?|issues?|points?|tasks?|items?|problems?|end)
-    | blocked (?:by|on) | unresolved | unfinished | outstanding | postponed? | deferred | parked
-    | to be (?:done|decided|discussed|clarified|implemented) | skipped for now | remind me"""
+    | blocked (?:by|on) | unresolved | unfinished | outstanding | to be done"""
 )
 _PLAN = _cues(  # in the user's words; a failure in a prompt is repaired in its answer
-    r"""to-?dos? | tomorrow | next (?:time|session|week) | later | remind me | follow-?ups? | left to do
+    r"""to-?dos? | tomorrow | next (?:time|session|week) | later | remind me (?:to|that) | follow-?ups?
+    | left to do | leave [^.]{1,40} for \d[\w.]* | too much for now
     | open (?:questions?|issues?|points?|tasks?|items?) | not now | postponed? | pick (?:it|this|that) up"""
 )
 _NOTHING_OPEN = _cues(
-    r"""nothing (?:is|else|more)?\s*(?:left|remains|open|pending|to do|outstanding|remaining)
+    r"""nothing (?:is|else|more)?\s*(?:left|remains|open|pending|outstanding|remaining)
     | none (?:left|remains?)
     | no (?:\w+ )?(?:remaining|open|pending|outstanding|follow-?ups?|to-?dos?|next steps?)
-    | all done"""
+    | all done | (?:until|see you) (?:next|tomorrow|later)"""
+)
+_DONE = re.compile(
+    r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b)"
+)  # at the start of the next prompt
+_ASIDE = _cues(  # in a prompt that introduces the project, or says how the user likes things
+    r"""btw | by the way | ps | for the future | from now on | always | never | house rule | rule | style
+    | i (?:like|hate|want|don't want) | i'm off | don't (?:use|suggest|want) | remind me
+    | new (?:session|repo) | first session | starting fresh | read (?:the|both) | overview
+    | tell me (?:in short )?what (?:you see|the layers are) | repo \w+ | this is"""
 )
 # A line above a list of open points.
 _OPEN_HEADING = re.compile(
@@ -124,7 +151,11 @@ _OPEN_HEADING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A question to the user that names something not done.
-_OFFER = re.compile(r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:do you want|would you like)\b")
+_ASKS = re.compile(r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b")
+_OFFER = re.compile(
+    r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
+    r"|(?:do you want|would you like)\b"
+)
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
@@ -183,10 +214,11 @@ def gist(user: str | None, assistant: str | None) -> str:
     For the prompt it is the title; for the answer a dozen words if it is one sentence, else the most
     important sentences, at most half of it.
     """
-    asked, answer = title([Exchange(user or "", "")]), assistant or ""
+    asked = _cut_to_gist(_without_opener(_about([Exchange(user or "", "")])))
+    answer = assistant or ""
     said = [sentence.text for sentence in _sentences(answer)]
     half = min(len(answer) // 2, TURN_LIMIT // 2)
-    answered = _answered(user or "", answer, half) if len(said) > 1 else _short_title("".join(said))
+    answered = _answered(user or "", answer, half) if len(said) > 1 else _cut_to_gist("".join(said))
     lines = (("Asked", asked), ("Answered", answered))
     return "\n".join(f"{label}: {text}" for label, text in lines if text)
 
@@ -213,40 +245,85 @@ def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
 
 
 def title(exchanges: Sequence[Exchange]) -> str:
-    """Return the subject of a session, or of a single turn: one sentence, at most `TITLE_WORDS` words of it.
+    """Return the subject of a session, or of a single turn: a whole sentence, without politeness.
 
-    Among all prompts' sentences it is the one whose words the session uses most, with a preference for the
-    first prompt; if no prompt has a subject, it comes from the answers. Greetings, agreement and politeness
-    are left out. "" if there is no text.
+    It is of the prompt whose words the session uses most and that got most of an answer; if no prompt has a
+    subject, it is of an answer. Only a sentence longer than `TITLE_LIMIT` is cut, after a word. "" if there
+    is no text.
     """
-    return _short_title(_without_opener(_about(exchanges)))
+    return _clip(_without_opener(_about(exchanges)).rstrip(".:;,\u3002"), TITLE_LIMIT)
 
 
 def left_open(exchanges: Sequence[Exchange]) -> list[str]:
     """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
 
-    They are an unanswered last prompt, a question at the end of the last answer, and sentences of the last
-    `OPEN_TURNS` turns about what is still to be done ("todo", "not yet", "still fails") that no later turn
-    takes up.
+    They are an unanswered last prompt, a question at the end of the last answer, and sentences about what is
+    still to be done ("todo", "not yet", "still fails") that no later turn takes up.
     """
     points: dict[str, None] = {}
-    later: set[str] = set()  # content words of the later turns
-    for back, exchange in enumerate(reversed(exchanges[-OPEN_TURNS:])):
+    later: list[set[str]] = []  # content words of each later turn
+    following = ""  # the next prompt
+    for back, exchange in enumerate(reversed(exchanges)):
         user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
-        for point in _open_points(user, assistant, last=back == 0):
+        is_done = _DONE.match(following) is not None
+        for point in () if is_done else _open_points(user, assistant, back):
             words = set(content_words(point))
-            if words and len(words & later) < _TAKEN_UP * len(words):
+            if len(words) >= _LEAST_ASKED and all(
+                len(words & turn) < _TAKEN_UP * len(words) for turn in later
+            ):
                 points[_clip(point, LONGEST_OPEN)] = None
-        later |= set(content_words(f"{user} {assistant}"))
+        later.append(set(content_words(f"{user} {assistant}")))
+        following = user
     return list(points)[:MOST_OPEN]
 
 
 def decisions(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return the sentences of a session about decisions, actions and causes, in order."""
-    texts = (_excerpt(side) for exchange in exchanges for side in (exchange.user, exchange.assistant))
-    said = dict.fromkeys(sentence.text for text in texts for sentence in _sentences(text))
-    settled = [text for text in said if not text.endswith(_QUESTION)]
-    return [text for text in settled if _DECISION.search(text) or _DEED.match(text)]
+    """Return the sentences of a session about decisions, actions and causes, in order.
+
+    They are the assistant's; of the user's words, only what says that it is decided.
+    """
+    said: dict[str, None] = {}
+    for exchange in exchanges:
+        said.update(
+            (each.text, None) for each in _sentences(_excerpt(exchange.user)) if _DECIDED.search(each.text)
+        )
+        answer = (each.text for each in _sentences(_excerpt(exchange.assistant)))
+        said.update((text, None) for text in answer if _DECISION.search(text) or _DEED.match(text))
+    return [text for text in said if not text.endswith((*_QUESTION, ":"))]
+
+
+def outcome(exchanges: Sequence[Exchange]) -> list[str]:
+    """Return sentences about what came of a session, the most telling first, no two in a row of one turn.
+
+    They are the assistant's, or say what the user decided. The title is left out.
+    """
+    about = _about(exchanges)
+    subject = set(content_words(about))
+    ranked: list[tuple[float, int, str]] = []
+    for number, exchange in enumerate(exchanges):
+        asked = set(content_words(_excerpt(exchange.user)))
+        said = list(_sentences(_excerpt(exchange.assistant)))
+        worths = [
+            (_telling(each, subject), each.text)
+            for each in said
+            if not set(content_words(each.text)) <= asked
+        ]
+        decided = (each for each in _sentences(_excerpt(exchange.user)) if _DECIDED.search(each.text))
+        worths += [(_telling(each, subject), each.text) for each in decided if each.text != about]
+        # The second sentence of a turn comes after the first ones of the others.
+        best = sorted(worths, key=lambda each: -each[0])
+        ranked += [(worth - place, number, text) for place, (worth, text) in enumerate(best)]
+    return [text for _, _, text in sorted(ranked, key=lambda each: (-each[0], -each[1]))]
+
+
+def _telling(sentence: _Sentence, subject: Collection[str]) -> float:
+    """Return how much a sentence says about what came of a session with this subject."""
+    text, words = sentence.text, set(content_words(sentence.text))
+    score = 2.0 * len(words & set(subject)) / (len(subject) or 1)
+    score += bool(_DECISION.search(text)) + 2.0 * bool(_DEED.match(text)) + bool(_RESULT.search(text))
+    score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
+    is_other = _SMALL_TALK.match(text) or _LATER.search(text) or text.endswith((*_QUESTION, ":"))
+    return score - 3.0 * bool(is_other or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
 
 
 def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT) -> str:
@@ -377,26 +454,56 @@ def _excerpt(text: str) -> str:
 def _about(exchanges: Sequence[Exchange]) -> str:
     """Choose the sentence that represents the session best: a prompt's, else an answer's."""
     sides = [(_excerpt(exchange.user), _excerpt(exchange.assistant)) for exchange in exchanges]
-    uses = Counter(word for user, answer in sides for word in set(content_words(f"{user} {answer}")))
+    words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
+    uses = Counter(word for each in words for word in each)
     prompts = ["" if _is_empty(user) else user for user, _ in sides]
+    said = [0] * len(
+        sides
+    )  # how much is said about each prompt; what follows "yes, do it" is about the last one
+    about = 0
+    for at, each in enumerate(words):
+        about = at if prompts[at] else about
+        said[about] += len(each)
     answers = [answer for _, answer in sides]
-    return _central_of(prompts, uses, 2) or _central_of(answers, uses, 2) or _central_of(prompts, uses, 1)
+    return (
+        _central_of(prompts, said, uses, 2)
+        or _central_of(answers, said, uses, 2)
+        or _central_of(prompts, said, uses, 1)
+    )
 
 
-def _central_of(texts: Sequence[str], uses: Counter[str], least: int) -> str:
-    """Choose the sentence of these texts whose words are used most; it must have `least` content words."""
-    best, most, factor = "", 0.0, _FIRST
-    for text in filter(None, texts):
-        for sentence in _sentences(text):
-            said = _without_opener(sentence.text)
-            words = {word for word in content_words(said) if word not in _EMPTY}
+def _central_of(texts: Sequence[str], said: Sequence[int], uses: Counter[str], least: int) -> str:
+    """Choose the sentence whose words are used most, of a text about which much is said.
+
+    It must have `least` content words.
+    """
+    best, most = "", 0.0
+    for text, much in zip(texts, said, strict=True):
+        for sentence in _whole_sentences(text):
+            bare = _without_opener(sentence.text)
+            words = {word for word in content_words(bare) if word not in _EMPTY}
             worth = math.fsum(math.log(1 + uses[word]) for word in words) / math.sqrt(len(words) + 2)
-            worth *= factor * (_FIRST if sentence.paragraph == 0 else 1.0)
-            worth *= 0.5 if _SMALL_TALK.match(said) or not _is_prose(said) else 1.0
+            worth *= (
+                math.log(2 + much) * (_FIRST if sentence.paragraph == 0 else 1.0) * (1.0 if best else _FIRST)
+            )
+            if (
+                _SMALL_TALK.match(bare)
+                or _ASIDE.search(bare)
+                or not _is_prose(bare)
+                or len(bare) > TITLE_LIMIT
+            ):
+                worth *= _MINOR
             if worth > most and len(words) >= least:
                 best, most = sentence.text, worth
-        factor = 1.0
     return best
+
+
+def _whole_sentences(text: str) -> Iterator[_Sentence]:
+    """Split a text into sentences, and a long one, which may be several lines without a stop, into lines."""
+    sentences = list(_sentences(text))
+    if any(len(sentence.text) > TITLE_LIMIT for sentence in sentences):
+        sentences = [each for line in text.split("\n") for each in _sentences(line)]
+    yield from sentences
 
 
 def _without_opener(sentence: str) -> str:
@@ -417,32 +524,43 @@ def opening(text: str) -> str:
     'Deploys go out on Tuesdays'
     """
     lines = (match[0] for match in re.finditer(r"[^\s#>*`-][^\n]*", text))
-    return _short_title(_flat(next((line for line in lines if any(map(str.isalnum, line))), "")))
+    return _cut_to_gist(_flat(next((line for line in lines if any(map(str.isalnum, line))), "")))
 
 
-def _short_title(sentence: str) -> str:
+def _cut_to_gist(sentence: str) -> str:
     """Cut a sentence after a dozen words, preferably at the end of a clause."""
     words = sentence.split()
-    if len(words) <= TITLE_WORDS and len(sentence) <= TITLE_LIMIT:
+    if len(words) <= GIST_WORDS and len(sentence) <= GIST_LIMIT:
         return sentence.rstrip(".:;,\u3002")
-    start = " ".join(words[:TITLE_WORDS])
+    start = " ".join(words[:GIST_WORDS])
     ends = [at for mark in (": ", "; ", " - ", ", ") if (at := start.find(mark, _LEAST_CLAUSE)) > 0]
-    short = _clip(start[: ends[0]] if ends else start, TITLE_LIMIT - 1)
+    short = _clip(start[: ends[0]] if ends else start, GIST_LIMIT - 1)
     return short if ends or short.endswith("\u2026") else f"{short}\u2026"
 
 
-def _open_points(user: str, assistant: str, *, last: bool) -> Iterator[str]:
-    """Yield the open points of one turn: a question at the end, lists of open points, other sentences."""
-    if last and not assistant.strip() and not _is_empty(user):
+def _open_points(user: str, assistant: str, back: int) -> Iterator[str]:
+    """Yield the open points of one turn: a question at the end, lists of open points, other sentences.
+
+    Only the last turns are searched for what is still the state of things; `back` is how many follow.
+    """
+    if back == 0 and not assistant.strip() and not _is_empty(user):
         yield title([Exchange(user, "")])
         return
     answer = [sentence.text for sentence in _sentences(assistant)]
-    if last and answer and _OFFER.match(answer[-1]) and len(set(content_words(answer[-1])) - _EMPTY) >= 3:
+    if (
+        back == 0
+        and answer
+        and _OFFER.match(answer[-1])
+        and len(set(content_words(answer[-1])) - _EMPTY) >= 3
+    ):
         yield answer.pop()
     yield from _open_list(assistant)
-    for sentences, cue in ((answer, _OPEN), ([one.text for one in _sentences(user)], _PLAN)):
+    planned = [one.text for one in _sentences(user) if not _ASKS.search(one.text)]
+    cues = [_LATER, _STATE] if back < OPEN_TURNS else [_LATER]
+    for sentences, those in ((answer, cues), (planned, [_PLAN])):
         for sentence in reversed(sentences):
-            if cue.search(sentence) and not _NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
+            is_open = any(cue.search(sentence) for cue in those)
+            if is_open and not _NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
                 yield sentence
 
 

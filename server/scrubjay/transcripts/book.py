@@ -62,6 +62,7 @@ class Book:
         self._folder: str | None = None
         self._questions: dict[str, list[str]] = {}  # calls of tools that ask the user
         self._is_answering = True  # the assistant speaks to the user, and not to a notice of the host
+        self._host_words: Fields = {}
         self.is_main = True  # False: the whole file is a subagent's
 
     def begins(self, session_id: Any, is_main: bool = True) -> None:
@@ -149,6 +150,16 @@ class Book:
             said = _paired(questions, _answers(text))
         turn["prompts"] += [each for each in said if each not in turn["prompts"]]
 
+    def titled(self, title: Any) -> None:
+        """The host named the session; its last name counts."""
+        if isinstance(title, str) and title.strip():
+            self._host_words["title"] = title
+
+    def recapped(self, summary: Any) -> None:
+        """The host's model summarised the session so far, as hosts do when the context is full."""
+        if isinstance(summary, str) and summary.strip():
+            self._host_words["recap"] = summary
+
     def interrupted(self) -> None:
         """The user stopped the turn."""
         turn = self._open()
@@ -156,7 +167,9 @@ class Book:
             turn["interrupted"], turn["complete"] = True, False
 
     def close(self) -> list[Fields]:
-        """The turns, their answers joined."""
+        """The turns, their answers joined; the last one has what the host wrote about the session."""
+        for turn in self._turns[-1:]:
+            turn.update(self._host_words)
         for turn in self._turns:
             turn["assistant"] = "\n\n".join(turn["assistant"])
         return self._turns if self.is_main else []

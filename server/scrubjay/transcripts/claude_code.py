@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 # `agentName` is that of a teammate, whose transcript has its lead's words as prompts.
 _NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentName")
+# Lines with a name of the session: older versions' and the model's, and the user's, which goes first.
+_TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _FILE_INPUTS = ("file_path", "path", "notebook_path")
 _SHELLS = ("Bash", "PowerShell")
 
@@ -44,9 +46,17 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     """
     all_turns: list[Fields] = []
     open_turn: Fields | None = None
+    titles: dict[str, Any] = {}
+    recap = ""
     typed: list[str] = []  # commands of the user since the last prompt
     for entry, is_orphan in _entries(lines):
         kind = entry["type"]
+        if kind in _TITLES:
+            titles[kind] = entry.get(_TITLES[kind])
+            continue
+        if entry.get("isCompactSummary"):
+            recap = _recap(entry)
+            continue
         if kind == "assistant":
             if is_orphan and open_turn and open_turn["complete"]:
                 open_turn = None  # it answers a line that could not be read
@@ -81,13 +91,19 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
             _goes_on(open_turn, entry)
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
+    for turn in all_turns[-1:]:
+        title = next(
+            (titles[kind] for kind in ("custom-title", "ai-title", "summary") if titles.get(kind)), ""
+        )
+        turn.update({key: words for key, words in (("title", title), ("recap", recap)) if words})
     return [turn for turn in all_turns if turn["assistant"] or not _is_wordless(turn)]
 
 
 def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
-    """Read the conversation's lines, each once; leave out subagents, summaries and the host's own notes.
+    """Read the conversation's lines and what names or summarises it, each once; leave out other notes.
 
-    Each comes with a flag: True if its parent line is missing.
+    Left out are subagents, too, and `summary` lines of other sessions, which name a line of theirs. Each
+    comes with a flag: True if its parent line is missing.
     """
     seen: set[str | bytes] = set()
     for line in lines:
@@ -99,10 +115,24 @@ def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
         if key in seen:
             continue
         seen.add(key)
+        leaf = entry.get("leafUuid")
+        is_own = leaf is None or (isinstance(leaf, str) and leaf in seen)
+        if (entry.get("type") in _TITLES and is_own) or (
+            entry.get("isCompactSummary") and entry.get("type") == "user"
+        ):
+            if not entry.get("isSidechain"):
+                yield entry, False
+            continue
         if any(map(entry.get, _NOT_CONVERSATION)):
             continue
         if entry.get("type") in ("user", "assistant") or _is_queued(entry):
             yield entry, isinstance(parent, str) and parent not in seen
+
+
+def _recap(entry: Fields) -> str:
+    """Return the host's summary of a session whose context was full, without the lines around it."""
+    text = "\n".join(_texts(entry)[0])
+    return text.partition("Summary:\n")[2] or text
 
 
 def _is_queued(entry: Fields) -> bool:

@@ -91,6 +91,10 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
                 book.answered(body.get("last_agent_message"))
             elif kind == "turn_aborted":
                 book.interrupted()
+            elif kind == "thread_name_updated":
+                book.titled(body.get("thread_name"))
+        elif entry.get("type") == "compacted":
+            book.recapped(body.get("message"))
         elif entry.get("type") == "response_item" or "payload" not in entry:
             about = _dict(body, "internal_chat_message_metadata_passthrough")
             kinds = about.get("content_item_kinds")
@@ -117,7 +121,11 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
         kind, data = entry.get("type"), _dict(entry, "data")
         if kind == "session.start":
             book.begins(data.get("sessionId"))
-        if isinstance(kind, str) and kind.startswith("session."):
+        if kind == "session.title_changed":
+            book.titled(data.get("title"))
+        elif kind == "session.compaction_complete":
+            book.recapped(data.get("summaryContent"))
+        elif isinstance(kind, str) and kind.startswith("session."):
             book.moved(_dict(data, "context").get("cwd") or data.get("cwd"))
         elif data.get("parentToolCallId"):
             continue  # a subagent's
@@ -142,6 +150,7 @@ def _gemini(book: Book, entries: Iterator[Fields]) -> None:
     """Messages and what became of them: the same id replaces, `$rewindTo` takes back, its target included."""
     messages: dict[Any, Fields] = {}
     for entry in entries:
+        book.titled(_dict(entry, "$set").get("summary") or ("sessionId" in entry and entry.get("summary")))
         whole = _dict(entry, "$set").get("messages")
         if isinstance(whole, list):
             messages.update({_key(each): each for each in dicts(whole)})  # what the model sees from now on

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
 MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
 MAX_COMMAND = 120  # characters of one of them
+# What the host's model wrote about the session so far, by its key in a turn: its name in the metadata, and
+# how many characters are kept.
+HOST_WORDS = {"title": ("session_title", 200), "recap": ("session_summary", 4_000)}
 PROMPT_KEY = "p-"  # begins a prompt_id that was made up, because the host gave none
 ANSWER_KEY = "a-"  # begins the prompt_id of a turn whose hook had only the answer
 _LONGEST_LINE = 2_000  # characters of a command that are looked at
@@ -39,8 +42,9 @@ IMAGE = "[image]"  # a prompt without a word
 def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     """Return what a record holds of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
 
-    `metadata` has its `commands`, and says if the turn ended as `interrupted` or by an `api_error`. Each text
-    goes through `clean`, which takes out what must not be stored.
+    `metadata` has its `commands`, what the host wrote about the session (`HOST_WORDS`), and says if the turn
+    ended as `interrupted` or by an `api_error`. Each text goes through `clean`, which takes out what must not
+    be stored.
     """
     commands = [_brief(clean(command)) for command in turn["commands"]]
     metadata = {
@@ -48,6 +52,8 @@ def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
         "interrupted": turn["interrupted"],
         "api_error": turn["failed"],
     }
+    for key, (name, most) in HOST_WORDS.items():
+        metadata[name] = clean(" ".join(str(turn.get(key) or "").split())[:most])
     fields = {
         "user": clean("\n\n".join(turn["prompts"])),
         "assistant": clean(turn["assistant"]),

@@ -3,6 +3,7 @@
 Each search sees every write acknowledged before it.
 """
 
+import asyncio
 import logging
 import math
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.verb import Verb
+from scrubjay.home.instructions import instructions
 from scrubjay.home.scopes import search_scopes
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import is_current
@@ -119,9 +121,14 @@ class Search(Verb):
             return Opening()
         await self._writer.caught_up()
         session_id, source = event.get("session_id"), event.get("source")
-        room = injection.room(event)
         return await opening(
-            self._store, scope, self._clock(), session_id=session_id, source=source, max_bytes=room
+            self._store,
+            scope,
+            self._clock(),
+            session_id=session_id,
+            source=source,
+            max_bytes=injection.room(event),
+            instructions=await asyncio.to_thread(instructions, self._home, scope),
         )
 
     async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
