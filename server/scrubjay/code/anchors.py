@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
-from scrubjay.code.definitions import Definitions, definitions, digest, has_definitions, lookup
+from scrubjay.code.definitions import Definitions, definitions, digest, has_definitions, resolve
 from scrubjay.code.git import SHORT, Tree
 from scrubjay.code.names import MOST, paths, symbols
 
@@ -73,28 +73,31 @@ class _Sources:
     def add(self, paths: Collection[str]) -> None:
         self.contents |= self._tree.read([path for path in paths if path not in self.contents])
 
-    def hash_of(self, path: str, name: str) -> str | None:
-        """Return the hash of a definition in a file; None if it has none of this name."""
+    def find(self, path: str, name: str) -> tuple[str, str] | None:
+        """Return the full name and the hash of what a text calls `name` in a file; None if it has no such."""
         content = self.contents.get(path, b"")
         if name.rpartition(".")[2].encode() not in content or not has_definitions(path):
             return None
         if path not in self._definitions:
             self._definitions[path] = definitions(path, content)
-        return lookup(self._definitions[path], name)
+        found = self._definitions[path]
+        full = resolve(found, name)
+        return None if full is None else (".".join(full), found[full])
 
     def homes(self, name: str, paths: Collection[str]) -> list[str]:
         """Return those of the files that define a name."""
-        return [path for path in paths if self.hash_of(path, name) is not None]
+        return [path for path in paths if self.find(path, name) is not None]
 
 
 def _files(named: _Named, sources: _Sources, elsewhere: dict[str, Collection[str]]) -> tuple[File, ...]:
-    symbols: dict[str, list[tuple[str, str]]] = {path: [] for path in named.paths}
+    symbols: dict[str, dict[str, str]] = {path: {} for path in named.paths}
     for name in named.symbols:
         homes = sources.homes(name, named.paths) or sources.homes(name, elsewhere.get(name, ()))
-        if sum(map(len, symbols.values())) < MOST and len(homes) == 1:
-            symbols.setdefault(homes[0], []).append((name, sources.hash_of(homes[0], name) or ""))
+        found = sources.find(homes[0], name) if len(homes) == 1 else None
+        if found is not None and sum(map(len, symbols.values())) < MOST:
+            symbols.setdefault(homes[0], {}).update([found])
     return tuple(
-        File(path, digest(sources.contents[path]), tuple(found), is_said=path in named.said)
+        File(path, digest(sources.contents[path]), tuple(found.items()), is_said=path in named.said)
         for path, found in symbols.items()
         if path in sources.contents
     )

@@ -49,21 +49,22 @@ def definitions(path: str, content: bytes) -> Definitions:
     return {name: _joined(hashes) for name, hashes in found.items()}
 
 
-def lookup(found: Definitions, name: str) -> str | None:
-    """Return the hash of what a text calls `name`, such as `Store.commit`; None if the file has no such.
+def resolve(found: Definitions, name: str) -> tuple[str, ...] | None:
+    """Return the definition of a file that a text calls `name`; None if there is none, or there are several.
 
-    >>> found = {("Store", "commit"): "1a"}
-    >>> lookup(found, "store.Store.commit"), lookup(found, "Other.commit")
-    ('1a', None)
+    >>> found = {("Store",): "", ("Store", "commit"): ""}
+    >>> resolve(found, "store.Store.commit"), resolve(found, "commit"), resolve(found, "Other.commit")
+    (('Store', 'commit'), ('Store', 'commit'), None)
     """
     parts = tuple(name.split("."))
     for start in range(len(parts)):
         wanted = parts[start:]
-        if start and len(wanted) == 1 and parts[start - 1][:1].isupper():
+        if start == len(parts) - 1 > 0 and parts[start - 1][:1].isupper():
             return None  # `Other.commit` is not the `commit` of another class
-        hashes = [value for path, value in found.items() if path[-len(wanted) :] == wanted]
-        if hashes:
-            return _joined(hashes)
+        if wanted in found:
+            return wanted
+        if homes := [path for path in found if path[-len(wanted) :] == wanted]:
+            return homes[0] if len(homes) == 1 else None
     return None
 
 

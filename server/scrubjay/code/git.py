@@ -27,7 +27,10 @@ _SAFE = (
     "core.quotePath=false",
 )
 _ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
-_KEYWORDS = "def class function func fn struct enum trait interface type module const let var static impl record namespace"
+_KEYWORDS = (
+    "def class function func fn struct enum trait interface type module const let var static impl "
+    "record namespace"
+)
 
 
 def git(

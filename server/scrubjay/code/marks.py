@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, cast
 
 from scrubjay.code import git
 from scrubjay.code.anchors import Anchor, File
-from scrubjay.code.definitions import Definitions, definitions, digest, lookup
+from scrubjay.code.definitions import Definitions, definitions, digest
 from scrubjay.code.git import Tree
 from scrubjay.home.repositories import WorkTree, head_of
 
@@ -147,7 +147,7 @@ class _Look:
         if symbol is None:
             return self._changed(now) if now is not None else self._removed(file.path)
         name, hashed = symbol
-        there = lookup(now.definitions, name) if now is not None else None
+        there = now.definitions.get(_key(name)) if now is not None else None
         if now is None or there is None:
             return self._moved(file.path, name, hashed, now)
         return None if there == hashed else self._changed(now, name)
@@ -205,12 +205,12 @@ class _Look:
         same = [place for place, there in homes.items() if there == hashed]
         if not same and homes:
             before = Tree(self.work, self.commit).read(homes)
-            same = [place for place in homes if not lookup(definitions(place, before.get(place, b"")), name)]
+            same = [place for place in homes if _key(name) not in definitions(place, before.get(place, b""))]
         return same[0] if len(same) == 1 else None
 
     def _defines(self, path: str, name: str) -> str | None:
         now = self.marker.file(self.work.root, path)
-        return None if now is None else lookup(now.definitions, name)
+        return None if now is None else now.definitions.get(_key(name))
 
     def _asked(self, *key: object, ask: Callable[[], T]) -> T:
         return self.marker.answer((self.work.root, self.head, *key), ask)
@@ -227,6 +227,10 @@ def _shown(items: list[Item], text: str) -> list[Item]:
         symbol[0].rpartition(".")[2] if symbol else os.path.basename(file.path) for file, symbol in items
     ]
     return [item for item, name in zip(items, names, strict=True) if name in text] or items
+
+
+def _key(name: str) -> tuple[str, ...]:
+    return tuple(name.split("."))
 
 
 def _keep(memory: OrderedDict[K, T], key: K, value: T, most: int) -> None:
