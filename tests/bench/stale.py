@@ -29,7 +29,11 @@ from scrubjay.home.repositories import work_tree
 HERE = Path(__file__).resolve().parents[2]
 DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
 SENTENCES = {
-    "file": ("We keep all of it in {path} for now.", "See {path}, it decides this.", "The rule is in `{path}`."),
+    "file": (
+        "We keep all of it in {path} for now.",
+        "See {path}, it decides this.",
+        "The rule is in `{path}`.",
+    ),
     "both": (
         "`{name}` in {path} retries twice.",
         "{path}: `{name}()` must stay quick.",
@@ -103,7 +107,9 @@ def truth(old: Commit, new: Commit, renamed: Mapping[str, str], path: str, name:
     return f"moved {homes[0]}" if len(homes) == 1 else "gone"
 
 
-def claims(old: Commit, new: Commit, renamed: Mapping[str, str], rand: random.Random, count: int) -> list[Claim]:
+def claims(
+    old: Commit, new: Commit, renamed: Mapping[str, str], rand: random.Random, count: int
+) -> list[Claim]:
     """Return claims, half of them about files that changed."""
     touched = [path for path in old.blobs if new.blobs.get(path) != old.blobs[path]]
     made: list[Claim] = []
@@ -112,7 +118,9 @@ def claims(old: Commit, new: Commit, renamed: Mapping[str, str], rand: random.Ra
         kind = rand.choice(("file", "both", "both", "name"))
         name = None
         if kind != "file":
-            names = [each for each in old.defined.get(path, {}) if not each.rpartition(".")[2].startswith("__")]
+            names = [
+                each for each in old.defined.get(path, {}) if not each.rpartition(".")[2].startswith("__")
+            ]
             # a bare name means something only if one file defines it
             names = [each for each in names if kind == "both" or len(old.homes[each]) == 1]
             if not names:
@@ -173,7 +181,9 @@ def main() -> None:
                 touched = second.blobs.get(claim.path) != first.blobs[claim.path]
                 results.append((claim, verdict, touched))
                 if options.wrong and verdict != claim.truth:
-                    print(f"{old[:9]}..{new[:9]} {claim.truth!r} judged {verdict!r}: {claim.text} [{claim.path}]")
+                    print(
+                        f"{old[:9]}..{new[:9]} {claim.truth!r} judged {verdict!r}: {claim.text} [{claim.path}]"
+                    )
     report(results, times, options.pairs)
 
 
@@ -193,7 +203,9 @@ def report(results: list[tuple[Claim, str, bool]], times: list[float], pairs: in
     print(f"| baseline: file changed at all | {len(stale)} | {percent(flagged)} | {percent(stale)} |")
     print(f"| baseline: none, as it holds | {len(quiet)} | | {percent(quiet)} |")
     times.sort()
-    print(f"marks of ten hits, again: median {times[len(times) // 2]:.1f} ms, p95 {times[len(times) * 95 // 100]:.1f} ms")
+    print(
+        f"marks of ten hits, again: median {times[len(times) // 2]:.1f} ms, p95 {times[len(times) * 95 // 100]:.1f} ms"
+    )
 
 
 def share(pairs: list[tuple[str, str]]) -> str:

@@ -34,7 +34,10 @@ from scrubjay.wire.hello import working_dir
 
 GROUPS: tuple[tuple[str, tuple[Command, ...]], ...] = (
     ("Begin", (demo.demo, setup.setup, hooks.hooks, doctor.doctor)),
-    ("Look", (lookup.open_, status.status, lookup.search, lookup.list_, lookup.show, lookup.profile)),
+    (
+        "Look",
+        (lookup.open_, status.status, lookup.search, lookup.why, lookup.list_, lookup.show, lookup.profile),
+    ),
     ("Write", (write.add, write.forget, write.restore, documents.index, documents.documents)),
     ("Keep in hand", (*config.COMMANDS, scopes.scopes, *archive.COMMANDS)),
     ("Run", (engine.serve, engine.stop, engine.reindex, engine.pull, tokens.token)),

@@ -25,6 +25,8 @@ class Book:
 
     def known(self) -> set[str]:
         """Return the ids of all records with an anchor."""
+        if not os.path.exists(self._path):
+            return set()
         with closing(self._open()) as book:
             return {row[0] for row in book.execute("SELECT id FROM anchors")}
 
@@ -39,6 +41,8 @@ class Book:
 
     def about(self, path: str) -> dict[str, Anchor]:
         """Return the anchors of all records that name a file."""
+        if not os.path.exists(self._path):
+            return {}
         with closing(self._open()) as book:
             rows = book.execute(
                 "SELECT * FROM anchors WHERE instr(files, ?)", [json.dumps(path, ensure_ascii=False)]
@@ -47,6 +51,8 @@ class Book:
 
     def put(self, anchors: Mapping[str, Anchor | None]) -> None:
         """Add or replace anchors; None for a record outside every repository."""
+        if not anchors:
+            return
         with closing(self._open()) as book, book:
             book.executemany(
                 "INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?)",

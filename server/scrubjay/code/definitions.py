@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from tree_sitter import Node, Parser, TreeCursor
 
@@ -41,15 +41,33 @@ def definitions(path: str, content: bytes) -> Definitions:
     >>> list(found)
     [('A', 'f'), ('A',)]
     """
+    found = _found(path, content)
+    return {name: _joined([each.digest for each in parts]) for name, parts in found.items()}
+
+
+def lines_of(path: str, content: bytes) -> dict[tuple[str, ...], tuple[int, int]]:
+    """Return the first and the last line of each definition of a file, counted from 1."""
+    found = _found(path, content)
+    return {name: (parts[0].first, parts[-1].last) for name, parts in found.items()}
+
+
+class _Part(NamedTuple):
+    """One definition: its hash and its lines."""
+
+    digest: str
+    first: int
+    last: int
+
+
+def _found(path: str, content: bytes) -> dict[tuple[str, ...], list[_Part]]:
     language = kind_of(path).language
-    if language not in LANGUAGES or len(content) > LARGEST:
-        return {}
-    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
-    _Walk(Parser(grammar(language)).parse(content).walk(), found).run()
-    return {name: _joined(hashes) for name, hashes in found.items()}
+    found: dict[tuple[str, ...], list[_Part]] = defaultdict(list)
+    if language in LANGUAGES and len(content) <= LARGEST:
+        _Walk(Parser(grammar(language)).parse(content).walk(), found).run()
+    return found
 
 
-def resolve(found: Definitions, name: str) -> tuple[str, ...] | None:
+def resolve(found: Mapping[tuple[str, ...], object], name: str) -> tuple[str, ...] | None:
     """Return the definition of a file that a text calls `name`; None if there is none, or there are several.
 
     >>> found = {("Store",): "", ("Store", "commit"): ""}
@@ -77,13 +95,22 @@ def _hash(content: bytes) -> str:
     return hashlib.sha1(content, usedforsecurity=False).hexdigest()[:DIGEST]
 
 
+class _Open(NamedTuple):
+    """A definition that a walk is in. The values in a function are variables, not constants."""
+
+    names: tuple[str, ...]
+    depth: int
+    lines: tuple[int, int]
+    has_variables: bool
+    hash: Any
+
+
 class _Walk:
     """One pass over a tree: each leaf goes into the hash of every definition around it."""
 
-    def __init__(self, cursor: TreeCursor, found: dict[tuple[str, ...], list[str]]) -> None:
+    def __init__(self, cursor: TreeCursor, found: dict[tuple[str, ...], list[_Part]]) -> None:
         self._cursor, self._found = cursor, found
-        # The names, depth and hash of each open definition, and whether its values are variables.
-        self._open: list[tuple[tuple[str, ...], int, Any, bool]] = []
+        self._open: list[_Open] = []
 
     def run(self) -> None:
         cursor = self._cursor
@@ -113,14 +140,15 @@ class _Walk:
         if names := self._names(node, depth):
             inner = next(filter(None, map(node.child_by_field_name, _WRAPPED)), node)
             has_variables = "function" in inner.type or "method" in inner.type
-            self._open.append((names, depth, hashlib.sha1(usedforsecurity=False), has_variables))
+            lines = node.start_point.row + 1, node.end_point.row + 1
+            self._open.append(_Open(names, depth, lines, has_variables, hashlib.sha1(usedforsecurity=False)))
 
     def _names(self, node: Node, depth: int) -> tuple[str, ...]:
         if not node.is_named or not node.child_count:
             return ()
         if field := _VALUES.get(node.type):
             return self._value(node, field)
-        if self._cursor.field_name in _WRAPPED and self._open and self._open[-1][1] == depth - 1:
+        if self._cursor.field_name in _WRAPPED and self._open and self._open[-1].depth == depth - 1:
             return ()  # it has the name of the node around it
         return _split(node.type, name_of(node) or "") if _may_define(node.type) else ()
 
@@ -129,19 +157,20 @@ class _Walk:
         name = node.child_by_field_name(field)
         if name is None or name.text is None or name.type not in _NAME_TYPES:
             return ()
-        is_variable = any(has_variables for *_, has_variables in self._open)
+        is_variable = any(each.has_variables for each in self._open)
         return () if is_variable else (name.text.decode("utf-8", "replace"),)
 
     def _leaf(self, node: Node, depth: int) -> None:
         if self._open and node.text:
-            for _, start, made, _ in self._open:
-                made.update(b"%d\0%b\0" % (depth - start, node.text))
+            for each in self._open:
+                each.hash.update(b"%d\0%b\0" % (depth - each.depth, node.text))
 
     def _leave(self, depth: int) -> None:
         """Close the definitions that end when the walk goes on at `depth`."""
-        while self._open and self._open[-1][1] >= depth:
-            path = tuple(name for names, *_ in self._open for name in names)
-            self._found[path].append(self._open.pop()[2].hexdigest()[:DIGEST])
+        while self._open and self._open[-1].depth >= depth:
+            path = tuple(name for each in self._open for name in each.names)
+            done = self._open.pop()
+            self._found[path].append(_Part(done.hash.hexdigest()[:DIGEST], *done.lines))
 
 
 def _split(kind: str, name: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
 from scrubjay.code.definitions import has_definitions
 from scrubjay.code.names import Listing
@@ -212,3 +213,23 @@ def _removed_since(work: WorkTree, commit: str) -> dict[str, str]:
     )
     parts = iter(os.fsdecode(out or b"").split("\0"))
     return {next(parts): next(parts) if status.startswith("R") else "" for status in parts if status}
+
+
+class Commit(NamedTuple):
+    """One commit: its short id, its time in seconds since 1970, and the first line of its message."""
+
+    id: str
+    at: int
+    subject: str
+
+
+def commits_of(work: WorkTree, path: str, lines: tuple[int, int] | None, most: int) -> list[Commit]:
+    """Return the commits that changed a file, or lines of it, newest first, without merges and robots."""
+    form = ("--no-merges", "-n", str(2 * most), "--format=%x01%h%x00%ct%x00%an%x00%s")
+    where = ("-s", f"-L{lines[0]},{lines[1]}:{path}") if lines else ("--follow", "--", path)
+    out = git(work.root, "log", *form, *where) or b""
+    rows = [row.split("\0") for row in out.decode("utf-8", "replace").split("\1")]
+    made = [
+        Commit(row[0], int(row[1]), row[3].strip()) for row in rows if len(row) == 4 and "[bot]" not in row[2]
+    ]
+    return made[:most]

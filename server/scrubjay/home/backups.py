@@ -30,6 +30,7 @@ _FILES = (
     "tokens.json",
     "hooks.json",
     "words.tsv",
+    "anchors.db",
 )
 # envelopes and events that are in no table yet
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")

@@ -48,6 +48,7 @@ def blocks(text: str, language: str, large: int) -> Sequence[Block]:
 
 @cache
 def grammar(language: str) -> Language:
+    """Return the grammar of one of the LANGUAGES."""
     package, function = _GRAMMARS.get(language, (f"tree_sitter_{language}", "language"))
     return Language(getattr(import_module(package), function)())
 

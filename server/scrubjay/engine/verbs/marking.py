@@ -1,0 +1,72 @@
+"""Marks hits whose code has changed, and puts them behind hits that are nearly as good."""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from scrubjay.code import marks
+from scrubjay.code.anchors import Anchor
+from scrubjay.code.book import Book
+from scrubjay.code.trees import Trees
+from scrubjay.models.results import Hit, Mark, MemoryHits
+
+log = logging.getLogger("scrubjay.engine.verbs.marking")
+
+STALE = 0.05  # of a score, by which a marked hit is sorted lower; its score stays
+
+
+@dataclass(eq=False)
+class Marking:
+    """Compares hits with the working trees of their scopes."""
+
+    _book: Book
+    _trees: Trees
+    _marker: marks.Marker = field(default_factory=marks.Marker)
+
+    async def marked(self, hits: MemoryHits, folder: str | None) -> MemoryHits:
+        """Return the hits with their marks; `folder` is the caller's, whose working tree counts."""
+        made = await self.marks([*hits.results, *hits.related], folder)
+        if not made:
+            return hits
+        results, related = (
+            [hit.model_copy(update={"mark": made.get(hit.id)}) for hit in part]
+            for part in (hits.results, hits.related)
+        )
+        results.sort(key=lambda hit: (STALE if hit.mark else 0.0) - (hit.score or 0.0))
+        return hits.model_copy(update={"results": results, "related": related})
+
+    async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
+        """Return the marks of hits that may not hold, by id."""
+        try:
+            return await asyncio.to_thread(self._marks, [hit for hit in hits if hit.src != "chunk"], folder)
+        except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
+            log.warning("hits were not marked: %s", error)
+            return {}
+
+    def _marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
+        anchors = self._book.get([hit.id for hit in hits])
+        scopes = {hit.scope for hit in hits if hit.id in anchors}
+        trees = {scope: self._trees.of(scope, folder=folder) for scope in scopes}
+        made: dict[str, Mark] = {}
+        for hit in hits:
+            anchor, work = anchors.get(hit.id), trees.get(hit.scope)
+            if anchor and work and (mark := self._marker.mark(work, anchor, hit.memory or "")):
+                made[hit.id] = _result(mark, anchor)
+        return made
+
+
+def _result(mark: marks.Mark, anchor: Anchor) -> Mark:
+    last = None if mark.last is None else datetime.fromtimestamp(mark.last, UTC)
+    return Mark(
+        text=mark.text,
+        kind=mark.kind,
+        path=mark.path,
+        symbol=mark.symbol,
+        now=mark.now,
+        commits=mark.commits,
+        last=last,
+        at=anchor.commit,
+    )
