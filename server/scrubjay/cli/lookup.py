@@ -123,7 +123,7 @@ def _why_lines(answer: Mapping[str, Any], width: int) -> Iterator[str]:
     if not answer["results"]:
         yield f"No turn, fact or commit names {answer['place']}."
     for each in answer["results"]:
-        mark = f"  ({each['mark']['text']})" if "mark" in each else ""
+        mark = f"  [{each['mark']['text']}]" if "mark" in each else ""
         yield f"{local(each['date']):%Y-%m-%d %H:%M}  {each['name']}{mark}"
         yield f"{INDENT}{first_line(each['text'], width - len(INDENT))}"
 
@@ -297,7 +297,7 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
     elif hit.get("is_latest") is False:
         yield f"(version {hit['version']}, replaced since)"
     if "mark" in hit:
-        yield f"({hit['mark']['text']})"
+        yield f"[{hit['mark']['text']}]"
     if "forgotten_at" in hit:
         reason = f": {hit['forget_reason']}" if "forget_reason" in hit else ""
         yield f"(forgotten on {local(hit['forgotten_at']):%Y-%m-%d}{reason})"

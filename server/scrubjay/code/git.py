@@ -104,15 +104,17 @@ class Tree:
         patterns = [part for name in wanted for part in ("-e", name)]
         where = [self.commit] if self.commit else ["--untracked"]
         out = git(self.work.root, "grep", "-z", "-I", "-w", "-F", *patterns, *where, "--", codes=(0, 1))
-        found: dict[str, set[str]] = {}
+        by_keyword: dict[str, set[str]] = {}
+        others: dict[str, set[str]] = {}
         rule = _defining_line(wanted)
         for line in (out or b"").split(b"\n"):
             name, _, text = line.partition(b"\0")
             path = os.fsdecode(name).removeprefix(f"{self.commit}:")
             match = rule.search(text[:500].decode("utf-8", "replace")) if has_definitions(path) else None
             if match is not None:
+                found = by_keyword if match[1] else others
                 found.setdefault(match[1] or match[2], set()).add(path)
-        return found
+        return others | by_keyword
 
 
 def read_file(root: str, path: str) -> bytes | None:

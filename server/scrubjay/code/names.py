@@ -13,7 +13,7 @@ _TICKED = re.compile(r"`([A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*)(?:\([
 _CALLED = re.compile(r"(?<![\w.`/])((?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w{2,})\(")
 _SHAPED = re.compile(
     r"(?<![\w./\\-])((?:[A-Za-z_]\w*\.)*(?:_*[A-Za-z][a-z0-9]*_\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+[a-z0-9]*[A-Z]\w*"
-    r"|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][a-z]\w*\.[a-z_]\w+))(?![\w/\\-])"
+    r"|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][a-z]\w*\.[a-z_]\w+))(?!\.?\w|[/\\-])"
 )
 _EXTENSION = re.compile(r"\.(?:py|js|ts|tsx|jsx|go|rs|java|rb|php|cs|cpp|cc|c|h|md|json|toml|ya?ml|txt|sh)$")
 

@@ -29,7 +29,7 @@ def _tree(root: str) -> WorkTree | None:
 
 
 def _roots(common: str) -> list[str]:
-    """Return the folders of the working trees of a repository by its common git folder, the main one first."""
+    """Return the folders of the working trees of a repository by its common git folder, main one first."""
     linked = os.path.join(common, "worktrees")
     roots = [os.path.dirname(common)]
     for name in sorted(os.listdir(linked)) if os.path.isdir(linked) else ():

@@ -195,7 +195,7 @@ def _state(hit: Hit, frame: Frame) -> str:
 
 def _mark(hit: Hit) -> str:
     """Return what became of the code that a hit names, if it changed."""
-    return f" ({one_line(hit.mark.text)})" if hit.mark else ""
+    return f" [{one_line(hit.mark.text)}]" if hit.mark else ""
 
 
 def _links(hit: Hit, frame: Frame) -> list[str]:
