@@ -18,7 +18,7 @@ from scrubjay.home.repositories import WorkTree, head_of
 
 Kind = Literal["changed", "gone", "moved", "branch"]
 
-PATH_SHOWN = 36  # characters of a path or a branch in a mark, which may take 12 tokens
+PATH_SHOWN = 33  # characters of a path or a branch in a mark, which may take 12 tokens
 _MOST_FILES = 2_000  # files that are remembered
 _MOST_ANSWERS = 5_000  # of git
 _WORST: tuple[Kind, ...] = ("gone", "moved", "changed")
