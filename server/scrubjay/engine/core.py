@@ -224,6 +224,7 @@ class Core:
         await self._background.end()
         await self.openings.work()
         await self.writer.settle()
+        await self.anchoring.work()
         await self.access.flush(everything=True)
         await self.store.checkpoint()
         await self.consolidation.close()

@@ -130,8 +130,8 @@ class Writer:
 
     `recorded` is called with every envelope of a hook's turn once it is staged; `staged` with every change
     that an envelope made; `failed` when a commit failed. `take_event` runs in a thread, turns a hook's event
-    into envelopes, and returns a function to call in the loop afterwards. `purged` runs in a thread, and
-    removes what is derived from purged records.
+    into envelopes, and returns a function to call in the loop afterwards. `purged` removes
+    what is derived from purged records.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Writer:
         staged: Callable[[Change], None] = lambda change: None,
         failed: Callable[[], None] = lambda: None,
         take_event: Callable[[str], Callable[[], None]] = lambda path: lambda: None,
-        purged: Callable[[Collection[str]], None] = lambda ids: None,
+        purged: Callable[[Collection[str]], Awaitable[None]] | None = None,
     ) -> None:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged, self._failed = recorded, staged, failed
@@ -421,7 +421,7 @@ class Writer:
             self._open.pop(path, None)
             self._borrowed.pop(path, None)
         if opened:
-            await asyncio.to_thread(self._purged, self._doomed)
+            await self._removed(self._doomed)
             self._doomed.clear()
             self._role += 1
             assert self._store.shared is not None
@@ -465,8 +465,12 @@ class Writer:
             if doomed & self._doomed:
                 await self._store.commit()
                 await purge(self._store, doomed, self._clock())
-                await asyncio.to_thread(self._purged, doomed)
+                await self._removed(doomed)
                 self._doomed -= doomed
+
+    async def _removed(self, ids: Collection[str]) -> None:
+        if self._purged is not None and ids:
+            await self._purged(ids)
 
     async def run(self, committed: Callable[[], None]) -> None:
         """Commit in groups for ever, and call `committed` after each.

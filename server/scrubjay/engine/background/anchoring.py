@@ -36,12 +36,11 @@ Noted = Turn | Memory
 
 
 class Anchoring:
-    """Writes the anchors of a home's records into its book; `lock` is held while it writes."""
+    """Writes the anchors of a home's records into its book; `lock` is held while it works."""
 
     def __init__(self, store: Store, book: Book, trees: Trees, clock: Clock) -> None:
         self._store, self._book, self._trees, self._clock = store, book, trees, clock
         self._due: dict[str, type[Noted]] = {}  # ids of records, the newest last
-        self._removed: set[str] = set()
         self._wake = asyncio.Event()
         self.lock = asyncio.Lock()
 
@@ -56,10 +55,10 @@ class Anchoring:
         if self._due:
             self._wake.set()
 
-    def remove(self, ids: Collection[str]) -> None:
+    async def remove(self, ids: Collection[str]) -> None:
         """Remove the anchors of purged records from the disk."""
-        self._removed.update(ids)
-        self._book.remove(ids)
+        async with self.lock:
+            await asyncio.to_thread(self._book.remove, list(ids))
 
     async def run(self) -> None:
         """Note all records that have no anchor yet, then new ones for ever."""
@@ -87,18 +86,18 @@ class Anchoring:
 
     async def work(self) -> None:
         """Note the newest records that wait."""
-        batch = [self._due.popitem() for _ in range(min(BATCH, len(self._due)))]
-        try:
-            turns = await self._store.get(Turn, [each for each, kind in batch if kind is Turn])
-            facts = await self._store.get(Memory, [each for each, kind in batch if kind is Memory])
-            records = [*turns.values(), *facts.values()]
-            noted = await asyncio.to_thread(self._anchors, records, self._clock())
-            async with self.lock:
-                noted = {each: anchor for each, anchor in noted.items() if each not in self._removed}
+        async with self.lock:
+            batch = [self._due.popitem() for _ in range(min(BATCH, len(self._due)))]
+            try:
+                turns = await self._store.get(Turn, [each for each, kind in batch if kind is Turn])
+                facts = await self._store.get(Memory, [each for each, kind in batch if kind is Memory])
+                noted = await asyncio.to_thread(
+                    self._anchors, [*turns.values(), *facts.values()], self._clock()
+                )
                 await asyncio.to_thread(self._book.put, noted)
-        # A full disk, or LanceDB's own failure; the next engine tries again.
-        except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
-            log.warning("the code that %d records name was not noted: %s", len(batch), reason(error))
+            # A full disk, or LanceDB's own failure; the next engine tries again.
+            except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
+                log.warning("the code that %d records name was not noted: %s", len(batch), reason(error))
 
     def _anchors(self, records: Sequence[Noted], now: datetime) -> dict[str, Anchor | None]:
         found: dict[str, Anchor | None] = {record.id: None for record in records if _is_whole(record)}
