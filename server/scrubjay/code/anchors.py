@@ -1,6 +1,6 @@
 """Notes what a record names of a repository: files and definitions, each with a hash, at a commit."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from scrubjay.code.definitions import Definitions, definitions, digest, has_definitions, resolve
@@ -47,10 +47,17 @@ def anchors(tree: Tree, commit: str, branch: str | None, all_said: Sequence[Said
     tools = {path for each in named for path in each.paths}
     sources = _Sources(tree, tools)
     missing = {name for each in named for name in each.symbols if not sources.homes(name, each.paths)}
-    defining = tree.defining({name.rpartition(".")[2] for name in missing})
-    found: dict[str, Collection[str]] = {name: defining.get(name.rpartition(".")[2], ()) for name in missing}
+    defining = tree.defining({part for name in missing for part in name.split(".")[-2:]})
+    found = {name: _places(name, defining) for name in missing}
     sources.add({path for places in found.values() if len(places) <= _MOST_HOMES for path in places})
     return [Anchor(commit[:SHORT], branch, _files(each, sources, found)) for each in named]
+
+
+def _places(name: str, defining: Mapping[str, set[str]]) -> set[str]:
+    """Return the files that may define a name: those that define its class too, if any."""
+    *_, above, last = ("", *name.split("."))
+    places = defining.get(last, set())
+    return places & defining.get(above, set()) or places
 
 
 class _Named:
@@ -89,7 +96,7 @@ class _Sources:
         return [path for path in paths if self.find(path, name) is not None]
 
 
-def _files(named: _Named, sources: _Sources, elsewhere: dict[str, Collection[str]]) -> tuple[File, ...]:
+def _files(named: _Named, sources: _Sources, elsewhere: Mapping[str, Collection[str]]) -> tuple[File, ...]:
     symbols: dict[str, dict[str, str]] = {path: {} for path in named.paths}
     for name in named.symbols:
         homes = sources.homes(name, named.paths) or sources.homes(name, elsewhere.get(name, ()))

@@ -14,7 +14,8 @@ from scrubjay.code.definitions import has_definitions
 from scrubjay.code.names import Listing
 from scrubjay.home.repositories import WorkTree
 
-SECONDS = 5.0  # for one process
+SECONDS = 4.0  # for one process while a search waits
+LONG_SECONDS = 60.0  # in the background
 MOST_FILES = 100_000  # files of a tree that are listed
 MOST_COMMITS = 100  # that are counted
 LARGEST = 1_000_000  # bytes of a file that is read
@@ -35,7 +36,11 @@ _KEYWORDS = (
 
 
 def git(
-    root: str, *arguments: str, given: bytes | None = None, codes: Collection[int] = (0,)
+    root: str,
+    *arguments: str,
+    given: bytes | None = None,
+    codes: Collection[int] = (0,),
+    seconds: float = SECONDS,
 ) -> bytes | None:
     """Return the output of a git command; None if it failed or took too long."""
     settings = [part for setting in _SAFE for part in ("-c", setting)]
@@ -48,7 +53,7 @@ def git(
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=inherited | _ENV,
-            timeout=SECONDS,
+            timeout=seconds,
         )
     except (OSError, subprocess.SubprocessError):
         return None
@@ -58,9 +63,12 @@ def git(
 class Tree:
     """The files of a repository: in the working tree, or at `commit`."""
 
-    def __init__(self, work: WorkTree, commit: str | None = None) -> None:
-        self.work, self.commit = work, commit
+    def __init__(self, work: WorkTree, commit: str | None = None, seconds: float = LONG_SECONDS) -> None:
+        self.work, self.commit, self._seconds = work, commit, seconds
         self._listing: Listing | None = None
+
+    def _git(self, *arguments: str, given: bytes = b"", codes: Collection[int] = (0,)) -> bytes | None:
+        return git(self.work.root, *arguments, given=given, codes=codes, seconds=self._seconds)
 
     def listing(self) -> Listing:
         """Return the tracked files, and in the working tree those that are neither tracked nor ignored."""
@@ -68,7 +76,7 @@ class Tree:
             files = (
                 ["ls-tree", "-r", "-z", "--name-only", "--full-tree", self.commit] if self.commit else None
             )
-            found = git(self.work.root, *(files or ["ls-files", "-z", "-c", "-o", "--exclude-standard"]))
+            found = self._git(*(files or ["ls-files", "-z", "-c", "-o", "--exclude-standard"]))
             names = (found or b"").split(b"\0", MOST_FILES)[:MOST_FILES]
             roots = {self.work.root, os.path.abspath(self.work.root)}
             self._listing = Listing((os.fsdecode(name) for name in names if name), sorted(roots))
@@ -83,7 +91,7 @@ class Tree:
 
     def _read_commit(self, paths: list[str]) -> dict[str, bytes]:
         asked = b"".join(os.fsencode(f"{self.commit}:{path}\n") for path in paths if "\n" not in path)
-        out = git(self.work.root, "cat-file", "--batch", given=asked) if paths else None
+        out = self._git("cat-file", "--batch", given=asked) if paths else None
         contents: dict[str, bytes] = {}
         at = 0
         for path in (path for path in paths if "\n" not in path):
@@ -103,17 +111,19 @@ class Tree:
             return {}
         patterns = [part for name in wanted for part in ("-e", name)]
         where = [self.commit] if self.commit else ["--untracked"]
-        out = git(self.work.root, "grep", "-z", "-I", "-w", "-F", *patterns, *where, "--", codes=(0, 1))
+        out = self._git("grep", "-z", "-I", "-w", "-F", *patterns, *where, "--", codes=(0, 1))
         by_keyword: dict[str, set[str]] = {}
         others: dict[str, set[str]] = {}
-        rule = _defining_line(wanted)
+        keyword, other = _defining_line(wanted)
         for line in (out or b"").split(b"\n"):
             name, _, text = line.partition(b"\0")
             path = os.fsdecode(name).removeprefix(f"{self.commit}:")
-            match = rule.search(text[:500].decode("utf-8", "replace")) if has_definitions(path) else None
-            if match is not None:
-                found = by_keyword if match[1] else others
-                found.setdefault(match[1] or match[2], set()).add(path)
+            if has_definitions(path):
+                shown = text[:500].decode("utf-8", "replace")
+                if match := keyword.search(shown):
+                    by_keyword.setdefault(match[1], set()).add(path)
+                elif match := other.match(shown):
+                    others.setdefault(match[1], set()).add(path)
         return others | by_keyword
 
 
@@ -129,13 +139,11 @@ def read_file(root: str, path: str) -> bytes | None:
         return None
 
 
-def _defining_line(names: Collection[str]) -> re.Pattern[str]:
-    """Return a rule for a line that may define a name: it follows a keyword, or precedes `=`, `:` or `(`."""
-    keywords = _KEYWORDS.replace(" ", "|")
+def _defining_line(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return rules for a line that may define a name: it follows a keyword, or precedes `=`, `:` or `(`."""
     either = "|".join(map(re.escape, names))
-    return re.compile(
-        rf"\b(?:{keywords})\b[^=;]*?\b({either})\b|^\s*(?:[\w<>*&\[\], ]+[ *&])?({either})\s*(?:[=:(]|$)"
-    )
+    keyword = rf"\b(?:{_KEYWORDS.replace(' ', '|')})\s+(?:\([^)]*\)\s*)?({either})\b"
+    return re.compile(keyword), re.compile(rf"\s*(?:[\w<>*&\[\], ]+[ *&])?({either})\s*(?:[=:(]|$)")
 
 
 def head_at(work: WorkTree, seconds: float) -> tuple[str, str | None] | None:

@@ -22,7 +22,7 @@ PATH_SHOWN = 33  # characters of a path or a branch in a mark, which may take 12
 _MOST_FILES = 2_000  # files that are remembered
 _MOST_ANSWERS = 5_000  # of git
 _WORST: tuple[Kind, ...] = ("gone", "moved", "changed")
-_MOST_HOMES = 12  # files that may define a name, and are read
+_MOST_HOMES = 30  # files that may define a name, and are read
 K = TypeVar("K")
 T = TypeVar("T")
 Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its name and hash
@@ -200,11 +200,13 @@ class _Look:
     def _home_of(self, path: str, name: str, hashed: str) -> str | None:
         """Return the only other file with the definition: the same, or one that did not have it before."""
         last = name.rpartition(".")[2]
-        places = sorted(Tree(self.work).defining([last]).get(last, set()) - {path})[:_MOST_HOMES]
+        places = sorted(Tree(self.work, None, git.SECONDS).defining([last]).get(last, set()) - {path})[
+            :_MOST_HOMES
+        ]
         homes = {place: there for place in places if (there := self._defines(place, name))}
         same = [place for place, there in homes.items() if there == hashed]
         if not same and homes:
-            before = Tree(self.work, self.commit).read(homes)
+            before = Tree(self.work, self.commit, git.SECONDS).read(homes)
             same = [place for place in homes if _key(name) not in definitions(place, before.get(place, b""))]
         return same[0] if len(same) == 1 else None
 
