@@ -193,35 +193,29 @@ def changes_since(work: WorkTree, commit: str, path: str) -> list[int] | None:
 
 
 def fate_since(work: WorkTree, commit: str, path: str) -> str | None:
-    """Return the path to which a file was renamed since a commit, "" if it was removed, None if it was not.
+    """Return the path to which a missing file was renamed since a commit, "" if it was removed.
 
-    A file that was not committed yet at that time is looked for before the commit that removed it.
+    None if it is only not checked out. A file that was not committed yet at that time is looked for before
+    the commit that removed it.
     """
+    there = git(work.root, "ls-files", "-t", "-z", "--", f":(literal){path}")
+    if there or there is None:
+        return "" if there and not there.startswith(b"S") else None
     new = _removed_since(work, commit).get(path)
     if new is not None:
         return new
-    out = git(
-        work.root,
-        "log",
-        "-n",
-        "1",
-        "--format=%H",
-        "--diff-filter=D",
-        "--no-renames",
-        "--",
-        f":(literal){path}",
-    )
-    if remover := (out or b"").decode().strip():
-        return _removed_since(work, f"{remover}^").get(path)
-    return "" if git(work.root, "ls-files", "-z", "--", f":(literal){path}") == b"" else None
+    removal = ("-n", "1", "--format=%H", "--diff-filter=D", "--no-renames", "--", f":(literal){path}")
+    remover = (git(work.root, "log", *removal) or b"").decode().strip()
+    return _removed_since(work, f"{remover}^").get(path, "") if remover else ""
 
 
 def _removed_since(work: WorkTree, commit: str) -> dict[str, str]:
-    """Return the files that a commit has and the working tree has not, with the new path of each, or ""."""
-    out = git(
-        work.root, "diff", "--name-status", "-z", "-M", "--diff-filter=DR", "--no-ext-diff", commit, "--"
-    )
-    parts = iter(os.fsdecode(out or b"").split("\0"))
+    """Return the files that a commit has and the index has not, with the new path of each, or "".
+
+    The working tree itself is not compared, because git would run the repository's filters for that.
+    """
+    kind = ("--cached", "--name-status", "-z", "-M", "--diff-filter=DR", "--no-ext-diff", "--no-textconv")
+    parts = iter(os.fsdecode(git(work.root, "diff", *kind, commit, "--") or b"").split("\0"))
     return {next(parts): next(parts) if status.startswith("R") else "" for status in parts if status}
 
 
@@ -235,7 +229,14 @@ class Commit(NamedTuple):
 
 def commits_of(work: WorkTree, path: str, lines: tuple[int, int] | None, most: int) -> list[Commit]:
     """Return the commits that changed a file, or lines of it, newest first, without merges and robots."""
-    form = ("--no-merges", "-n", str(2 * most), "--format=%x01%h%x00%ct%x00%an%x00%s")
+    form = (
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-merges",
+        "-n",
+        str(2 * most),
+        "--format=%x01%h%x00%ct%x00%an%x00%s",
+    )
     where = ("-s", f"-L{lines[0]},{lines[1]}:{path}") if lines else ("--follow", "--", path)
     out = git(work.root, "log", *form, *where) or b""
     rows = [row.split("\0") for row in out.decode("utf-8", "replace").split("\1")]
