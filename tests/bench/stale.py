@@ -24,7 +24,7 @@ from typing import NamedTuple
 from scrubjay.code.anchors import Said, anchors
 from scrubjay.code.git import Tree
 from scrubjay.code.marks import Marker
-from scrubjay.home.repositories import work_tree
+from scrubjay.home.repositories import head_of, work_tree
 
 HERE = Path(__file__).resolve().parents[2]
 DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
@@ -139,14 +139,16 @@ def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[fl
     work = work_tree(str(folder), "/")
     assert work is not None
     noted = anchors(Tree(work, old), old, None, [Said(text) for text in texts])
+    head = head_of(work)
+    assert head is not None
     marker, found, times = Marker(), [], []
     for anchor, text in zip(noted, texts, strict=True):
-        mark = marker.mark(work, anchor, text)
+        mark = marker.mark(work, head, anchor, text)
         found.append("holds" if mark is None else f"moved {mark.now}" if mark.kind == "moved" else mark.kind)
     for at in range(0, len(texts) - 9, 10):  # ten hits, when nothing changed since the last search
         begun = time.perf_counter()
         for anchor, text in zip(noted[at : at + 10], texts[at : at + 10], strict=True):
-            marker.mark(work, anchor, text)
+            marker.mark(work, head, anchor, text)
         times.append((time.perf_counter() - begun) * 1000)
     return found, times
 

@@ -34,9 +34,14 @@ def noted(repo: Repository, text: str, *files: str) -> Anchor:
 
 
 def mark(repo: Repository, anchor: Anchor, shown: str = "") -> Mark | None:
-    work = work_tree(str(repo.folder), "/")
+    return mark_in(repo.folder, anchor, shown)
+
+
+def mark_in(folder: Path, anchor: Anchor, shown: str = "") -> Mark | None:
+    work = work_tree(str(folder), "/")
     assert work is not None
-    return Marker().mark(work, anchor, shown)
+    head = head_of(work)
+    return None if head is None else Marker().mark(work, head, anchor, shown)
 
 
 def shown(repo: Repository, anchor: Anchor) -> str | None:
@@ -134,9 +139,7 @@ def test_a_linked_working_tree_is_judged_by_its_own_files(repo: Repository, tmp_
     anchor = noted(repo, "`retry` doubles.")
     repo.git("worktree", "add", "--quiet", "-b", "other", str(tmp_path / "linked"))
     (tmp_path / "linked/src/a.py").write_text("def retry(n):\n    return 0\n")
-    work = work_tree(str(tmp_path / "linked/src"), "/")
-    assert work is not None
-    found = Marker().mark(work, anchor, "")
+    found = mark_in(tmp_path / "linked/src", anchor)
     assert found is not None and found.kind == "changed"
     assert mark(repo, anchor) is None
 
@@ -145,9 +148,7 @@ def test_a_shallow_clone_counts_no_commits_that_it_does_not_have(repo: Repositor
     anchor = noted(repo, "`retry` doubles, see docs/notes.md.")
     repo.commit({"src/a.py": A.replace("* 2", "* 3")})
     repo.git("clone", "--quiet", "--depth=1", f"file://{repo.folder}", str(tmp_path / "shallow"))
-    work = work_tree(str(tmp_path / "shallow"), "/")
-    assert work is not None
-    found = Marker().mark(work, anchor, "")
+    found = mark_in(tmp_path / "shallow", anchor)
     assert found is not None and found.text == "changed since"
 
 

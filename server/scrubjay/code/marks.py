@@ -14,7 +14,7 @@ from scrubjay.code import git
 from scrubjay.code.anchors import Anchor, File
 from scrubjay.code.definitions import Definitions, definitions, digest
 from scrubjay.code.git import Tree
-from scrubjay.home.repositories import WorkTree, head_of
+from scrubjay.home.repositories import WorkTree
 
 Kind = Literal["changed", "gone", "moved", "branch"]
 
@@ -25,6 +25,7 @@ _WORST: tuple[Kind, ...] = ("gone", "moved", "changed")
 _MOST_HOMES = 30  # files that may define a name, and are read
 K = TypeVar("K")
 T = TypeVar("T")
+Head = tuple[str, str | None]  # the commit, and the branch if any
 Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its name and hash
 
 
@@ -72,15 +73,12 @@ class Marker:
         self._files: OrderedDict[str, _FileNow] = OrderedDict()
         self._answers: OrderedDict[tuple[object, ...], object] = OrderedDict()
 
-    def mark(self, work: WorkTree, anchor: Anchor, shown: str) -> Mark | None:
-        """Return the mark of a record with this anchor, of which the text `shown` is given; None if it holds.
+    def mark(self, work: WorkTree, head: Head, anchor: Anchor, shown: str) -> Mark | None:
+        """Return the mark of a record with this anchor whose text `shown` is recalled; None if it holds.
 
         What the text names counts: a definition, or a file without one. Of files that only tools named, a
         record is marked when all of them have changed.
         """
-        head = head_of(work)
-        if head is None:
-            return None
         named = _shown([each for file in anchor.files for each in _said(file)], shown)
         items = named or [(file, None) for file in anchor.files]
         look = _Look(self, work, anchor.commit, head[0])

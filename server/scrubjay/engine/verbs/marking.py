@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from scrubjay.code import marks
 from scrubjay.code.anchors import Anchor
 from scrubjay.code.book import Book
 from scrubjay.code.trees import Trees
+from scrubjay.home.repositories import head_of
 from scrubjay.models.results import Hit, Mark, MemoryHits
 
 log = logging.getLogger("scrubjay.engine.verbs.marking")
@@ -49,12 +51,15 @@ class Marking:
     def _marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
         anchors = self._book.get([hit.id for hit in hits])
         scopes = {hit.scope for hit in hits if hit.id in anchors}
-        trees = {scope: self._trees.of(scope, folder=folder) for scope in scopes}
+        inside = [os.path.join(folder, "")] if folder else []
+        trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, inside))}
+        heads = {scope: head_of(tree) for scope, tree in trees.items()}
         made: dict[str, Mark] = {}
         for hit in hits:
-            anchor, work = anchors.get(hit.id), trees.get(hit.scope)
-            if anchor and work and (mark := self._marker.mark(work, anchor, hit.memory or "")):
-                made[hit.id] = _result(mark, anchor)
+            anchor, head = anchors.get(hit.id), heads.get(hit.scope)
+            if anchor and head:
+                mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
+                made |= {hit.id: _result(mark, anchor)} if mark else {}
         return made
 
 

@@ -64,7 +64,7 @@ class Why(Verb):
             InputError: `folder` is in no repository, or the file is missing, or has no such line or symbol.
         """
         await self._writer.caught_up()
-        work = await asyncio.to_thread(self._trees.of, scope, (), folder)
+        work = await asyncio.to_thread(self._trees.of, scope, [os.path.join(folder, "")])
         if work is None:
             raise InputError(f"{folder} is not in a git repository, so nothing is known of its files.")
         found = await asyncio.to_thread(_place, work, place, folder)
