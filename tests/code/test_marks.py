@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from git_made import Repository
 
 from scrubjay.code.anchors import Anchor, Said, anchors
 from scrubjay.code.git import Tree
-from scrubjay.code.marks import Mark, Marker
+from scrubjay.code.marks import Marker, text_of
 from scrubjay.home.repositories import head_of, work_tree
+from scrubjay.models.results import Mark
 
 A = "LIMIT = 3\n\n\ndef retry(n):\n    return n * 2\n\n\ndef stop(n):\n    return n\n"
 B = "class Queue:\n    def run(self):\n        return [1, 2, 3]\n"
@@ -178,6 +180,11 @@ def test_a_folder_without_git_and_a_repository_without_commits_have_no_marks(
 
 def test_no_mark_takes_more_than_twelve_tokens() -> None:
     long = "a/very/long/path/of/folders/" * 9 + "file.py"
-    marks = [Mark("moved", "a.py", now=long), Mark("branch", now=long), Mark("gone", "a.py")]
-    marks.append(Mark("changed", "a.py", commits=100, last=1e9))
-    assert all(len(each.text) <= 48 for each in marks)
+    last = datetime(2026, 11, 20, tzinfo=UTC)
+    marks = [
+        text_of("moved", long),
+        text_of("branch", long),
+        text_of("gone"),
+        text_of("changed", None, 100, last),
+    ]
+    assert all(len(each) <= 48 for each in marks)

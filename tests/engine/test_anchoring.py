@@ -12,12 +12,14 @@ from git_made import Repository
 from hashing_encoder import HashingEncoder
 from said import fact, search, turn
 
+from scrubjay.cli.lookup import lines_of
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import InputError
 from scrubjay.home import backups
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings
+from scrubjay.mcp_server.render import Frame, memory_hits
 from scrubjay.models.requests import Forget, parse
 
 A = "def retry(n):\n    return n * 2\n"
@@ -55,8 +57,12 @@ async def test_a_fact_is_marked_once_its_code_has_changed(engine: Core, repo: Re
     hit = (await search(engine, "waiting time of the gateway", scope=scope)).results[0]
     assert hit.mark is None
     repo.commit({"a.py": A.replace("2", "3")})
-    hit = (await search(engine, "waiting time of the gateway", scope=scope)).results[0]
-    assert hit.mark is not None and (hit.mark.kind, hit.mark.symbol) == ("changed", "retry")
+    hits = await search(engine, "waiting time of the gateway", scope=scope, include={"explain": True})
+    mark = hits.results[0].mark
+    assert mark is not None and (mark.kind, mark.symbol) == ("changed", "retry")
+    assert f"[{mark.text}]" in memory_hits(hits, Frame((scope,)))
+    lines = "\n".join(lines_of(hits.wire(), 200))
+    assert f"[{mark.text}]" in lines and f"a.py:retry, {mark.text}; noted at commit {mark.at}" in lines
 
 
 async def test_of_equally_good_hits_the_one_that_holds_comes_first(

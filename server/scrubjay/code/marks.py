@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import os
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property, partial
-from typing import Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from scrubjay.code import git
 from scrubjay.code.anchors import Anchor, File
 from scrubjay.code.definitions import Definitions, definitions, digest
 from scrubjay.code.git import Tree
 from scrubjay.home.repositories import WorkTree
-
-Kind = Literal["changed", "gone", "moved", "branch"]
+from scrubjay.models.results import Mark
 
 PATH_SHOWN = 33  # characters of a path or a branch in a mark, which may take 12 tokens
 _MOST_FILES = 2_000  # files that are remembered
 _MOST_ANSWERS = 5_000  # of git
-_WORST: tuple[Kind, ...] = ("gone", "moved", "changed")
+_WORST = ("gone", "moved", "changed")
 _MOST_HOMES = 30  # files that may define a name, and are read
 K = TypeVar("K")
 T = TypeVar("T")
@@ -29,41 +28,26 @@ Head = tuple[str, str | None]  # the commit, and the branch if any
 Item = tuple[File, tuple[str, str] | None]  # a file, or a definition in it: its name and hash
 
 
-@dataclass(frozen=True)
-class Mark:
-    """Why a record may not hold: what it named, and what became of that.
+def text_of(
+    kind: str, now: str | None = None, commits: int | None = None, last: datetime | None = None
+) -> str:
+    """Return a mark as it is shown.
 
-    `commits` is how many commits changed the file since, with the time of the last one; no commit did if the
-    change is not committed yet, and None means that git does not say.
+    >>> text_of("moved", "src/b.py"), text_of("changed", commits=3, last=datetime(2026, 11, 20, tzinfo=UTC))
+    ('now in src/b.py', 'changed since (3 commits, last 2026-11-20)')
     """
-
-    kind: Kind
-    path: str | None = None
-    symbol: str | None = None
-    now: str | None = None  # the path where it is, or the branch that has it
-    commits: int | None = None
-    last: float | None = None
-
-    @property
-    def text(self) -> str:
-        """Return the mark as it is shown.
-
-        >>> Mark("moved", "a.py", now="src/b.py").text, Mark("changed", "a.py", commits=1, last=0.0).text[:26]
-        ('now in src/b.py', 'changed since (1 commit, l')
-        """
-        if self.kind == "gone":
-            return "gone"
-        if self.kind in ("moved", "branch"):
-            name = self.now or ""
-            name = name if len(name) <= PATH_SHOWN else f"…{name[1 - PATH_SHOWN :]}"
-            return f"now in {name}" if self.kind == "moved" else f"only on branch {name}"
-        if self.last is None:
-            return "changed since"
-        day = time.strftime("%Y-%m-%d", time.localtime(self.last))
-        if not self.commits:
-            return f"changed since (not committed, {day})"
-        count = f"{self.commits}{'+' if self.commits == git.MOST_COMMITS else ''}"
-        return f"changed since ({count} commit{'s' if self.commits > 1 else ''}, last {day})"
+    if now is not None:
+        name = now if len(now) <= PATH_SHOWN else f"…{now[1 - PATH_SHOWN :]}"
+        return f"now in {name}" if kind == "moved" else f"only on branch {name}"
+    if kind == "gone":
+        return "gone"
+    if last is None:
+        return "changed since"
+    day = f"{last.astimezone():%Y-%m-%d}"
+    if not commits:
+        return f"changed since (not committed, {day})"
+    count = f"{commits}{'+' if commits == git.MOST_COMMITS else ''} commit{'s' if commits > 1 else ''}"
+    return f"changed since ({count}, last {day})"
 
 
 class Marker:
@@ -159,7 +143,7 @@ class _Look:
             return None
         having = self._asked("branches", self.commit, ask=lambda: git.branches_with(self.work, self.commit))
         name = said_on if said_on in having else next(iter(having), None)
-        return None if name is None else Mark("branch", now=name)
+        return None if name is None else self._mark("branch", now=name)
 
     def _changed(self, now: _FileNow, symbol: str | None = None) -> Mark:
         def ask() -> list[int] | None:
@@ -167,14 +151,14 @@ class _Look:
 
         times = self._asked("changes", self.commit, now.path, ask=ask)
         if times is None:
-            return Mark("changed", now.path, symbol)
-        last = times[0] if times else now.time / 1e9
-        return Mark("changed", now.path, symbol, commits=len(times), last=last)
+            return self._mark("changed", now.path, symbol)
+        last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
+        return self._mark("changed", now.path, symbol, commits=len(times), last=last)
 
     def _removed(self, path: str) -> Mark | None:
         """Return the mark of a file that is missing; None if git says that it was only not checked out."""
         to = self._new_path(path)
-        return None if to is None else Mark("moved", path, now=to) if to else Mark("gone", path)
+        return None if to is None else self._mark("moved", path, now=to) if to else self._mark("gone", path)
 
     def _new_path(self, path: str) -> str | None:
         """Return the path to which a file was renamed, "" if it was removed, None if it was not."""
@@ -189,11 +173,11 @@ class _Look:
             if to is None:
                 return None
             if to and self._defines(to, name):
-                return Mark("moved", path, name, now=to)
+                return self._mark("moved", path, name, now=to)
         seen = now and now.digest
         ask = partial(self._home_of, path, name, hashed)
         home = self._asked("home", self.commit, path, name, hashed, seen, ask=ask)
-        return Mark("moved", path, name, now=home) if home else Mark("gone", path, name)
+        return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
 
     def _home_of(self, path: str, name: str, hashed: str) -> str | None:
         """Return the only other file with the definition: the same, or one that did not have it before."""
@@ -207,6 +191,10 @@ class _Look:
             before = Tree(self.work, self.commit, git.SECONDS).read(homes)
             same = [place for place in homes if _key(name) not in definitions(place, before.get(place, b""))]
         return same[0] if len(same) == 1 else None
+
+    def _mark(self, kind: Any, path: str | None = None, symbol: str | None = None, **found: Any) -> Mark:
+        text = text_of(kind, **found)
+        return Mark(text=text, kind=kind, path=path, symbol=symbol, at=self.commit, **found)
 
     def _defines(self, path: str, name: str) -> str | None:
         now = self.marker.file(self.work.root, path)

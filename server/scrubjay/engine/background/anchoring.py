@@ -27,7 +27,7 @@ from scrubjay.store.store import Store
 log = logging.getLogger("scrubjay.engine.background.anchoring")
 
 QUIET_SECONDS = 1.0  # after a commit; records written meanwhile share their questions to git
-BATCH = 64  # records that are looked at together
+BATCH = 32  # records that are looked at together
 PAUSE_SECONDS = 0.2  # between two batches of a backlog
 # A record is about the working tree if it is noted this soon. A turn of a hook may have begun long before.
 _FRESH, _LONGEST_TURN = timedelta(minutes=10), timedelta(hours=6)
@@ -62,6 +62,7 @@ class Anchoring:
 
     async def run(self) -> None:
         """Note all records that have no anchor yet, then new ones for ever."""
+        await asyncio.sleep(QUIET_SECONDS)  # the first client goes ahead
         try:
             await self._find_missing()
         except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:

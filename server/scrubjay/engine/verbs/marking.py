@@ -6,11 +6,9 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
-from scrubjay.code import marks
-from scrubjay.code.anchors import Anchor
 from scrubjay.code.book import Book
+from scrubjay.code.marks import Marker
 from scrubjay.code.trees import Trees
 from scrubjay.home.repositories import head_of
 from scrubjay.models.results import Hit, Mark, MemoryHits
@@ -26,7 +24,7 @@ class Marking:
 
     _book: Book
     _trees: Trees
-    _marker: marks.Marker = field(default_factory=marks.Marker)
+    _marker: Marker = field(default_factory=Marker)
 
     async def marked(self, hits: MemoryHits, folder: str | None) -> MemoryHits:
         """Return the hits with their marks; `folder` is the caller's, whose working tree counts."""
@@ -59,19 +57,5 @@ class Marking:
             anchor, head = anchors.get(hit.id), heads.get(hit.scope)
             if anchor and head:
                 mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
-                made |= {hit.id: _result(mark, anchor)} if mark else {}
+                made |= {hit.id: mark} if mark else {}
         return made
-
-
-def _result(mark: marks.Mark, anchor: Anchor) -> Mark:
-    last = None if mark.last is None else datetime.fromtimestamp(mark.last, UTC)
-    return Mark(
-        text=mark.text,
-        kind=mark.kind,
-        path=mark.path,
-        symbol=mark.symbol,
-        now=mark.now,
-        commits=mark.commits,
-        last=last,
-        at=anchor.commit,
-    )
