@@ -68,7 +68,7 @@ def _found(path: str, content: bytes) -> dict[tuple[str, ...], list[_Part]]:
 
 
 def resolve(found: Mapping[tuple[str, ...], object], name: str) -> tuple[str, ...] | None:
-    """Return the definition of a file that a text calls `name`; None if there are none or several.
+    """Return the definition of a file that a text calls `name`; None without one, or with several.
 
     >>> found = {("Store",): "", ("Store", "commit"): ""}
     >>> resolve(found, "store.Store.commit"), resolve(found, "commit"), resolve(found, "Other.commit")
