@@ -38,7 +38,7 @@ ROOM_OF = {  # the only importers of a third party, for those that import-linter
     "olefile": "reading",
     "onnxruntime": "encoders",
     "torch": "encoders",
-    "tree_sitter": "text",
+    "tree_sitter": "text code",
     "watchfiles": "cli engine",
 }
 ARRIVES_WITH = {"httpx": "mcp", "pydantic_core": "pydantic", "typing_extensions": "pydantic"}

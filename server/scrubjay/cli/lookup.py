@@ -135,6 +135,27 @@ def search(place: Place, options: argparse.Namespace) -> int:
     return 0 if answer["results"] or "document" in answer else 1
 
 
+@command(
+    value("place", "FILE[:LINE|:SYMBOL]", "a file of this project, or a line or a definition in it"),
+    value("--last", "N", "how many (10)", type=int, default=10),
+    JSON,
+)
+def why(place: Place, options: argparse.Namespace) -> None:
+    """Show the turns, facts and commits that shaped a file, newest first."""
+    with call_engine(place) as engine:
+        answer = engine.call("why", {"place": options.place, "last": options.last})
+    print_answer(answer, _why_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
+
+
+def _why_lines(answer: Mapping[str, Any], width: int) -> Iterator[str]:
+    if not answer["results"]:
+        yield f"No turn, fact or commit names {answer['place']}."
+    for each in answer["results"]:
+        mark = f"  [{each['mark']['text']}]" if "mark" in each else ""
+        yield f"{local(each['date']):%Y-%m-%d %H:%M}  {each['name']}{mark}"
+        yield f"{INDENT}{first_line(each['text'], width - len(INDENT))}"
+
+
 def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
     """Yield the line about a document that may answer; a path below `folder` is relative to it."""
     if "document" in answer:
@@ -292,6 +313,8 @@ def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Itera
     for link in [*context.get("parents", []), *context.get("children", [])]:
         what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
         yield f"{INDENT}{what}: {first_line(link['memory'], 80)}"
+    if "explain" in hit and "mark" in hit:
+        yield f"{INDENT}{marked(hit['mark'])}"
     if "explain" in hit:
         yield from (f"{INDENT}{reason}" for reason in reasons(hit["explain"], hit["score"]))
 
@@ -309,9 +332,17 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
         yield f"(older; see {name})" if hit["src"] == "memory" else f"({later})"
     elif hit.get("is_latest") is False:
         yield f"(version {hit['version']}, replaced since)"
+    if "mark" in hit:
+        yield f"[{hit['mark']['text']}]"
     if "forgotten_at" in hit:
         reason = f": {hit['forget_reason']}" if "forget_reason" in hit else ""
         yield f"(forgotten on {local(hit['forgotten_at']):%Y-%m-%d}{reason})"
+
+
+def marked(mark: Mapping[str, Any]) -> str:
+    """Return why a hit is marked."""
+    what = ":".join(mark[name] for name in ("path", "symbol") if name in mark) or "said on a branch"
+    return f"marked  {what}, {mark['text']}; noted at commit {mark['at']}, behind hits nearly as good"
 
 
 def reasons(explain: dict[str, Any], score: float) -> Iterator[str]:

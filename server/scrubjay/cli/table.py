@@ -19,6 +19,7 @@ Look
   open           lookup      Open the page of your memory in the browser: view, search, correct, forget.
   status         status      Show what was captured, and the state of the engine and its home.
   search         lookup      Recall what earlier sessions said about something.
+  why            lookup      Show the turns, facts and commits that shaped a file, newest first.
   list           lookup      List the latest records, newest first.
   sessions       sessions    List the sessions, newest first, or show one whole.
   show           lookup      Show one session, turn, fact or document in full, with its dates and versions.

@@ -93,7 +93,8 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
 
         answer: dict[str, Any]
         try:
-            call = Call(message.get("params") or {}, engine.scope_of(connection.hello), progress)
+            folder = connection.hello.project_dir or connection.hello.cwd
+            call = Call(message.get("params") or {}, engine.scope_of(connection.hello), progress, folder)
             if name == "finish":
                 finish("asked by the command line")
                 answer = {"result": {}}
@@ -127,11 +128,12 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
 
 
 class Call(NamedTuple):
-    """One call of the command line: its arguments, its client's scope (or None), and its progress."""
+    """One call of the command line: its arguments, its client's scope (or None), progress and folder."""
 
     params: dict[str, Any]
     own: str | None
     progress: Report
+    folder: str
 
     @property
     def client_scope(self) -> str:
@@ -219,7 +221,15 @@ async def _edit(core: Core, call: Call) -> Result:
 
 
 async def _search(core: Core, call: Call) -> Result:
-    return await core.search.memories(await _asked(core, call, SearchMemories), call.client_scope)
+    asked = await _asked(core, call, SearchMemories)
+    return await core.search.memories(asked, call.client_scope, folder=call.folder)
+
+
+async def _why(core: Core, call: Call) -> Result:
+    place = call.params.get("place")
+    if not isinstance(place, str) or not place.strip():
+        raise InputError("place must be a path, with a line or a symbol after a colon if wanted.")
+    return await core.why.asked(place, call.folder, call.client_scope, call.last(10, most=100))
 
 
 async def _search_documents(core: Core, call: Call) -> Result:
@@ -323,6 +333,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "sessions": _sessions,
     "tags": _tags,
     "search": _search,
+    "why": _why,
     "search_documents": _search_documents,
     "add": _add,
     "forget": _forget,

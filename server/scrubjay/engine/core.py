@@ -13,9 +13,12 @@ from contextlib import suppress
 from functools import partial
 from typing import cast
 
+from scrubjay.code.book import Book
+from scrubjay.code.trees import Trees
 from scrubjay.encoders import EmbeddingWorker, Encoder, open_encoder
 from scrubjay.engine.background import pairing
 from scrubjay.engine.background.access import Access
+from scrubjay.engine.background.anchoring import Anchoring
 from scrubjay.engine.background.completion import Completion
 from scrubjay.engine.background.consolidation import QUIET_SECONDS, Consolidation
 from scrubjay.engine.background.host_memories import HostMemories
@@ -36,6 +39,7 @@ from scrubjay.engine.verbs.ids import Ids
 from scrubjay.engine.verbs.ingest import Ingest
 from scrubjay.engine.verbs.lists import Lists
 from scrubjay.engine.verbs.map import Map
+from scrubjay.engine.verbs.marking import Marking
 from scrubjay.engine.verbs.past import Past
 from scrubjay.engine.verbs.reindex import Reindex
 from scrubjay.engine.verbs.removal import Removal
@@ -43,6 +47,7 @@ from scrubjay.engine.verbs.scopes import Scopes
 from scrubjay.engine.verbs.search import Search
 from scrubjay.engine.verbs.sessions import Sessions
 from scrubjay.engine.verbs.status import Status
+from scrubjay.engine.verbs.why import Why
 from scrubjay.engine.writing import Clock, Writer
 from scrubjay.errors import EncoderError, HomeError, InputError
 from scrubjay.home import backups, capture, spool
@@ -87,7 +92,9 @@ class Core:
         self.upkeep = Upkeep(store, lambda: self.indexer.idle, failed=self.mending.wake)
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
         self.openings = Openings(home, self._opening)
-        told = (self._recorded, self._staged, self.mending.wake, self._take_event)
+        self.trees, self.book = Trees(home), Book(home.anchors)
+        self.anchoring = Anchoring(store, self.book, self.trees, clock)
+        told = (self._recorded, self._staged, self.mending.wake, self._take_event, self.anchoring.remove)
         self.writer = Writer(home, store, clock, *told)
         self.consolidation = Consolidation(
             store, self.writer, clock, self.indexer, self._is_resting, lambda: self.settings.summary_every
@@ -103,7 +110,8 @@ class Core:
     def _add_verbs(self) -> None:
         engine = (self.home, self.store, self.writer, self.indexer, self.access, self.clock)
         parts = (*engine, lambda: self.settings, self.scope_settings)
-        self.search = Search(*parts, self.mending.look)
+        self.marking = Marking(self.book, self.trees)
+        self.search = Search(*parts, self.mending.look, self.marking)
         self.lists = Lists(*parts)
         self.ids = Ids(*parts)
         self.sessions = Sessions(*parts)
@@ -114,7 +122,8 @@ class Core:
         self.exchange = Exchange(*parts)
         self.past = Past(*parts)
         self.host_memories = HostMemories(self.home, os.environ, self._policy, self.past.memories)
-        self.backup = Backup(*parts)
+        self.backup = Backup(*parts, self.anchoring.lock)
+        self.why = Why(*parts, self.book, self.trees, self.marking)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
         self.distilling = Distilling(*parts, self.removal)
         self.changes = Changes(*parts, self.removal, self.write)
@@ -133,6 +142,7 @@ class Core:
             self.completion.run(),
             self.consolidation.run(),
             self.openings.run(),
+            self.anchoring.run(),
             self.access.run(),
             self.mending.run(),
             self.host_memories.run(),
@@ -221,6 +231,7 @@ class Core:
         await self._background.end()
         await self.openings.work()
         await self.writer.settle()
+        await self.anchoring.work()
         await self.access.flush(everything=True)
         await self.store.checkpoint()
         await self.consolidation.close()
@@ -252,6 +263,7 @@ class Core:
         self.indexer.expect(change)
         self.consolidation.consider(change.record)
         self.openings.consider(change.record)
+        self.anchoring.consider(change)
         for tell in self.listeners:
             tell(change.record)
 
@@ -264,6 +276,7 @@ class Core:
         self.upkeep.wake()
         self.consolidation.wake()
         self.openings.wake()
+        self.anchoring.wake()
 
     def _embedded(self) -> None:
         self.upkeep.wake(LOOK_EVERY)

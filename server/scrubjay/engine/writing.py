@@ -11,7 +11,16 @@ import json
 import logging
 import os
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
@@ -123,7 +132,8 @@ class Writer:
 
     `recorded` is called with every envelope of a hook's turn once it is staged; `staged` with every change
     that an envelope made; `failed` when a commit failed. `take_event` runs in a thread, turns a hook's event
-    into envelopes, and returns a function to call in the loop afterwards.
+    into envelopes, and returns a function to call in the loop afterwards. `purged` removes
+    what is derived from purged records.
     """
 
     def __init__(
@@ -135,10 +145,11 @@ class Writer:
         staged: Callable[[Change], None] = lambda change: None,
         failed: Callable[[], None] = lambda: None,
         take_event: Callable[[str], Callable[[], None]] = lambda path: lambda: None,
+        purged: Callable[[Collection[str]], Awaitable[None]] | None = None,
     ) -> None:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged, self._failed = recorded, staged, failed
-        self._take_event = take_event
+        self._take_event, self._purged = take_event, purged
         self._taken = 0  # number of envelopes taken so far
         self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
         self._touched: list[set[str]] = []  # for each plan in progress, the ids changed since it began
@@ -412,6 +423,7 @@ class Writer:
             self._open.pop(path, None)
             self._borrowed.pop(path, None)
         if opened:
+            await self._removed(self._doomed)
             self._doomed.clear()
             self._role += 1
             assert self._store.shared is not None
@@ -455,7 +467,12 @@ class Writer:
             if doomed & self._doomed:
                 await self._store.commit()
                 await purge(self._store, doomed, self._clock())
+                await self._removed(doomed)
                 self._doomed -= doomed
+
+    async def _removed(self, ids: Collection[str]) -> None:
+        if self._purged is not None and ids:
+            await self._purged(ids)
 
     async def run(self, committed: Callable[[], None]) -> None:
         """Commit in groups for ever, and call `committed` after each.

@@ -31,6 +31,7 @@ _FILES = (
     "hooks.json",
     "words.tsv",
     "purged_facts.txt",
+    "anchors.db",
 )
 # envelopes and events that are in no table yet
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")

@@ -41,6 +41,7 @@ class Home:
         self.engine_json = self._path("engine.json")  # address, version and pid: a hint, never a lock
         self.socket = self._path("engine.sock")  # elsewhere when the path is too long
         self.data = self._path("data")  # LanceDB
+        self.anchors = self._path("anchors.db")  # what records name of the code, derived
         self.spool = self._path("spool")
         self.events = self._path("spool", "events")  # what hooks saw, for the engine to pair
         self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log

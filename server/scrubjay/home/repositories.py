@@ -16,6 +16,9 @@ Repository = namedtuple("Repository", "path origin birth is_git")
 A folder outside git has only its own path.
 """
 
+WorkTree = namedtuple("WorkTree", "root git_dir common")
+"""The folder of a working tree, its own git folder, and the one that all trees of its repository share."""
+
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
 
 
@@ -25,20 +28,42 @@ def repository(folder: str, user_home: str) -> Repository | None:
     A submodule is a repository of its own. A repository in `user_home` itself (dotfiles in git) does not
     count.
     """
+    start, user_home = os.path.realpath(folder), os.path.realpath(user_home)
+    tree = work_tree(start, user_home)
+    if tree is not None:
+        url = _origin_url(_text(os.path.join(tree.common, "config")))
+        origin = normal_url(url, tree.root) if url else None
+        return Repository(os.path.normcase(tree.common), origin, birth_of(tree.common), True)
+    if start in (user_home, os.path.dirname(start)):
+        return None
+    return Repository(os.path.normcase(start), None, None, False)
+
+
+def work_tree(folder: str, user_home: str) -> WorkTree | None:
+    """Return the working tree that a folder is in, unless its root is `user_home`."""
     place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
-    start = place
     while place != user_home and place != os.path.dirname(place):
         git_dir = _git_dir(os.path.join(place, ".git"))
         if git_dir:
             common = _text(os.path.join(git_dir, "commondir")).strip()
-            path = os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
-            url = _origin_url(_text(os.path.join(path, "config")))
-            origin = normal_url(url, place) if url else None
-            return Repository(os.path.normcase(path), origin, birth_of(path), True)
+            return WorkTree(
+                place, git_dir, os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
+            )
         place = os.path.dirname(place)
-    if start in (user_home, os.path.dirname(start)):
-        return None
-    return Repository(os.path.normcase(start), None, None, False)
+    return None
+
+
+def head_of(tree: WorkTree) -> tuple[str, str | None] | None:
+    """Return the commit of a working tree's HEAD and its branch, if any; None before the first commit."""
+    head = _text(os.path.join(tree.git_dir, "HEAD"), 1000).strip()
+    if not head.startswith("ref: "):
+        return (head, None) if head else None
+    name = head[5:]
+    commit = _text(os.path.join(tree.common, *name.split("/")), 1000).strip()
+    if not commit:
+        packed = _text(os.path.join(tree.common, "packed-refs"), 10_000_000).splitlines()
+        commit = next((line[: -len(name)].strip() for line in packed if line.endswith(f" {name}")), "")
+    return (commit, name.replace("refs/heads/", "", 1)) if commit else None
 
 
 def birth_of(path: str) -> str | None:

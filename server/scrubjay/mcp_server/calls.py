@@ -193,7 +193,9 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
     def measure(hit: Hit) -> int:
         return _length(render.length(hit, frame), hit, structured=structured)
 
-    hits: MemoryHits = await (await engine.core()).search.memories(request, by.seen, measure=measure)
+    hits: MemoryHits = await (await engine.core()).search.memories(
+        request, by.seen, folder=by.folder, measure=measure
+    )
     return fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)[1]
 
 

@@ -164,7 +164,9 @@ def _head(hit: Hit, frame: Frame) -> str:
         title = shorten(one_line(hit.title or ""), LONGEST_NAME)
         words.append(f"document {title} {_name(hit)}".replace("  ", " "))
     part = " (part)" if hit.truncated else ""
-    return " ".join(words) + frame.project(hit.scope) + part + _state(hit, frame) + _tie(hit) + ":"
+    return (
+        " ".join(words) + frame.project(hit.scope) + part + _state(hit, frame) + _mark(hit) + _tie(hit) + ":"
+    )
 
 
 def _name(hit: Hit) -> str:
@@ -197,6 +199,11 @@ def _state(hit: Hit, frame: Frame) -> str:
     reason = f": {shorten(one_line(hit.forget_reason), LONGEST_NAME)}" if hit.forget_reason else ""
     forgotten = frame.date(hit.forgotten_at, day=True) if hit.forgotten_at else ""
     return version + (f" (forgotten on {forgotten}{reason})" if forgotten else "")
+
+
+def _mark(hit: Hit) -> str:
+    """Return what became of the code that a hit names, if it changed."""
+    return f" [{one_line(hit.mark.text)}]" if hit.mark else ""
 
 
 def _links(hit: Hit, frame: Frame) -> list[str]:

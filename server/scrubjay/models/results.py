@@ -104,6 +104,19 @@ class Source(Result):
     updated_at: datetime
 
 
+class Mark(Result):
+    """Why a hit may no longer hold: what became of the code that it names, noted at commit `at`."""
+
+    text: str
+    kind: Literal["changed", "gone", "moved", "branch"]
+    path: str | None = None
+    symbol: str | None = None
+    now: str | None = None  # where it is now: a path, or a branch
+    commits: int | None = None  # that changed the file since; 0: the change is not committed
+    last: datetime | None = None
+    at: str
+
+
 class Hit(Result):
     """One hit: a fact or a turn under `memory`, a document's passage under `chunk`; never both."""
 
@@ -137,6 +150,7 @@ class Hit(Result):
     amended_by: str | None = None
     amended_name: str | None = None  # as it is shown
     amended_at: datetime | None = None
+    mark: Mark | None = None
     contradicts: str | None = None  # the id of another fact of the answer that contradicts it
     forgotten_at: datetime | None = None
     forget_reason: str | None = None

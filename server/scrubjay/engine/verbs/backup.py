@@ -29,6 +29,7 @@ class BackupSummary(Result):
 class Backup(Verb):
     """Makes backups of one home, one at a time."""
 
+    _anchoring: asyncio.Lock  # held by the writer of the anchors
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -57,7 +58,8 @@ class Backup(Verb):
                 await asyncio.to_thread(shutil.rmtree, draft)
             try:
                 counts = await self._hold_still()
-                files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
+                async with self._anchoring:
+                    files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
                 await _check(os.path.join(draft, "data"), counts)
                 facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "counts": counts}
                 facts["made_at"] = self._clock().isoformat()

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from scrubjay.engine.verbs.marking import Marking
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home.instructions import instructions
 from scrubjay.home.scopes import search_scopes
@@ -43,6 +44,7 @@ class Search(Verb):
     """Searches one store."""
 
     _mend: Callable[[], Awaitable[None]]
+    _marking: Marking
     _release: PeriodicRelease = field(default_factory=lambda: PeriodicRelease(SEARCHES))
     _ended: float = -math.inf  # when the last search ended
 
@@ -51,9 +53,16 @@ class Search(Verb):
         """Return how long ago the last search ended."""
         return time.monotonic() - self._ended
 
-    async def memories(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
-        """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`."""
+    async def memories(
+        self, request: SearchMemories, scope: Scope, folder: str | None = None, **options: Any
+    ) -> MemoryHits:
+        """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`.
+
+        Unless they are for a program, they are marked against the working tree that `folder` is in.
+        """
         hits = await self.recall(request, scope, **options)
+        if request.as_of is None and not options.get("programmatic"):
+            hits = await self._marking.marked(hits, folder)
         self._access.note([hit.id for hit in hits.results])
         return hits
 

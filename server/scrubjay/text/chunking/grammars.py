@@ -42,12 +42,13 @@ def blocks(text: str, language: str, large: int) -> Sequence[Block]:
     >>> [(block.first, block.last, block.name) for block in found]
     [(0, 1, None), (2, 4, 'f')]
     """
-    parser = Parser(_grammar(language))
+    parser = Parser(grammar(language))
     return _parts(parser.parse(text.encode("utf-8", "replace")).root_node, large, 0)
 
 
 @cache
-def _grammar(language: str) -> Language:
+def grammar(language: str) -> Language:
+    """Return the grammar of one of the LANGUAGES."""
     package, function = _GRAMMARS.get(language, (f"tree_sitter_{language}", "language"))
     return Language(getattr(import_module(package), function)())
 
@@ -59,7 +60,7 @@ def _parts(node: Node, large: int, depth: int) -> list[Block]:
     above: Block | None = None  # a comment or decorator that belongs to the next part
     for child in _children(node, large, depth):
         inside = partial(_parts, child, large, depth + 1)
-        part = Block(child.start_point.row, _end(child), _name(child), inside)
+        part = Block(child.start_point.row, _end(child), name_of(child), inside)
         if part.first == head and part.name is None:
             continue
         if above is not None:
@@ -85,7 +86,7 @@ def _add(parts: list[Block], part: Block) -> None:
 def _children(node: Node, large: int, depth: int) -> Iterator[Node]:
     for child in node.children:
         is_large = child.end_byte - child.start_byte > large
-        if is_large and child.named_child_count and _name(child) is None and depth < DEEPEST:
+        if is_large and child.named_child_count and name_of(child) is None and depth < DEEPEST:
             yield from _children(child, large, depth + 1)
         else:
             yield child
@@ -95,10 +96,10 @@ def _end(node: Node) -> int:
     return node.end_point.row + (node.end_point.column > 0 or node.end_point.row == node.start_point.row)
 
 
-def _name(node: Node) -> str | None:
+def name_of(node: Node) -> str | None:
     """Return the name of a definition, with its type if the language has it there."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
-        return _name(inner)
+        return name_of(inner)
     if node.type in ("lexical_declaration", "variable_declaration"):
         return _constant(node)
     if not _DEFINES.search(node.type) or _USES.search(node.type):

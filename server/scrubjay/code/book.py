@@ -1,0 +1,103 @@
+"""Stores anchors in a home, in a small SQLite file of its own.
+
+They are not columns of the records: each is written after its record, by one process, and is about a
+repository on this machine. A record without code has an empty anchor, so that it is not looked at again.
+"""
+
+import json
+import os
+import sqlite3
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import closing
+
+from scrubjay.code.anchors import Anchor, File
+
+_TABLE = (
+    "CREATE TABLE IF NOT EXISTS anchors (id TEXT PRIMARY KEY, at TEXT, branch TEXT, files TEXT) WITHOUT ROWID"
+)
+
+
+class Book:
+    """The anchors of a home, by the ids of their records. A damaged file is removed: git has what it had."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def known(self) -> set[str]:
+        """Return the ids of all records with an anchor."""
+        if not os.path.exists(self._path):
+            return set()
+        with closing(self._open()) as book:
+            return {row[0] for row in book.execute("SELECT id FROM anchors")}
+
+    def get(self, ids: Collection[str]) -> dict[str, Anchor]:
+        """Return the anchors of these records that are in a repository."""
+        if not ids or not os.path.exists(self._path):
+            return {}
+        with closing(self._open()) as book:
+            marks = ",".join("?" * len(ids))
+            rows = book.execute(f"SELECT * FROM anchors WHERE id IN ({marks}) AND at IS NOT NULL", list(ids))
+            return {row[0]: _anchor(*row[1:]) for row in rows}
+
+    def about(self, path: str) -> dict[str, Anchor]:
+        """Return the anchors of all records that name a file."""
+        if not os.path.exists(self._path):
+            return {}
+        with closing(self._open()) as book:
+            rows = book.execute(
+                "SELECT * FROM anchors WHERE instr(files, ?)", [json.dumps(path, ensure_ascii=False)]
+            )
+            return {row[0]: _anchor(*row[1:]) for row in rows}
+
+    def put(self, anchors: Mapping[str, Anchor | None]) -> None:
+        """Add or replace anchors; None for a record outside every repository."""
+        if not anchors:
+            return
+        with closing(self._open()) as book, book:
+            book.executemany(
+                "INSERT OR REPLACE INTO anchors VALUES (?, ?, ?, ?)",
+                map(_row, *zip(*anchors.items(), strict=True)),
+            )
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Remove anchors from the disk."""
+        if os.path.exists(self._path):
+            with closing(self._open()) as book:
+                with book:
+                    book.executemany("DELETE FROM anchors WHERE id = ?", [(each,) for each in ids])
+                book.execute("VACUUM")
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            return self._connect()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):  # a full disk is no damage
+                raise
+            os.remove(self._path)
+            return self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        book = sqlite3.connect(self._path)
+        book.execute("PRAGMA secure_delete = ON")
+        book.execute(_TABLE)
+        return book
+
+
+def _row(record_id: str, anchor: Anchor | None) -> tuple[str, str | None, str | None, str | None]:
+    if anchor is None:
+        return record_id, None, None, None
+    files = [
+        [file.path, file.digest, int(file.is_said), *([dict(file.symbols)] if file.symbols else [])]
+        for file in anchor.files
+    ]
+    written = json.dumps(files, ensure_ascii=False, separators=(",", ":")) if files else None
+    return record_id, anchor.commit, anchor.branch, written
+
+
+def _anchor(commit: str, branch: str | None, files: str | None) -> Anchor:
+    made = (
+        File(path, digest, tuple(more[0].items()) if more else (), bool(is_said))
+        for path, digest, is_said, *more in json.loads(files or "[]")
+    )
+    return Anchor(commit, branch, tuple(made))

@@ -1,0 +1,73 @@
+"""Finds the paths and symbols that a text names. Which of them exist, a tree says."""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+
+MOST = 12  # paths or symbols of one text
+
+_PATH = re.compile(r"[\w.@+~\\/-]*[\w+-]\.[A-Za-z]\w{0,9}\b|[\w.@+-]+(?:/[\w.@+-]+)+")
+_LONGEST = 20_000  # characters of a text that are searched
+# A name as only code has it: in backticks, before a call, with an underscore, a dot or several capitals.
+_TICKED = re.compile(r"`([A-Za-z_$][\w$]*(?:(?:\.|::|#)[A-Za-z_$][\w$]*)*)(?:\([^`\n]{0,80})?`")
+_CALLED = re.compile(r"(?<![\w.`/])((?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w{2,})\(")
+_SHAPED = re.compile(
+    r"(?<![\w./\\-])((?:[A-Za-z_]\w*\.)*(?:_*[A-Za-z][a-z0-9]*_\w+|[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+[a-z0-9]*[A-Z]\w*"
+    r"|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Z][a-z]\w*\.[a-z_]\w+))(?!\.?\w|[/\\-])"
+)
+_EXTENSION = re.compile(r"\.(?:py|js|ts|tsx|jsx|go|rs|java|rb|php|cs|cpp|cc|c|h|md|json|toml|ya?ml|txt|sh)$")
+
+
+def symbols(text: str) -> tuple[str, ...]:
+    """Return what may be names of functions, types and constants in a text, each with dots, once.
+
+    >>> symbols("`Store.commit` calls flush_all() and MOST_TOKENS; see store.py")
+    ('Store.commit', 'flush_all', 'MOST_TOKENS')
+    """
+    text = text[:_LONGEST]
+    found = {
+        (match.start(1), match[1]) for rule in (_TICKED, _CALLED, _SHAPED) for match in rule.finditer(text)
+    }
+    names = (re.sub("::|#", ".", name) for _, name in sorted(found))
+    return tuple(dict.fromkeys(name for name in names if not _EXTENSION.search(name)))[: 4 * MOST]
+
+
+def paths(text: str) -> tuple[str, ...]:
+    """Return what may be paths of files in a text, once.
+
+    >>> paths("In `src/a.py:12` and b.toml.")
+    ('src/a.py', 'b.toml')
+    """
+    found = (match[0].rstrip(".").replace("\\", "/") for match in _PATH.finditer(text[:_LONGEST]))
+    return tuple(dict.fromkeys(found))[: 4 * MOST]
+
+
+class Listing:
+    """The files of a tree, found by a path, by its end, or by a name that only one file has."""
+
+    def __init__(self, paths: Iterable[str], roots: Sequence[str] = ()) -> None:
+        self._paths = frozenset(paths)
+        self._roots = tuple(f"{root.rstrip('/')}/" for root in roots)
+        self._by_name: dict[str, list[str]] = {}
+        for path in self._paths:
+            self._by_name.setdefault(os.path.basename(path), []).append(path)
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._paths
+
+    def find(self, named: str) -> str | None:
+        """Return the file of this path; None if there is no such file, or there are several.
+
+        >>> found = Listing(["src/a.py", "b/x.py", "c/x.py"], ["/work"])
+        >>> found.find("/work/src/a.py"), found.find("a.py"), found.find("b/x.py"), found.find("x.py")
+        ('src/a.py', 'src/a.py', 'b/x.py', None)
+        """
+        if os.path.isabs(named):
+            root = next((root for root in self._roots if named.startswith(root)), None)
+            path = named[len(root) :] if root else ""
+            return path if path in self._paths else None
+        path = os.path.normpath(named)
+        if path in self._paths:
+            return path
+        ends = [each for each in self._by_name.get(os.path.basename(path), ()) if each.endswith(f"/{path}")]
+        return ends[0] if len(ends) == 1 else None

@@ -1,0 +1,61 @@
+"""Marks hits whose code has changed, and puts them behind hits that are nearly as good."""
+
+import asyncio
+import logging
+import os
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from scrubjay.code.book import Book
+from scrubjay.code.marks import Marker
+from scrubjay.code.trees import Trees
+from scrubjay.home.repositories import head_of
+from scrubjay.models.results import Hit, Mark, MemoryHits
+
+log = logging.getLogger("scrubjay.engine.verbs.marking")
+
+STALE = 0.05  # of a score, by which a marked hit is sorted lower; its score stays
+
+
+@dataclass(eq=False)
+class Marking:
+    """Compares hits with the working trees of their scopes."""
+
+    _book: Book
+    _trees: Trees
+    _marker: Marker = field(default_factory=Marker)
+
+    async def marked(self, hits: MemoryHits, folder: str | None) -> MemoryHits:
+        """Return the hits with their marks; `folder` is the caller's, whose working tree counts."""
+        made = await self.marks([*hits.results, *hits.related], folder)
+        if not made:
+            return hits
+        results, related = (
+            [hit.model_copy(update={"mark": made.get(hit.id)}) for hit in part]
+            for part in (hits.results, hits.related)
+        )
+        results.sort(key=lambda hit: (STALE if hit.mark else 0.0) - (hit.score or 0.0))
+        return hits.model_copy(update={"results": results, "related": related})
+
+    async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
+        """Return the marks of hits that may not hold, by id."""
+        try:
+            return await asyncio.to_thread(self._marks, [hit for hit in hits if hit.src != "chunk"], folder)
+        except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
+            log.warning("hits were not marked: %s", error)
+            return {}
+
+    def _marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
+        anchors = self._book.get([hit.id for hit in hits])
+        scopes = {hit.scope for hit in hits if hit.id in anchors}
+        inside = [os.path.join(folder, "")] if folder else []
+        trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, inside))}
+        heads = {scope: head_of(tree) for scope, tree in trees.items()}
+        made: dict[str, Mark] = {}
+        for hit in hits:
+            anchor, head = anchors.get(hit.id), heads.get(hit.scope)
+            if anchor and head:
+                mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
+                made |= {hit.id: mark} if mark else {}
+        return made

@@ -1,0 +1,222 @@
+"""Measures how often a mark is right: claims about code at one commit of a real history, judged at a later one.
+
+Each claim is a sentence that names a file, a definition, or both. Its truth comes from Python's own parser
+(`ast`, which knows no comments and no white space) and from git: the contents of both commits and `git diff -M`
+between them. The baseline marks a claim when its file changed at all.
+
+    python tests/bench/stale.py [REPOSITORY] [--pairs 60] [--claims 20] [--wrong]
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import random
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from scrubjay.code.anchors import Said, anchors
+from scrubjay.code.git import Tree
+from scrubjay.code.marks import Marker
+from scrubjay.home.repositories import head_of, work_tree
+
+HERE = Path(__file__).resolve().parents[2]
+DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
+SENTENCES = {
+    "file": (
+        "We keep all of it in {path} for now.",
+        "See {path}, it decides this.",
+        "The rule is in `{path}`.",
+    ),
+    "both": (
+        "`{name}` in {path} retries twice.",
+        "{path}: `{name}()` must stay quick.",
+        "Do not call `{name}` from elsewhere than {path}.",
+    ),
+    "name": ("`{name}` is the only place that does it.", "We decided that `{name}()` raises."),
+}
+
+
+class Claim(NamedTuple):
+    text: str
+    path: str
+    name: str | None
+    truth: str  # holds, changed, gone, or "moved " and the path
+
+
+def git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, errors="replace").stdout
+
+
+class Commit:
+    """The files of a commit, by path: their blobs; and where each name is defined."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        lines = git(folder, "ls-tree", "-r", name).splitlines()
+        rows = [(line.split("\t")[1], line.split()) for line in lines]
+        self.blobs = {path: words[2] for path, words in rows if words[1] == "blob" and words[0] != "120000"}
+        self.defined = {
+            path: defined(folder, blob) for path, blob in self.blobs.items() if path.endswith(".py")
+        }
+        self.homes: dict[str, list[str]] = {}
+        for path, found in self.defined.items():
+            for name in found:
+                self.homes.setdefault(name, []).append(path)
+
+
+@cache
+def defined(folder: Path, blob: str) -> Mapping[str, str]:
+    """Return the functions and classes of a file with their syntax trees, by qualified names."""
+    try:
+        found: dict[str, str] = {}
+        for name, node in _inside(ast.parse(git(folder, "cat-file", "blob", blob))):
+            found[name] = found.get(name, "") + ast.dump(node)
+        return found
+    except (SyntaxError, ValueError):
+        return {}
+
+
+def _inside(node: ast.AST, above: str = "") -> Iterator[tuple[str, ast.AST]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield f"{above}{child.name}", child
+            if isinstance(child, ast.ClassDef):
+                yield from _inside(child, f"{above}{child.name}.")
+
+
+def truth(old: Commit, new: Commit, renamed: Mapping[str, str], path: str, name: str | None) -> str:
+    if name is None:
+        if path in new.blobs:
+            return "holds" if new.blobs[path] == old.blobs[path] else "changed"
+        return f"moved {renamed[path]}" if path in renamed else "gone"
+    there = new.defined.get(path, {}).get(name)
+    if there is not None:
+        return "holds" if there == old.defined[path][name] else "changed"
+    if name in new.defined.get(renamed.get(path, ""), {}) and path not in new.blobs:
+        return f"moved {renamed[path]}"
+    homes = [home for home in new.homes.get(name, ()) if home != path]
+    same = [home for home in homes if new.defined[home][name] == old.defined[path][name]]
+    homes = same or [home for home in homes if home not in old.homes[name]]
+    return f"moved {homes[0]}" if len(homes) == 1 else "gone"
+
+
+def claims(
+    old: Commit, new: Commit, renamed: Mapping[str, str], rand: random.Random, count: int
+) -> list[Claim]:
+    """Return claims, half of them about files that changed."""
+    touched = [path for path in old.blobs if new.blobs.get(path) != old.blobs[path]]
+    made: list[Claim] = []
+    for at in range(count * 20):
+        path = rand.choice(touched if at % 2 and touched else list(old.blobs))
+        kind = rand.choice(("file", "both", "both", "name"))
+        name = None
+        if kind != "file":
+            names = [
+                each for each in old.defined.get(path, {}) if not each.rpartition(".")[2].startswith("__")
+            ]
+            # a bare name means something only if one file defines it
+            names = [each for each in names if kind == "both" or len(old.homes[each]) == 1]
+            if not names:
+                continue
+            name = rand.choice(names)
+        elif "/" not in path and "." not in path:
+            continue
+        text = rand.choice(SENTENCES[kind]).format(path=path, name=name)
+        made.append(Claim(text, path, name, truth(old, new, renamed, path, name)))
+        if len(made) == count:
+            break
+    return made
+
+
+def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[float]]:
+    work = work_tree(str(folder), "/")
+    assert work is not None
+    noted = anchors(Tree(work, old), old, None, [Said(text) for text in texts])
+    head = head_of(work)
+    assert head is not None
+    marker, found, times = Marker(), [], []
+    for anchor, text in zip(noted, texts, strict=True):
+        mark = marker.mark(work, head, anchor, text)
+        found.append("holds" if mark is None else f"moved {mark.now}" if mark.kind == "moved" else mark.kind)
+    for at in range(0, len(texts) - 9, 10):  # ten hits, when nothing changed since the last search
+        begun = time.perf_counter()
+        for anchor, text in zip(noted[at : at + 10], texts[at : at + 10], strict=True):
+            marker.mark(work, head, anchor, text)
+        times.append((time.perf_counter() - begun) * 1000)
+    return found, times
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("repository", nargs="?", default=str(HERE))
+    parser.add_argument("--pairs", type=int, default=60)
+    parser.add_argument("--claims", type=int, default=20, help="of a pair")
+    parser.add_argument("--seed", type=int, default=32)
+    parser.add_argument("--wrong", action="store_true", help="print each claim that was judged wrongly")
+    options = parser.parse_args()
+    rand = random.Random(options.seed)
+    results: list[tuple[Claim, str, bool]] = []
+    times: list[float] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch).resolve() / "clone"
+        git(Path(scratch), "clone", "--quiet", "--shared", options.repository, str(folder))
+        history = git(folder, "rev-list", "--first-parent", "HEAD").split()
+        for at in range(options.pairs):
+            distance = min(DISTANCES[at % len(DISTANCES)], len(history) - 2)
+            newer = rand.randrange(len(history) - distance - 1)
+            new, old = history[newer], history[newer + distance]
+            git(folder, "checkout", "--quiet", "--force", "--detach", new)
+            first, second = Commit(folder, old), Commit(folder, new)
+            lines = git(folder, "diff", "--name-status", "-M", "--diff-filter=R", old, new).splitlines()
+            renamed = {line.split("\t")[1]: line.split("\t")[2] for line in lines}
+            made = claims(first, second, renamed, rand, options.claims)
+            found, took = judged(folder, old, [claim.text for claim in made])
+            times += took
+            for claim, verdict in zip(made, found, strict=True):
+                touched = second.blobs.get(claim.path) != first.blobs[claim.path]
+                results.append((claim, verdict, touched))
+                if options.wrong and verdict != claim.truth:
+                    print(
+                        f"{old[:9]}..{new[:9]} {claim.truth!r} judged {verdict!r}: {claim.text} [{claim.path}]"
+                    )
+    report(results, times, options.pairs)
+
+
+def report(results: list[tuple[Claim, str, bool]], times: list[float], pairs: int) -> None:
+    count = Counter(claim.truth.split()[0] for claim, _, _ in results)
+    print(f"{len(results)} claims over {pairs} pairs of commits: {dict(count)}")
+    print("| mark | claims | precision | recall |\n|---|--:|--:|--:|")
+    for title, kinds in (("changed", ("changed",)), ("gone, now in", ("gone", "moved"))):
+        due = [(claim.truth, verdict) for claim, verdict, _ in results if claim.truth.split()[0] in kinds]
+        given = [(claim.truth, verdict) for claim, verdict, _ in results if verdict.split()[0] in kinds]
+        print(f"| {title} | {len(due)} | {share(given)} | {share(due)} |")
+    still = [(claim.truth, verdict) for claim, verdict, _ in results if claim.truth == "holds"]
+    print(f"| none, as it holds | {len(still)} | | {share(still)} |")
+    stale = [touched for claim, _, touched in results if claim.truth != "holds"]
+    flagged = [claim.truth != "holds" for claim, _, touched in results if touched]
+    quiet = [not touched for claim, _, touched in results if claim.truth == "holds"]
+    print(f"| baseline: file changed at all | {len(stale)} | {percent(flagged)} | {percent(stale)} |")
+    print(f"| baseline: none, as it holds | {len(quiet)} | | {percent(quiet)} |")
+    times.sort()
+    print(
+        f"marks of ten hits, again: median {times[len(times) // 2]:.1f} ms, p95 {times[len(times) * 95 // 100]:.1f} ms"
+    )
+
+
+def share(pairs: list[tuple[str, str]]) -> str:
+    return percent([true == verdict for true, verdict in pairs])
+
+
+def percent(right: list[bool]) -> str:
+    return f"{100 * sum(right) / len(right):.1f} %" if right else "-"
+
+
+if __name__ == "__main__":
+    main()

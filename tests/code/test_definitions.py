@@ -1,0 +1,74 @@
+"""What a definition's hash depends on, and which definitions a file has."""
+
+from __future__ import annotations
+
+import pytest
+
+from scrubjay.code.definitions import definitions, digest, lines_of
+
+SAME = [
+    (
+        "a.py",
+        "def f(n):\n    if n:\n        g()\n    h()\n",
+        "def f( n ):\n  # why\n  if n:\n    g()  # what\n\n  h()\n",
+    ),
+    ("a.js", "function f(n) { return n; }", "/** Says. */\nfunction f(n) {\n  // it\n  return n;\n}\n"),
+    (
+        "a.go",
+        "package a\nfunc f() int { return 1 }",
+        "package a\n\n// f is one.\nfunc f() int {\n\treturn 1\n}\n",
+    ),
+    ("a.rs", "fn f() -> u8 { 1 }", "fn f() -> u8 {\n    /* one */ 1\n}\n"),
+]
+OTHER = [
+    (
+        "a.py",
+        "def f(n):\n    if n:\n        g()\n    h()\n",
+        "def f(n):\n    if n:\n        g()\n        h()\n",
+    ),
+    ("a.py", 'def f():\n    return "a b"\n', 'def f():\n    return "a  b"\n'),
+    ("a.js", "function f(n) { return n; }", "function f(n) { return -n; }"),
+]
+NAMES = {
+    "a.py": (
+        "X = 1\nclass A:\n    y: int = 2\n    @p\n    def f(self):\n        z = 1\n",
+        {"X", "A", "A.y", "A.f"},
+    ),
+    "a.ts": (
+        "export const X = 1;\nexport class A { m() { const z = 1; } }\ntype T = string;",
+        {"X", "A", "A.m", "T"},
+    ),
+    "a.go": ("package a\nconst X = 1\nfunc (s *S) Do() { z := 1 }\ntype S struct{}", {"X", "S.Do", "S"}),
+    "a.rs": ("const X: u8 = 1;\nimpl T for A { fn f(&self) {} }", {"X", "A", "A.f"}),
+    "a.cpp": ("int n::A::f() { return 1; }", {"n.A.f"}),
+    "a.rb": ("class A\n  def f\n    1\n  end\nend\n", {"A", "A.f"}),
+}
+
+
+@pytest.mark.parametrize(("path", "one", "other"), SAME)
+def test_comments_and_white_space_do_not_count(path: str, one: str, other: str) -> None:
+    assert definitions(path, one.encode()) == definitions(path, other.encode())
+
+
+@pytest.mark.parametrize(("path", "one", "other"), OTHER)
+def test_whatever_else_is_written_counts(path: str, one: str, other: str) -> None:
+    assert definitions(path, one.encode()) != definitions(path, other.encode())
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_functions_types_and_constants_are_found_but_no_variables(path: str) -> None:
+    text, names = NAMES[path]
+    assert {".".join(each) for each in definitions(path, text.encode())} == names
+
+
+def test_broken_source_and_unknown_languages_are_no_error() -> None:
+    assert ("f",) in definitions("a.py", b"def f():\n    return 1\n\ndef (((\xff\n")
+    assert definitions("a.unknown", b"def f(): pass") == {}
+
+
+def test_the_lines_of_a_definition_are_known() -> None:
+    assert lines_of("a.py", b"X = 1\n\nclass A:\n    def f(self):\n        pass\n")[("A", "f")] == (4, 5)
+
+
+def test_a_file_has_the_beginning_of_the_hash_that_git_gives_it_whatever_ends_its_lines() -> None:
+    assert digest(b"hello\n") == digest(b"hello\r\n") == "ce013625030b"
