@@ -49,6 +49,7 @@ class Home:
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
         self.patterns = self._path("patterns.bin")  # compiled patterns, shared between hooks, derived
         self.openings = self._path("openings")  # what the next session of each scope will be shown, derived
+        self.models = self._path("models")  # made from weights that a package carries, derived
         self.scratch = self._path("tmp")  # temporary files of the engine's libraries
         self.log = self._path("log")  # engine.log, hooks.log
         self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed
