@@ -1,4 +1,4 @@
-"""Makes `multilingual_centre.json` again: the mean state of the multilingual model over texts in many languages.
+"""Makes `multilingual_centre.json` again: the multilingual model's mean state over texts in many languages.
 
     python server/model/make_centre.py FILE
 

@@ -59,11 +59,16 @@ def main() -> int:
         for name in options.projects.split(","):
             project = projects.load(projects.FOLDER / f"{name}.toml")
             found = asyncio.run(_places(project, options.homes, model))
-            for kind, places in [*found.items(), ("all", [place for some in found.values() for place in some])]:
+            for kind, places in [
+                *found.items(),
+                ("all", [place for some in found.values() for place in some]),
+            ]:
                 print(f"  {kind} ({len(places)}): {_share(places, 1)} / {_share(places, _HITS)}", flush=True)
                 every[kind] += places
         for kind, places in every.items():
-            print(f"{model}, {kind} ({len(places)}): {_share(places, 1)} / {_share(places, _HITS)}", flush=True)
+            print(
+                f"{model}, {kind} ({len(places)}): {_share(places, 1)} / {_share(places, _HITS)}", flush=True
+            )
     return 0
 
 

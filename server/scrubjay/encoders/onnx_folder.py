@@ -1,6 +1,6 @@
-"""Models exported to ONNX, run by onnxruntime without torch: a folder with `onnx/*.onnx` and `tokenizer.json`.
+"""Models exported to ONNX, run by onnxruntime without torch: folders with `onnx/*.onnx` and `tokenizer.json`.
 
-It runs what sentence-transformers would: a transformer, mean or CLS pooling, dense layers without activation.
+They may have mean or CLS pooling and dense layers without activation; torch runs any other.
 """
 
 import json
@@ -18,7 +18,9 @@ from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
 from scrubjay.errors import EncoderError
 
-GRAPH = "onnx/model.onnx"  # the usual name of the export with 32-bit floats, which is preferred to quantised ones
+GRAPH = (
+    "onnx/model.onnx"  # the usual name of the export with 32-bit floats, which is preferred to quantised ones
+)
 TOKENIZER = "tokenizer.json"
 _LIMITS = (  # where a model says how many tokens it reads, first found first
     ("sentence_bert_config.json", "max_seq_length"),
@@ -26,7 +28,17 @@ _LIMITS = (  # where a model says how many tokens it reads, first found first
     ("config.json", "max_position_embeddings"),
 )
 _MOST = 8192  # tokens; tokenizers write a huge number for no limit
-_POOLINGS = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
+_MODES = {
+    f"pooling_mode_{name}": name.removesuffix("_tokens").removesuffix("_token")
+    for name in (
+        "cls_token",
+        "mean_tokens",
+        "max_tokens",
+        "mean_sqrt_len_tokens",
+        "weightedmean_tokens",
+        "lasttoken",
+    )
+}
 _IDENTITY = "torch.nn.modules.linear.Identity"
 
 
@@ -134,9 +146,7 @@ class OnnxEncoder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1  # several threads wait for each other on a busy machine
         options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(
-            str(graph), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
         self._inputs = {each.name for each in self._session.get_inputs()}
         # Its first output has the states of all tokens, under one of several names.
         self._output = self._session.get_outputs()[0].name
@@ -191,8 +201,8 @@ def _pooling(folder: Path) -> str | None:
     for kind, path in _parts(folder):
         settings = _json(path / "config.json")
         if kind == "Pooling":
-            named = [name for name, chosen in settings.items() if chosen is True and name in _POOLINGS]
-            mode = "+".join(_POOLINGS[name] for name in named) or settings.get("pooling_mode", "mean")
+            named = [name for name, is_on in settings.items() if is_on is True and name in _MODES]
+            mode = "+".join(_MODES[name] for name in named) or settings.get("pooling_mode", "mean")
         runs = settings.get("activation_function", _IDENTITY) == _IDENTITY
         if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or (kind == "Dense" and not runs):
             return None
