@@ -186,8 +186,8 @@ def _linear(graph: OnnxFile, weights: _Weights, name: str, states: str, rows: in
     graph.tensor(name + ".w", numbers.reshape(rows, columns // _BLOCK, _BLOCK // 2))
     graph.tensor(name + ".s", scales)
     graph.tensor(name + ".b", weights.floats(name + ".b"))
-    sizes = {"K": columns, "N": rows, "bits": 4, "block_size": _BLOCK, "accuracy_level": 4}
-    return graph.fused("MatMulNBits", states, name + ".w", name + ".s", "", "", name + ".b", **sizes)
+    given = (states, name + ".w", name + ".s", "", "", name + ".b")
+    return graph.fused("MatMulNBits", *given, K=columns, N=rows, bits=4, block_size=_BLOCK, accuracy_level=4)
 
 
 def _norm(
