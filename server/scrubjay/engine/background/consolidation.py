@@ -114,7 +114,7 @@ class Consolidation:
     async def work_on(self) -> None:
         """Work until nothing waits or something else works, without a pause after each few.
 
-        Pauses of 3 s were two thirds of the half hour that 20,000 imported facts took.
+        20,000 imported facts had 400 pauses of at least 3 s: 20 minutes.
         """
         before = None
         while before is None or 0 < self.waiting < before:
