@@ -78,16 +78,18 @@ def said_by(records: Iterable[Record], scope: str) -> tuple[list[Said], dict[str
 
 
 @asynccontextmanager
-async def opened(folder: Path, name: str, said: Sequence[Said]) -> AsyncIterator[Core]:
+async def opened(
+    folder: Path, name: str, said: Sequence[Said], model: str = "bundled"
+) -> AsyncIterator[Core]:
     """A core over the home of these writes under `folder`: filled and embedded on the first call, reused on
-    later ones.
+    later ones. Homes of several models need several names.
 
     Raises:
         RuntimeError: the model or the store does not let texts be embedded.
     """
     mark = hashlib.sha256(repr((SCHEMA_VERSION, [*map(tuple, said)])).encode()).hexdigest()[:16]
     path = folder / f"{name.replace(' ', '-')}-{mark}"
-    core = await open_core(open_home(str(path)), Settings(), lambda: datetime.now(UTC))
+    core = await open_core(open_home(str(path)), Settings(model=model), lambda: datetime.now(UTC))
     try:
         if not (path / "complete").exists():
             start = time.perf_counter()

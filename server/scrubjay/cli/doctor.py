@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from scrubjay import VERSION
@@ -180,7 +181,7 @@ def model(place: Place) -> Findings:
     from scrubjay.encoders.opening import find
 
     name = load(place.home.config).model
-    folder = find(name)
+    folder = find(name, Path(place.home.models))
     proof = f"it is in {folder.path}" if folder else "its files are those of the release, bit for bit"
     yield ok("model", f"{folder.reference if folder else name} is available: {proof}.")
 

@@ -145,15 +145,15 @@ def reindex(place: Place, options: argparse.Namespace) -> None:
 @command(value("model", "MODEL_ID", "organisation/name on the Hugging Face hub, @revision if you like"))
 def pull(place: Place, options: argparse.Namespace) -> None:
     """Download another embedding model; the only command that uses the network."""
+    from scrubjay.encoders.folder import need
     from scrubjay.encoders.hub import parse_id
     from scrubjay.encoders.hub import pull as download
-    from scrubjay.encoders.sentence_transformer import need_extra
 
     named = parse_id(options.model)
     if named is None:
         example = "give one such as BAAI/bge-small-en-v1.5, optionally with @revision"
         raise InputError(f"{options.model!r} is not a model id; {example}.")
-    need_extra(named[0])
+    need("huggingface_hub", named[0], "onnx")
     pulled = download(*named)
     print(f"{options.model} is in {pulled.folder}.")
     print(f"Use it with: scrubjay config model {named[0]}@{pulled.commit}\nThen: scrubjay reindex")

@@ -41,12 +41,18 @@ from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.models.fields import MAX_MEMORY, parse_when, resolve
 from scrubjay.pipe.client import EngineClient
 from scrubjay.redaction.redact import redact
+from scrubjay.text.languages import is_english
 from scrubjay.transcripts.turn import has_ended
 
 EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
 SHOWN = 5  # files that could not be read, which are named
+BUNDLED = "bundled"
+FOREIGN = (
+    "Most of this is not in English, which the bundled model reads: "
+    "`pip install 'scrubjay[multilingual]'`, then `scrubjay config model multilingual`."
+)
 OUTCOMES = {
     "completed": "completed",
     "updated": "updated",
@@ -136,7 +142,10 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
         "hidden": importer.hidden,
         "unreadable": importer.unreadable,
     }
-    print_answer(answer, _report(tallies, importer, options, histories), as_json=options.json)
+    report = [*_report(tallies, importer, options, histories)]
+    if importer.is_mostly_foreign and load(place.home.config).model == BUNDLED:
+        report.append(FOREIGN)
+    print_answer(answer, report, as_json=options.json)
     return 0
 
 
@@ -156,6 +165,12 @@ class _Importer:
         self._due: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
         self._weight = 0.0  # of what is due; 1 is a full batch
         self._redacted = 0
+        self._read = self._foreign = 0  # turns that were handed over, and those that are not in English
+
+    @property
+    def is_mostly_foreign(self) -> bool:
+        """True if most turns are not in English."""
+        return 2 * self._foreign > self._read
 
     def take(
         self, found: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]
@@ -272,6 +287,8 @@ class _Importer:
                 tally.left_out += asked
                 continue
             told = [each.told for each in its if each.told]
+            self._read += len(told)
+            self._foreign += sum(not is_english(turn.get("user", "")) for turn in told)
             for part in in_parts(told):
                 mine = {turn["prompt_id"] for turn in part}
                 item = {

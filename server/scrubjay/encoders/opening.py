@@ -4,36 +4,42 @@ from pathlib import Path
 
 from scrubjay.encoders import hub
 from scrubjay.encoders.bundled import BUNDLED, BundledEncoder, check_files
-from scrubjay.encoders.folder import ModelFolder
+from scrubjay.encoders.folder import ModelFolder, need
+from scrubjay.encoders.multilingual import MULTILINGUAL, multilingual_folder
+from scrubjay.encoders.onnx_folder import OnnxEncoder, graph_file
 from scrubjay.encoders.protocol import Encoder
-from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder, need_extra
+from scrubjay.encoders.sentence_transformer import SentenceTransformerEncoder
 from scrubjay.errors import EncoderError
 
 
 def open_encoder(
     model: str = BUNDLED,
     *,
+    models: Path | None = None,
     query_prompt: str | None = None,
     document_prompt: str | None = None,
 ) -> Encoder:
     """Open the encoder of a model on this disk, without a connection.
 
     Args:
-        model: `bundled`, a hub id already downloaded (`org/name`, `org/name@revision`), or the absolute path
-            of a folder.
+        model: `bundled`, `multilingual`, a hub id already downloaded (`org/name`, `org/name@revision`), or
+            the absolute path of a folder.
+        models: the home's folder in which the multilingual model is made.
         query_prompt: goes before every question; None leaves the model's own, `""` switches it off.
         document_prompt: the same for stored texts.
 
     Raises:
         EncoderError: the model is missing, altered, damaged, or of a kind that cannot be loaded.
     """
-    folder = find(model)
+    folder = find(model, models)
     if folder is None:
         return BundledEncoder(query_prompt or "", document_prompt or "")
+    if graph := graph_file(folder.path):
+        return OnnxEncoder(folder, graph, query_prompt, document_prompt)
     return SentenceTransformerEncoder(folder, query_prompt, document_prompt)
 
 
-def find(model: str) -> ModelFolder | None:
+def find(model: str, models: Path | None = None) -> ModelFolder | None:
     """Return the folder of a model by name, as in `open_encoder`; None for the bundled one, once checked.
 
     Raises:
@@ -43,6 +49,17 @@ def find(model: str) -> ModelFolder | None:
     if model == BUNDLED:
         check_files()
         return None
+    folder = _folder(model, models)
+    if graph_file(folder.path):
+        need("tokenizers", model, "onnx")
+    else:
+        need("sentence_transformers", model, "models")
+    return folder
+
+
+def _folder(model: str, models: Path | None) -> ModelFolder:
+    if model == MULTILINGUAL and models is not None:
+        return multilingual_folder(models)
     path = Path(model).expanduser()
     if path.is_absolute():
         if not path.is_dir():
@@ -53,15 +70,15 @@ def find(model: str) -> ModelFolder | None:
                 f"The folder {path} has no model: config.json and modules.json are both missing. "
                 "Name a folder as sentence-transformers saves it, or download the model with `scrubjay pull`."
             )
-        need_extra(model)
         return ModelFolder(path, path.name)
     parts = hub.parse_id(model)
     if parts is None:
         raise EncoderError(
             f"{model!r} is not the name of a model. "
-            "Use `bundled`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path of a folder."
+            "Use `bundled`, `multilingual`, a hub id such as `BAAI/bge-small-en-v1.5`, or the absolute path "
+            "of a folder."
         )
-    need_extra(model)
+    need("huggingface_hub", model, "onnx")
     model_id, revision = parts
     snapshot = hub.cached_folder(model_id, revision)
     return ModelFolder(snapshot, f"{model_id}@{snapshot.name}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,19 +68,6 @@ class SentenceTransformerEncoder:
             text, prompt=prompt, normalize_embeddings=True, show_progress_bar=False
         )
         return vector
-
-
-def need_extra(model: str) -> None:
-    """Check that sentence-transformers is installed.
-
-    Raises:
-        EncoderError: it is missing; names the command that installs it.
-    """
-    if find_spec("sentence_transformers") is None:
-        raise EncoderError(
-            f"The model {model} needs sentence-transformers, which is not installed: "
-            'run `pip install "scrubjay[models]"`, or `scrubjay config model bundled`.'
-        )
 
 
 def _load(folder: ModelFolder) -> SentenceTransformer:

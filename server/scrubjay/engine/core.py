@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import cast
 
 from scrubjay.code.book import Book
@@ -297,7 +298,7 @@ class Core:
 
 
 async def open_core(
-    home: Home, settings: Settings, clock: Clock, open_model: OpenModel = open_encoder
+    home: Home, settings: Settings, clock: Clock, open_model: OpenModel | None = None
 ) -> Core:
     """Open the store of a home and start the engine's background work.
 
@@ -305,7 +306,8 @@ async def open_core(
         StoreError: the store cannot be opened.
     """
     prompts = {"query_prompt": settings.query_prompt, "document_prompt": settings.document_prompt}
-    model = partial(open_model, settings.model, **prompts)
+    opener = open_model or partial(open_encoder, models=Path(home.models))
+    model = partial(opener, settings.model, **prompts)
     await asyncio.to_thread(backups.clear, home)
     await asyncio.to_thread(spool.sweep, home, clock().timestamp(), own=True)
     await asyncio.to_thread(use_words, home)

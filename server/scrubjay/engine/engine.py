@@ -80,9 +80,7 @@ class Engine:
             write_capture(self.home, self.settings, self.clock())
             self._keep()
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
-            self._core = await module.open_core(
-                self.home, self.settings, self.clock, self._open_model or module.open_encoder
-            )
+            self._core = await module.open_core(self.home, self.settings, self.clock, self._open_model)
             self._failure = None
         except ScrubjayError as error:
             self._fail(error)

@@ -53,6 +53,7 @@ class Home:
         self.patterns = self._path("patterns.bin")  # compiled patterns, shared between hooks, derived
         self.openings = self._path("openings")  # what the next session of each scope will be shown, derived
         self.distilled = self._path("distilled.json")  # up to which turn each scope was distilled
+        self.models = self._path("models")  # made from weights that a package carries, derived
         self.scratch = self._path("tmp")  # temporary files of the engine's libraries
         self.log = self._path("log")  # engine.log, hooks.log
         self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed

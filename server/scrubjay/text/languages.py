@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
+from scrubjay.text.terms import STOP
+
 # Chinese words that ask or join; longer ones first, because they contain shorter ones.
 _CHINESE = re.compile(
     "为什么|什么时候|是什么|多长时间|怎么样|什么|哪一个|哪一|哪个|哪些|哪里|哪儿|哪|多少|多久|怎么|如何|我们|你们|他们|咱们|"
@@ -19,6 +21,8 @@ _CHINESE = re.compile(
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff]")
+_WORD = re.compile(r"[^\W\d_]+")
+_LATIN_END = 0x250
 # Japanese words that ask, written with Chinese characters.
 _ASKING = re.compile("何時|何故|何日|何人|何個|何|誰|使用|利用|我々|私達|私|現在|今|使|為|幾")
 
@@ -40,6 +44,17 @@ def language_of(words: Sequence[str], english: frozenset[str]) -> str:
     counts = {name: sum(word in own for word in words) for name, own in function_words().items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > sum(word in english for word in words) else "en"
+
+
+def is_english(text: str) -> bool:
+    """Return True if a text has mostly Latin letters and no other language has more function words in it.
+
+    >>> [is_english(text) for text in ("fix the port", "ändere den Port", "结账服务监听 7070 端口")]
+    [True, False, False]
+    """
+    words = _WORD.findall(text.lower())
+    latin = sum(ord(letter) < _LATIN_END for word in words for letter in word)
+    return 2 * latin >= sum(map(len, words)) and language_of(words, STOP) == "en"
 
 
 def without_function_words(text: str) -> str:

