@@ -29,29 +29,21 @@ is the kind of event at which this host shows a session's opening."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
-    """The host that runs us: by what only its payloads have, then by its environment, then as registered.
+    """Return the host that runs us, by the first rule of `hosts.json` that applies, else as registered.
 
-    A variable alone proves nothing, for a host that another one starts in a shell inherits it; hence the
-    `timestamp`, which Claude Code never sends.
+    A host that another one starts in a shell inherits its variables. So most rules with a variable also
+    require the field `timestamp`, which Claude Code never sends.
     """
-    for host, *keys in RECOGNITION["payloads"]:
-        if all(key in payload for key in keys):
-            return host
     name, path = payload.get("hook_event_name"), payload.get("transcript_path")
     path = path.replace("\\", "/") if isinstance(path, str) else ""
-    if env.get("CURSOR_VERSION"):  # it is there for hooks alone
-        return "cursor"
-    if name in ("BeforeAgent", "AfterAgent"):
-        return "gemini-cli"
-    if "/rollout-" in path:  # its SessionStart and SessionEnd are of no turn
-        return "codex"
-    if "timestamp" in payload:
-        for host, variable in RECOGNITION["variables"]:
-            if env.get(variable):
-                return host
-        for host, folder in RECOGNITION["folders"]:
-            if folder in path:
-                return host
+    for rule in RECOGNITION:
+        if (
+            all(field in payload for field in rule.get("fields", ()))
+            and ("variable" not in rule or env.get(rule["variable"]))
+            and rule.get("event", name) == name
+            and rule.get("path", "") in path
+        ):
+            return rule["host"]
     return registered if registered in HOSTS else "claude-code"
 
 
