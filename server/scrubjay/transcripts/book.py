@@ -13,7 +13,7 @@ from scrubjay.transcripts.injected import is_of_others, is_said, strip_injected
 from scrubjay.transcripts.json_lines import parsed
 from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from scrubjay.transcripts.turn import has_ended
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from scrubjay.transcripts.turn import Fields
 
