@@ -1,6 +1,6 @@
 """The journal of the hooks, `<home>/log/hooks.log`: when, which event, which session, and why it failed.
 
-Never what was said. Where no home can be opened, its sentence goes to standard error instead.
+It never contains what was said. If no home can be opened, the reason goes to standard error instead.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import time
 
-MAX_BYTES = 512 * 1024  # of hooks.log and of hooks.log.1, so 1 MB in all
+MAX_BYTES = 512 * 1024  # of hooks.log, and of hooks.log.1
 
 
 def note(home, name, session_id, reason):
-    """Add a line. `home` None is a home that could not be opened: nothing is written."""
+    """Add a line; without a home (None), write nothing."""
     if home is None:
         return
     path = os.path.join(home.log, "hooks.log")
@@ -21,7 +21,7 @@ def note(home, name, session_id, reason):
     try:
         if os.path.exists(path) and os.path.getsize(path) > MAX_BYTES:
             os.replace(path, path + ".1")
-        # a FIFO in its place would wait for a reader, and the deadline is noted here as well
+        # without O_NONBLOCK a FIFO would wait for a reader, even when the deadline is noted
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags, 0o600)
         try:
@@ -33,7 +33,7 @@ def note(home, name, session_id, reason):
 
 
 def place_of(error):
-    """An unexpected error as its type and place; its message may quote what a user said."""
+    """Return the type and place of an unexpected error; its message might quote what a user said."""
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next

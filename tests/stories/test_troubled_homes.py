@@ -248,13 +248,3 @@ def test_an_inaccessible_home_is_refused_with_what_to_do_and_hooks_stay_silent(s
     )
     hook = run(prefix, user, "hook", "user-prompt-submit", stdin=prompt)
     assert (hook.returncode, hook.stdout.strip()) == (0, "{}"), hook.stderr
-
-
-def test_the_home_of_another_user_is_refused(stranger):
-    user, prefix = stranger
-    if not prefix:
-        pytest.skip("only root can create another user's folder")
-    os.chown(user.home.root, 0, 0)
-    os.chmod(user.home.root, 0o777)
-    done = run(prefix, user, "status")
-    assert done.returncode == 1 and f"belongs to user 0, not to you ({NOBODY})" in done.stderr

@@ -152,7 +152,7 @@ class Door:
         answer.given.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
             await work
-        else:  # it goes on, so that a large document is stored by the time it is sent again
+        else:  # the work continues, so that a large document is stored before it is sent again
             self._unanswered.add(work)
             work.add_done_callback(self._unanswered.discard)
             await _refuse(request, _late(request), send)
@@ -276,7 +276,7 @@ class _Body:
         return len(self._data) > LARGE
 
     def check(self, most: int) -> None:
-        """Refuse a body that the JSON parser would need long for.
+        """Refuse a body that would keep the JSON parser busy for long.
 
         Raises:
             HTTPException: 413 for more than `most` marks, 400 for JSON that is not UTF-8.

@@ -107,7 +107,7 @@ def _is_of_others(entry: Fields) -> bool:
 
 
 def _said_to_tools(entry: Fields, results: list[str]) -> list[str]:
-    """What the user answered to the assistant's questions, or typed when they rejected a tool."""
+    """Return the user's answers to the assistant's questions, or their words when they rejected a tool."""
     given = entry.get("toolUseResult")
     answers, notes = (
         (given.get("answers"), given.get("annotations")) if isinstance(given, dict) else (None, None)
@@ -130,7 +130,7 @@ def _listed(answer: Any) -> str:
 
 
 def _blocks(entry: Fields) -> list[Fields]:
-    """The content blocks of a message; a bare string is one text block."""
+    """Return the content blocks of a message; a bare string is one text block."""
     note, message = entry.get("attachment"), entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if entry["type"] == "attachment" and isinstance(note, dict):
@@ -141,7 +141,7 @@ def _blocks(entry: Fields) -> list[Fields]:
 
 
 def _texts(entry: Fields) -> tuple[list[str], list[str]]:
-    """The texts of a message without what was put into them, and tools' results, "" for what is no text."""
+    """Return the texts of a message without added text, and the tools' results, "" for one without text."""
     texts, results = [], []
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
@@ -158,19 +158,19 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
 
 
 def _command(text: str) -> str:
-    """A prompt as it was typed, if it is a slash command that the host wrote in tags."""
+    """Return a prompt as it was typed, also if it is a slash command that the host wrote in tags."""
     if not text.startswith("<command-"):
         return text
     return f"{tagged(text, 'command-name')} {tagged(text, 'command-args')}".strip() or text
 
 
 def _is_wordless(turn: Fields) -> bool:
-    """Return True for a picture alone, or a slash command: one without an answer was for the host itself."""
+    """Return True for only a picture, or a slash command: without an answer, it was for the host itself."""
     return turn["prompts"] == [IMAGE] or re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
 
 
 def _origin(entry: Fields) -> tuple[Any, Any]:
-    """The session and the id of a line; of one that a fork copied, those of the copied line."""
+    """Return the session and the id of a line, or of the original of a line that a fork copied."""
     source = entry.get("forkedFrom")
     if not isinstance(source, dict):
         source = {}

@@ -267,7 +267,7 @@ READ = {
 
 
 def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
-    """The objects in the lines; half a line is what a host is writing just now."""
+    """Return the objects in the lines; a host may still be writing the last line."""
     for line in lines:
         entry = parsed(line)
         if isinstance(entry, dict):
@@ -275,7 +275,7 @@ def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
 
 
 def _parsed(arguments: Any) -> Any:
-    """A tool's arguments, which some hosts write as JSON in a text."""
+    """Return a tool's arguments, which some hosts write as JSON in a string."""
     return parsed(arguments) if isinstance(arguments, str) else arguments
 
 
@@ -285,12 +285,12 @@ def _dict(entry: Fields, key: str) -> Fields:
 
 
 def _key(message: Fields) -> Any:
-    """A message's id, or one that no other has."""
+    """Return a message's id, or a unique one if it has none."""
     identifier = message.get("id")
     return identifier if isinstance(identifier, str) else id(message)
 
 
 def _unthought(content: Any) -> Any:
-    """A content of Gemini without what its model thought."""
+    """Return a content of Gemini without the model's thinking."""
     parts = [content] if isinstance(content, dict) else content
     return [each for each in dicts(parts) if not each.get("thought")] if isinstance(parts, list) else parts
