@@ -201,7 +201,7 @@ def _tidy_windsurf(event, payload, env):
 
 
 def _tidy_kiro(event, payload, env):
-    """Its payloads do not name the transcript: <workspace>/<session>/messages.jsonl or cli/<session>.jsonl."""
+    """Its payloads lack the transcript, <workspace>/<session>/messages.jsonl or cli/<session>.jsonl."""
     if event.kind != "answer" or event.transcript_path or not _is_plain(event.session_id):
         return event
     sessions = os.path.join(_user_home(env), ".kiro", "sessions")

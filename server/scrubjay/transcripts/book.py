@@ -186,7 +186,7 @@ def joined(content: Any) -> str:
 
 
 def words(content: Any) -> str:
-    """Return the texts of a user's message; `IMAGE` for only a picture or file, "" for only tools' results."""
+    """Return the texts of a user's message; `IMAGE` for a picture or file alone, "" for tools' results."""
     text = joined(content)
     text = "" if _PICTURE_MARK.fullmatch(text) else text
     blocks = dicts([content] if isinstance(content, dict) else content)

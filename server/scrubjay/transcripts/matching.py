@@ -26,8 +26,8 @@ def placed(
 ) -> list[int | None]:
     """Find the position of each turn among the captured ones; None for a turn that was not captured.
 
-    A turn was captured if its `prompt_id` or `uuid` was, or if a captured prompt contains the paragraphs of its
-    prompt and no other turn has used them: queued prompts are recorded as one.
+    A turn was captured if its `prompt_id` or `uuid` was, or if a captured prompt contains the paragraphs of
+    its prompt and no other turn has used them: queued prompts are recorded as one.
 
     Args:
         turns: from `turns`, with prompts cleaned like the captured ones (redacted, cut), each with its time
