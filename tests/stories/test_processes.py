@@ -26,19 +26,6 @@ pytestmark = ON_POSIX
 # One engine, then none.
 
 
-@pytest.mark.long
-def test_twenty_clients_at_once_share_one_engine_that_ends_after_they_leave(root, start):
-    clients = [start() for _ in range(20)]
-    for client in clients:
-        client.say(0, **INITIALIZE)
-    assert [client.hear()["id"] for client in clients] == [0] * 20
-    assert len({client.pid_of_engine() for client in clients}) == 1
-    (engine,) = engines(root)
-    assert [client.leave() for client in clients] == [0] * 20
-    until(lambda: not engines(root), "the engine ended")
-    until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE, "its process is gone")
-
-
 def test_the_engine_is_detached_and_has_its_own_session(root, start):
     client = start(idle=10)
     engine = psutil.Process(client.pid_of_engine())
