@@ -132,7 +132,7 @@ async def test_an_update_does_not_mention_the_fact_it_replaces(core: Core):
 async def test_without_a_model_only_wording_is_compared(core: Core):
     first = await fact(core, "The API listens on port 8080.")
     await embedded(core)
-    core.indexer.trouble = "The model is missing. Until then only words are searched."
+    core.indexer.trouble = "The model is missing. Until then words alone are searched."
     added = await fact(core, "The API listens on port 8081.")
     assert [(hit.id, hit.reason) for hit in added.similar] == [(first.id, "update")]
 

@@ -176,7 +176,7 @@ class Completion:
     def _told(
         self, session: _Session, turns: list[dict[str, Any]], most: int
     ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-        """Return the last `most` turns that may be recorded, by scope, and the keys of those without a time."""
+        """Return the last `most` turns that may be recorded, by scope, and keys of those without time."""
         policy, now = self._policy(), self._clock().timestamp()
         if policy.capture == "off":
             return {}, []

@@ -54,7 +54,7 @@ SHORT = 1_000  # characters: a longer text takes longer to embed than a write ma
 # For the vector of a text that is being written: twice what one takes. Bulk work leaves no time for it.
 SOON_SECONDS = 0.015
 LOAD_SECONDS = 3.0  # that a search waits for a model that is being loaded; torch alone may take ten
-LOADING = "The model is being loaded; until then only words are searched."
+LOADING = "The model is being loaded; until then words alone are searched."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's
 # other passages say: 40 % of all codes for nothing. Of a log of a hundred pieces the first stand for all, so
 # that neither the disk nor a close look pays for the rest.
@@ -176,7 +176,7 @@ class Indexer:
         try:
             encoder, fresh = await self._worker.ready(), await self._canaries()
         except EncoderError as error:
-            self.trouble = f"{error} Until then only words are searched."
+            self.trouble = f"{error} Until then words alone are searched."
             return None
         note, space = self._store.note, encoder.space
         if note.space_id is None and not self._store.is_writer:
@@ -186,13 +186,13 @@ class Indexer:
             self.trouble = None
         elif note.space_id != space.space_id:
             self.trouble = (
-                "The stored vectors were made by another model; only words are searched. "
+                "The stored vectors were made by another model; words alone are searched. "
                 "Run `scrubjay reindex` to embed them again."
             )
         elif (moved := drift(_canaries(note), fresh)) > DRIFT_LIMIT:
             self.trouble = (
                 f"The model gives other vectors than when the store was made (drift {moved:.4f}); "
-                "only words are searched. Run `scrubjay reindex` to embed them again."
+                "words alone are searched. Run `scrubjay reindex` to embed them again."
             )
         else:
             self.trouble = None
@@ -212,7 +212,7 @@ class Indexer:
         if self.trouble:
             self.trouble = (
                 "The index is being rebuilt for a model other than that of the stored vectors; "
-                "only words are searched until that is done."
+                "words alone are searched until that is done."
             )
 
     async def embed_built(self, encoder: Encoder) -> int:
@@ -337,7 +337,7 @@ class Indexer:
                 pause = min(2 * pause, 60.0)
                 continue
             except EncoderError as error:
-                self.trouble, encoder, more = f"{error} Until then only words are searched.", None, False
+                self.trouble, encoder, more = f"{error} Until then words alone are searched.", None, False
             pause = RETRY_SECONDS
             if not more:
                 self._idle = True
