@@ -313,7 +313,7 @@ class Indexer:
         return not waiting and not self.trouble
 
     async def run(self) -> None:
-        """Embed waiting passages for ever; sleep while there are none.
+        """Embed waiting passages for ever; sleep while no passage waits.
 
         A failed batch is tried again.
         """
