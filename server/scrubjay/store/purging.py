@@ -40,9 +40,7 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """
     try:
         if store.shared is None:
-            await (
-                store.drop_other_generations()
-            )  # a replaced index, which is kept for a while, has the texts too
+            await store.drop_other_generations()  # a replaced index, kept for a while, has the texts too
         async with store.lock:
             await _purge(store, ids, now)
             if store.inventory is not None:
@@ -60,9 +58,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         (store.tables.documents, "id"),
     ):
         where = conditions.one_of(column, ids)
-        if await table.count_rows(
-            where
-        ):  # even an empty delete makes a version, which contains the condition
+        if await table.count_rows(where):  # even an empty delete makes a version with the condition
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
