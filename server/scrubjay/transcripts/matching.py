@@ -108,9 +108,8 @@ def _seconds(instant: str | None) -> float | None:
     if parts[7]:  # an offset from UTC
         hour -= int(parts[7])
         minute -= int(parts[7][0] + parts[8])
-    year, month = (
-        (year - 1, month + 9) if month < 3 else (year, month - 3)
-    )  # years from March, so that a leap day ends one
+    # years from March, so that a leap day ends one
+    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
     return 86_400.0 * days + 3_600 * hour + 60 * minute + second
 
