@@ -1,6 +1,6 @@
 """Starts and ends a hook that a host runs: finds the package, sets the deadline, answers, exits 0.
 
-Whatever goes wrong inside, the host sees an answer that says nothing.
+If anything fails, the host gets an empty answer.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ import os
 import sys
 import time
 
-READ_S = 1.4  # the payload is there at once, or its host never ends its input
-# by kind of event; hosts wait 10 s, Claude Code 1.5 s for all that ends a session
+READ_S = 1.4  # a payload arrives at once, or its host never ends its input
+# by kind of event; hosts wait 10 s, Claude Code 1.5 s for everything that ends a session
 DEADLINE_S = {"start": 1.5, "prompt": 1.5, "answer": 1.5, "end": 1}
-LATE_S = 60  # for what goes on behind the host's back, on a disk that is slow
-# Where no process can be forked, what is cut off is lost, so a disk gets more time.
+LATE_S = 60  # for work that continues in the background, on a slow disk
+# Where no process can be forked, unfinished work is lost, so a disk gets more time.
 ALONE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}
 
-_ENDS, _OTHER = b"e", b"."  # the first byte of an answer to the host's process: is it the end of a session
-_COMPLAINT = "\0"  # between an answer, which is JSON or plain text, and what goes to standard error
+_ENDS, _OTHER = b"e", b"."  # the first byte of an answer to the host's process: whether the session ends
+_COMPLAINT = "\0"  # between an answer, which is JSON or plain text, and the line for standard error
 _answering = _thread.allocate_lock()  # held from the answer to the end: the second thread waits for the exit
 
 
 class _Patience:
-    """How long this process may take, in seconds since it began: first for reading, then for what it read.
+    """The time limit of this process, in seconds since it began: first for reading, then for the event.
 
-    `out` is where its answer goes: a pipe to the process that the host waits for, if it is not that one.
+    `out` is the descriptor for its answer: standard output, or a pipe to the process that the host waits for.
     """
 
     def __init__(self, host):
-        self.nothing = "" if host == "kiro" else "{}\n"  # Kiro shows its model whatever is printed
+        self.nothing = "" if host == "kiro" else "{}\n"  # Kiro shows its model everything that is printed
         self.began = time.monotonic()
         self.seconds = READ_S
         self.out = 1
-        self.mark = b""  # what goes before the answer, once
+        self.mark = b""  # is written once, before the answer
 
     def at(self, kind):
-        """An event of this kind was read."""
+        """Set the time limit for an event of this kind, which has been read."""
         if self.out == 1:
             self.seconds = ALONE_S.get(kind, READ_S)
             return
@@ -46,22 +46,22 @@ class _Patience:
         try:
             os.write(self.out, mark)
         except OSError:
-            return  # the host's process has ended meanwhile
+            return  # the host's process has ended
 
     def give_up(self):
         """Wait for the deadline and end the process."""
         while (left := self.began + self.seconds - time.monotonic()) > 0:
-            time.sleep(min(left, 0.2))  # it may move meanwhile
+            time.sleep(min(left, 0.2))  # the deadline may move meanwhile
         journal, home = sys.modules.get("scrubjay.hooks.journal"), sys.modules.get("scrubjay.home.paths")
         try:
-            if journal and home:  # an import here could wait for the one that hangs
+            if journal and home:  # an import here could wait for one that hangs
                 root = home.Home(home.default_root(os.environ))
                 journal.note(root, "deadline", None, f"gave up after {self.seconds:g} s")
         finally:
             self.answer(self.nothing)
 
     def answer(self, text, complaint=None):
-        """Give the answer, and on standard error a sentence for people; end the process."""
+        """Write the answer, and a sentence for people to standard error; end the process."""
         if complaint and self.out != 1:
             text += _COMPLAINT + complaint
         with _answering:
@@ -70,11 +70,11 @@ class _Patience:
                 if complaint and self.out == 1:
                     os.write(2, f"scrubjay: {complaint}\n".encode("utf-8", "replace"))
             finally:
-                os._exit(0)  # also saves the 3 ms of tearing the interpreter down
+                os._exit(0)  # also saves the 3 ms that the interpreter takes to shut down
 
 
 def main():
-    """Start as `scrubjay-hook` or as the file `hook.py`: by what the command line names. Does not return."""
+    """Start as `scrubjay-hook` or `hook.py`, by the options of the command line. Does not return."""
     named = {"--host": None, "--event": None}
     arguments = sys.argv[1:]
     for argument, following in zip(arguments, [*arguments[1:], None]):
@@ -87,12 +87,12 @@ def main():
 def start(host, event):
     """Handle the event on stdin and end the process with exit code 0, whatever happens.
 
-    `host` and `event` are what the registration names, or None.
+    `host` and `event` are named by the registration, or None.
     """
     patience = _Patience(host)
     if hasattr(os, "fork"):
         _work_apart(patience)
-    # a thread, because a signal does not exist everywhere
+    # a thread, because some platforms have no signals
     _thread.start_new_thread(patience.give_up, ())
     output, complaint = io.StringIO(), None
     try:
@@ -110,31 +110,31 @@ def start(host, event):
 
 
 def _work_apart(patience):
-    """Return in a process of its own, to do the work; the one that the host waits for ends here, in time.
+    """Fork a process for the work and return in it; the one that the host waits for ends here, in time.
 
-    A write that a slow disk holds up cannot be interrupted, and holds up the end of its process too. So the
-    work continues in a background process, and no turn is lost.
+    A write that a slow disk delays cannot be interrupted, and delays the end of its process too. So the work
+    continues in a background process, and no turn is lost.
     """
     hears, tells = os.pipe()
     try:
         worker = os.fork()
-    except OSError:  # no more processes: this one does it
+    except OSError:  # no more processes: this one does the work
         os.close(hears)
         os.close(tells)
         return
     if worker:
         os.close(tells)
         _pass_on(patience, worker, hears)
-    os.setsid()  # the signals of the host's group are not for this one
+    os.setsid()  # so that signals to the host's process group do not reach this process
     silence = os.open(os.devnull, os.O_RDWR)
-    for stream in (1, 2):  # else the host would wait for these to be closed
+    for stream in (1, 2):  # otherwise the host would wait until they are closed
         os.dup2(silence, stream)
     os.close(hears)
     patience.out, patience.mark = tells, _OTHER
 
 
 def _pass_on(patience, worker, hears):
-    """Give the host what the worker answers, or nothing if that comes too late; end this process."""
+    """Pass on the worker's answer, or an empty one if that comes too late; end this process."""
     import select
 
     said, seconds = b"", max(DEADLINE_S.values())
@@ -156,7 +156,7 @@ def _find_package():
     hooks = os.path.dirname(os.path.abspath(__file__))
     parent = os.path.dirname(hooks)
     installed = os.path.exists(os.path.join(parent, "errors.py"))
-    # last: nothing there hides the standard library
+    # last, so that nothing there hides the standard library
     sys.path.append(os.path.dirname(parent) if installed else os.path.join(parent, "server"))
     import scrubjay
 
@@ -165,7 +165,7 @@ def _find_package():
 
 
 def _note_failure(error):
-    """Note what kept a hook from running at all, as far as the installation still can."""
+    """Note why a hook could not run at all, if the installation can still do that."""
     try:
         from scrubjay.home.paths import default_root, open_home
         from scrubjay.hooks import journal

@@ -1,6 +1,6 @@
-"""Says a word to the engine over its socket, or asks one with a short bound.
+"""Sends an event to the engine over its socket, or asks it for text within a short time limit.
 
-Never starts an engine and works without one: the event is on disk already.
+It never starts an engine and works without one: the event is already on disk.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MAX_ANSWER = 64 * 1024  # bytes
 
 
 def tell(home, hello, event):
-    """Send an event and leave; whether it was sent."""
+    """Send an event without waiting for an answer; return True if it was sent."""
     line = _send(home, hello, event, CONNECT_S)
     if line:
         line.close()
@@ -25,7 +25,7 @@ def tell(home, hello, event):
 
 
 def ask(home, hello, event, key, wait_s):
-    """The first object with `key` that the engine answers within `wait_s` seconds, or None."""
+    """Return the engine's first answer with `key` within `wait_s` seconds, or None."""
     deadline = time.monotonic() + wait_s
     line = _send(home, hello, event, min(CONNECT_S, wait_s))
     if line is None:
@@ -52,13 +52,13 @@ def ask(home, hello, event, key, wait_s):
 
 
 def _send(home, hello, event, wait_s):
-    """A connected socket after hello and event were sent; None without an engine that takes calls."""
+    """Send hello and event, and return the connected socket; None if no engine answers."""
     facts = _whereabouts(home)
     address, path = facts.get("address"), facts.get("socket") or home.socket
     if not address and not os.path.exists(path):
         return None
     try:
-        # the C module itself: 0.4 ms, where `socket` with its enums and selectors costs 7 ms
+        # the C module takes 0.4 ms to import; `socket`, with its enums and selectors, 7 ms
         import _socket as socket
     except ImportError:
         import socket
@@ -77,7 +77,7 @@ def _send(home, hello, event, wait_s):
 
 
 def _whereabouts(home):
-    """What engine.json says of where the engine listens; empty when it says nothing."""
+    """Return the engine's address from engine.json; an empty dict if it cannot be read."""
     try:
         facts = json.loads(read_regular(home.engine_json, MAX_ANSWER))
     except (OSError, ValueError):

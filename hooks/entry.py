@@ -1,4 +1,4 @@
-"""The frame around every event: reads the payload, opens the home, applies the user's policy.
+"""Runs around every event: reads the payload, opens the home, applies the user's policy.
 
 Every failure becomes a line of the journal.
 """
@@ -19,17 +19,17 @@ from scrubjay.redaction import patterns
 from scrubjay.wire.hello import hello_from
 
 PIECE = 1024 * 1024  # bytes read at once
-MAX_STDIN = 8 * 1024 * 1024  # bytes; an event above that is no conversation, and redacting it would take 1 s
+MAX_STDIN = 8 * 1024 * 1024  # bytes; a longer event is not conversation, and redacting it would take 1 s
 
 Call = namedtuple("Call", "home policy event hello now_ns records inject")
-"""An event with all it needs. `hello` names its scope; `records`, `inject`: what the policy allows."""
+"""An event and its context. `hello` names its scope; `records` and `inject` are what the policy allows."""
 
 
 def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
-    """Answer the event on `stdin` (bytes): write what its host is to show to `stdout` (text), or nothing.
+    """Answer the event on `stdin` (bytes): write the text for its host to `stdout`, or nothing.
 
-    `registered` and `event_name` are what the registration names, or None; `read(kind)` is called once the
-    event is known. Return why there is no journal to write a failure into; None where there is one.
+    `registered` and `event_name` are named by the registration, or None; `read(kind)` is called once the
+    event is known. Return the reason if the home, and so its journal, cannot be opened; otherwise None.
     """
     home, session_id, name, answer = None, None, "event", ""
     try:
@@ -51,7 +51,7 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
         if home is None:
             return str(error)
         journal.note(home, name, session_id, str(error))
-    except Exception as error:  # the outermost edge: an assistant must not suffer from our mistakes
+    except Exception as error:  # the outermost edge: our errors must not disturb an assistant
         journal.note(home, name, session_id, journal.place_of(error))
     stdout.write(answer)
     return None
@@ -66,7 +66,7 @@ def _call(home, event, env, now_ns):
         and named.isascii()
         and all(letter.isalnum() or letter in "_.:-" for letter in named)
     )
-    # What is said in another project belongs there, as an import would have it.
+    # Words said in another project belong there, as in an import.
     scope = named if plain else scopes.project_of(home, event.cwd, event.project_dir)[1]
     scope = scope or scopes.scope_of(home, event.project_dir)
     if scope is None:
@@ -97,25 +97,25 @@ def _policy(home):
 
 
 def _load_patterns(home):
-    """Take over what earlier hooks compiled; return how many patterns that were."""
+    """Load the patterns that earlier hooks compiled; return how many."""
     try:
         dump = read_regular(home.patterns, patterns.MAX_DUMP)
-    except OSError:  # no hook came before this one
+    except OSError:  # this is the first hook
         dump = b""
     patterns.load(dump)
     return patterns.count()
 
 
 def _keep_patterns(home):
-    """Write what was compiled, for the hooks that come."""
+    """Store the compiled patterns for later hooks."""
     try:
         spool.durable_write(home, home.patterns, patterns.dump())
-    except OSError:  # a full disk, or no file there
+    except OSError:  # a full disk, or the path is not a file
         return  # the next hook tries again
 
 
 def _payload(stdin):
-    """Read the event. It is handled once it is whole: some hosts never close the pipe."""
+    """Read the event until its JSON is complete: some hosts never close the pipe."""
     raw, payload = b"", None
     while payload is None and len(raw) <= MAX_STDIN and (piece := stdin.read1(PIECE)):
         raw += piece
@@ -142,5 +142,5 @@ def _parsed(raw):
 def _working_dir():
     try:
         return os.getcwd()
-    except OSError:  # it was deleted under us
+    except OSError:  # the folder was deleted
         return os.path.sep

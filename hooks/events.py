@@ -1,7 +1,7 @@
-"""What a hook does at each event: it leaves the event in the spool, redacted, and shows what is recalled.
+"""Handles each event: writes it to the spool, redacted, and shows what is recalled.
 
-The engine pairs prompts with answers (`engine/background/pairing`). A hook knows one thing more than its own
-event: whether the session's last prompt was to be recorded, because its answer is only then.
+The engine pairs prompts with answers (`engine/background/pairing`). A hook only knows its own event, and
+whether the session's last prompt may be recorded: only then the answer may be too.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from scrubjay.home.capture import MAX_TEXT, cut
 from scrubjay.hooks import engine_line, hosts, journal
 from scrubjay.redaction.redact import redact
 
-INJECT_S = 0.2  # a prompt or a start waits no longer for what is recalled
+INJECT_S = 0.2  # how long a prompt or a start waits for recalled text
 MAX_QUERY = 10_000  # characters (models.requests.Query)
-EDGE = 4096  # characters: no secret is longer, so one that is cut off has its beginning among them
-TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at while the host waits: 0.1 s
+EDGE = 4096  # characters: no secret is longer, so one that is cut off begins within them
+TAIL = 8 * 1024 * 1024  # bytes of a transcript that are read while the host waits, in 0.1 s
+HIDDEN = "hidden"  # a file in a session's folder: its last prompt may not be recorded
 Shown = namedtuple("Shown", "text message")
 """What a hook has for the model, and a line for its user."""
 NOTHING = Shown("", "")
-HIDDEN = "hidden"  # a file in a session's folder: its last prompt was not to be recorded
 
 
 def prompt_submitted(call):
-    """Leave the prompt; return what is recalled for it, as far as the user wants it."""
+    """Write the prompt to the spool; return the text recalled for it, if the user wants that."""
     event = call.event
-    if not hosts.says_prompt(event):
+    if not hosts.has_prompt(event):
         turn = _last_turn(event)
         if turn and (turn["assistant"] or turn["tools"]):
-            return NOTHING  # a later call of the model for a prompt that was left already
+            return NOTHING  # a later call of the model for a prompt that is in the spool
         event = event._replace(prompt="\n\n".join(turn["prompts"]) if turn else None)
     text, redacted = _clean(event.prompt) if hosts.is_from_user(event) else (None, 0)
     folder = spool.session_folder(call.home, event.session_id)
     opens = event.opens == "prompt" and not os.path.isdir(folder)
-    if event.prompt or hosts.says_prompt(event):
+    if event.prompt or hosts.has_prompt(event):
         _mark(call, folder)
-        _leave(call, prompt=text, redacted_prompt=redacted)
+        _spool(call, prompt=text, redacted_prompt=redacted)
     if opens and call.inject != "off":
         return _opening(call)
     if call.inject != "prompt" or not text:
@@ -47,34 +47,34 @@ def prompt_submitted(call):
 
 
 def answered(call):
-    """Leave the answer, without a word of it if its prompt was not to be recorded."""
+    """Write the answer to the spool, without its words if its prompt may not be recorded."""
     event = call.event
     if os.path.exists(os.path.join(spool.session_folder(call.home, event.session_id), HIDDEN)):
         call = call._replace(records=False)
-    # Gemini CLI says both at the end.
+    # Gemini CLI sends both at the end.
     prompt, in_prompt = _clean(event.prompt) if event.prompt and hosts.is_from_user(event) else (None, 0)
     answer, in_answer = _clean(event.answer)
-    _leave(call, prompt=prompt, redacted_prompt=in_prompt, answer=answer, redacted_answer=in_answer)
+    _spool(call, prompt=prompt, redacted_prompt=in_prompt, answer=answer, redacted_answer=in_answer)
     return NOTHING
 
 
 def session_started(call):
-    """Leave the start; return the session's opening, or nothing if the user or the host does not want it."""
+    """Write the start to the spool; return the opening, or nothing if the user or the host wants none."""
     try:
-        _leave(call, source=call.event.source)
-    except HomeError as error:  # a full disk, which is no reason to be without the opening
+        _spool(call, source=call.event.source)
+    except HomeError as error:  # a full disk; the opening is shown anyway
         journal.note(call.home, call.event.kind, call.event.session_id, str(error))
     return NOTHING if call.inject == "off" or call.event.opens != "start" else _opening(call)
 
 
 def session_ended(call):
-    """Leave the end, so that the session is compared with its transcript and summarised."""
-    _leave(call, source=call.event.source)
+    """Write the end to the spool, so that the session is compared with its transcript and summarised."""
+    _spool(call, source=call.event.source)
     return NOTHING
 
 
-def _leave(call, **said):
-    """Put the event into the spool, without what was said and where if it is not to be recorded."""
+def _spool(call, **said):
+    """Write the event to the spool, without words and folders if it may not be recorded."""
     event = call.event
     left = {
         "v": 1,
@@ -91,12 +91,12 @@ def _leave(call, **said):
         left.update(said, scope=call.hello.scope, folders=[event.cwd, event.project_dir])
         left.update(capture=call.policy.capture, min_length=call.policy.min_length)
     spool.write_event(call.home, left)
-    if event.kind != "prompt":  # which the engine needs with its answer
+    if event.kind != "prompt":  # the engine needs a prompt only with its answer
         engine_line.tell(call.home, call.hello, {"event": "drain"})
 
 
 def _mark(call, folder):
-    """Note whether the session's last prompt is to be recorded."""
+    """Note whether the session's last prompt may be recorded."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
     mark = os.path.join(folder, HIDDEN)
     if call.records:
@@ -106,7 +106,7 @@ def _mark(call, folder):
 
 
 def _last_turn(event):
-    """The last turn of the transcript, raw; None without one that can be read."""
+    """Return the last turn of the transcript, raw; None if no transcript can be read."""
     if not event.transcript_path:
         return None
     from scrubjay.home.files import last_lines
@@ -122,7 +122,7 @@ def _last_turn(event):
 def _opening(call):
     opening = None
     if hosts.begins(call.event):
-        from scrubjay.home import openings  # which other events need not load
+        from scrubjay.home import openings  # other events need not load it
 
         opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
     if opening is None:
@@ -131,7 +131,7 @@ def _opening(call):
 
 
 def _recalled(call, request):
-    """What the engine answers to a request; {} without an engine, or if it takes too long."""
+    """Return the engine's answer to a request; {} without an engine, or if it takes too long."""
     request = dict(request, session_id=call.event.session_id, max_bytes=hosts.MAX_INJECTION)
     return engine_line.ask(call.home, call.hello, request, "text", INJECT_S) or {}
 
@@ -153,7 +153,7 @@ def _shown(call, by, recalled):
 
 
 def _clean(text):
-    """A text as it may be stored, and how many secrets were taken out of what is stored."""
+    """Return a text as it may be stored, and the number of secrets removed from it."""
     text = (text or "").strip()
     beyond = len(text) - MAX_TEXT
     if beyond <= 0:

@@ -1,6 +1,7 @@
-"""Reads what hosts send at their events and writes their answers, by `hosts.json` and functions for quirks.
+"""Reads what hosts send at their events and writes answers, by `hosts.json` and a function for each quirk.
 
-`recognize` tells which host really runs us, `read` makes our `Event` of its payload, `answer` its output.
+`recognize` finds the host that runs the hook, `read` turns its payload into an `Event`, and `answer` writes
+text in the format that the host shows to its model.
 """
 
 from __future__ import annotations
@@ -15,50 +16,42 @@ from scrubjay.hosts.facts import DEFAULTS, RECOGNITION
 from scrubjay.hosts.facts import HOSTS as FACTS
 from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
 
-MAX_INJECTION = 2048  # bytes, the tags around it included; Claude Code itself cuts at 10,000 characters
-CURSOR_OPENS = (3, 20)  # versions before it drop what sessionStart brings (3.6.31 and 3.12.17 do)
+MAX_INJECTION = 2048  # bytes, including the tags around it; Claude Code itself cuts at 10,000 characters
+CURSOR_OPENS = (3, 20)  # earlier versions drop the output of sessionStart (3.6.31 and 3.12.17 do)
 
 Event = namedtuple(
     "Event",
     "kind name host session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent "
     "opens",
 )
-"""What happened. `kind` is prompt, answer, start or end, or None for an event of no interest; `name` is the
-host's word for it. Texts may be None. `source` says who submitted a prompt, or why a session starts; `opens`
-is the kind of event at which this host shows a session's opening."""
+"""One event. `kind` is prompt, answer, start or end, or None for one that is ignored; `name` is the host's
+name for it. Texts may be None. `source` is who submitted a prompt, or why a session starts; `opens` is the
+kind of event at which this host shows a session's opening."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
-    """The host that runs us: by what only its payloads have, then by its environment, then as registered.
+    """Return the host that runs us, by the first rule of `hosts.json` that applies, else as registered.
 
-    A variable alone proves nothing, for a host that another one starts in a shell inherits it; hence the
-    `timestamp`, which Claude Code never sends.
+    A host that another one starts in a shell inherits its variables. So most rules with a variable also
+    require the field `timestamp`, which Claude Code never sends.
     """
-    for host, *keys in RECOGNITION["payloads"]:
-        if all(key in payload for key in keys):
-            return host
     name, path = payload.get("hook_event_name"), payload.get("transcript_path")
     path = path.replace("\\", "/") if isinstance(path, str) else ""
-    if env.get("CURSOR_VERSION"):  # it is there for hooks alone
-        return "cursor"
-    if name in ("BeforeAgent", "AfterAgent"):
-        return "gemini-cli"
-    if "/rollout-" in path:  # its SessionStart and SessionEnd are of no turn
-        return "codex"
-    if "timestamp" in payload:
-        for host, variable in RECOGNITION["variables"]:
-            if env.get(variable):
-                return host
-        for host, folder in RECOGNITION["folders"]:
-            if folder in path:
-                return host
+    for rule in RECOGNITION:
+        if (
+            all(field in payload for field in rule.get("fields", ()))
+            and ("variable" not in rule or env.get(rule["variable"]))
+            and rule.get("event", name) == name
+            and rule.get("path", "") in path
+        ):
+            return rule["host"]
     return registered if registered in HOSTS else "claude-code"
 
 
 def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str | None = None) -> Event:
-    """The event in a payload; `event_name` is what it was registered for, if the payload names none.
+    """Return the event in a payload; `event_name` is the registered one, for a payload that names none.
 
-    What is missing or of another type is None: only `session_id` is ever required.
+    A field that is missing or has another type is None: only `session_id` is ever required.
     """
     facts = HOSTS[host]
     text = {field: _first(payload, paths) for field, paths in fields(host).items()}
@@ -85,7 +78,7 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
 
 
 def events(host: str) -> dict:
-    """A host's names of events, and ours. Most hosts run hooks of Claude Code's settings too."""
+    """Return a host's names of events with ours. Most hosts also run the hooks in Claude Code's settings."""
     names = {} if HOSTS[host].get("own_events") else dict(DEFAULTS["events"])
     for part in FACTS[host].get("capture", ()):
         names.update(part.get("events", ()))
@@ -93,17 +86,17 @@ def events(host: str) -> dict:
 
 
 def fields(host: str) -> dict:
-    """Our names of the fields of a host's payload, and the paths to them; the first text counts."""
+    """Return our names of a payload's fields with their paths there; the first path to a text counts."""
     return dict(DEFAULTS["fields"], **HOSTS[host].get("fields", {}))
 
 
 def is_from_user(event: Event) -> bool:
-    """Return True if a person submitted the prompt; schedules, polls and other sessions say that they did."""
+    """Return True if a person submitted the prompt, and not a schedule, a poll or another session."""
     return event.source in (None, "user", "sdk") and is_said(event.prompt or "")
 
 
 def begins(event: Event) -> bool:
-    """Return True if a session is new; a continued one has had its opening."""
+    """Return True if a session is new; a continued one has already shown its opening."""
     return event.source in (None, "startup", "clear", "new")
 
 
@@ -112,15 +105,15 @@ def takes_context(event: Event) -> bool:
     return "output" in HOSTS[event.host]
 
 
-def says_prompt(event: Event) -> bool:
+def has_prompt(event: Event) -> bool:
     """Return True if the host's payloads have the prompt; otherwise its transcript has it."""
     return HOSTS[event.host].get("has_prompt", True)
 
 
 def block(text: str) -> str:
-    """Recalled text between the tags by which we recognise it in a transcript; "" for none.
+    """Return recalled text between the tags that mark it in a transcript; "" for no text.
 
-    It is cut at the end of a line: half a memory misleads.
+    A long text is cut at the end of a line, because half a memory misleads.
     """
     room = MAX_INJECTION - len(MEMORY_OPEN) - len(MEMORY_CLOSE) - 2
     text = storable(text).replace(MEMORY_OPEN, "").replace(MEMORY_CLOSE, "").strip()
@@ -130,10 +123,10 @@ def block(text: str) -> str:
 
 
 def answer(event: Event, text: str, message: str = "") -> str:
-    """What the hook prints so that the host puts `text` into the conversation; "" prints nothing.
+    """Return the output that makes the host add `text` to the conversation; "" prints nothing.
 
-    `message` is for the user, of a host that shows it under the key `message` of its row. No key is printed
-    that a host might not know: Codex then drops the context.
+    `message` is for the user, of a host that shows it under the key `message` of its row. The output has only
+    keys that the host knows: Codex drops the context if there is another.
     """
     shown = block(text)
     if not shown or not takes_context(event):
@@ -153,7 +146,7 @@ def _flat(shown, name):
 
 
 def _for_cursor(shown, name):
-    """Cursor's own keys at its own events; at those that it runs for Claude Code's settings, theirs."""
+    """Use Cursor's keys at its own events, and Claude Code's at events from Claude Code's settings."""
     if name[:1].isupper():
         return _nested(shown, name)
     context = {"additional_context": shown}
@@ -174,7 +167,7 @@ def _tidy_claude(event, payload, env):
 
 
 def _tidy_gemini(event, payload, env):
-    """Both events of a turn bring the session's context in front of what the user said."""
+    """In both events of a turn the session's context precedes the user's words."""
     if not (event.prompt or "").startswith("<hook_context>"):
         return event
     _, closing, rest = event.prompt.partition("</hook_context>")
@@ -182,21 +175,21 @@ def _tidy_gemini(event, payload, env):
 
 
 def _tidy_qwen(event, payload, env):
-    """It fires again after each tool result with an empty prompt, which is ignored."""
+    """The event is repeated after each tool result with an empty prompt, which is ignored."""
     if event.kind == "prompt" and isinstance(payload.get("submitted_prompt"), str):
         return event._replace(prompt=storable(payload["submitted_prompt"]))
     return event._replace(kind=None) if event.kind == "prompt" and not event.prompt else event
 
 
 def _tidy_cursor(event, payload, env):
-    """Its hooks run in its own folder, so a window without a workspace is of no project."""
+    """Its hooks run in its own folder, so a window without a workspace belongs to no project."""
     project = _first(payload, "workspace_roots.0") or env.get("CURSOR_PROJECT_DIR") or _user_home(env)
     opens = "start" if _version(_first(payload, "cursor_version")) >= CURSOR_OPENS else "prompt"
     return event._replace(cwd=project, project_dir=project, opens=opens)
 
 
 def _tidy_antigravity(event, payload, env):
-    """PreInvocation fires before every call of the model; the first of a turn is number 0, some say 1."""
+    """PreInvocation precedes every call of the model; the first of a turn has the number 0, or 1."""
     folder = _first(payload, "workspacePaths.0") or _user_home(env)  # the hook runs in its own folder
     number = payload.get("invocationNum")
     later = event.kind == "prompt" and isinstance(number, float) and number > 1
@@ -211,7 +204,7 @@ def _tidy_windsurf(event, payload, env):
 
 
 def _tidy_kiro(event, payload, env):
-    """Its payloads name no transcript: <workspace>/<session>/messages.jsonl or cli/<session>.jsonl has it."""
+    """Its payloads lack the transcript, <workspace>/<session>/messages.jsonl or cli/<session>.jsonl."""
     if event.kind != "answer" or event.transcript_path or not _is_plain(event.session_id):
         return event
     sessions = os.path.join(_user_home(env), ".kiro", "sessions")
@@ -238,7 +231,7 @@ _TIDY = {
 
 
 def _first(payload, paths):
-    """The first text at one of these paths, parted by blanks; a number in a path is a place in a list."""
+    """Return the first text at these paths, separated by blanks; a number in a path is an index of a list."""
     for path in paths.split():
         value = payload
         for key in path.split("."):
@@ -252,7 +245,7 @@ def _first(payload, paths):
 
 
 def _name(value):
-    """A name as records hold it: 1 to 200 characters, not blank (models.fields.Name)."""
+    """Return a name that a record accepts: 1 to 200 characters, not blank (models.fields.Name)."""
     return value if value and value.strip() and len(value) <= 200 else None
 
 

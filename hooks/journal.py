@@ -1,6 +1,6 @@
 """The journal of the hooks, `<home>/log/hooks.log`: when, which event, which session, and why it failed.
 
-Never what was said. Where no home can be opened, its sentence goes to standard error instead.
+It never contains what was said. If no home can be opened, the reason goes to standard error instead.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import time
 
 from scrubjay.home.files import add_line
 
-MAX_BYTES = 512 * 1024  # of hooks.log and of hooks.log.1, so 1 MB in all
+MAX_BYTES = 512 * 1024  # of hooks.log, and of hooks.log.1
 
 
 def note(home, name, session_id, reason):
-    """Add a line. `home` None is a home that could not be opened: nothing is written."""
+    """Add a line; without a home (None), write nothing."""
     if home is None:
         return
     path = os.path.join(home.log, "hooks.log")
@@ -24,7 +24,7 @@ def note(home, name, session_id, reason):
 
 
 def place_of(error):
-    """An unexpected error as its type and place; its message may quote what a user said."""
+    """Return the type and place of an unexpected error; its message might quote what a user said."""
     trace = error.__traceback__
     while trace.tb_next:
         trace = trace.tb_next

@@ -1,9 +1,9 @@
 """Projects are isolated: six of them in one engine, and each tries to reach the others' records by every
 interface.
 
-The interfaces: tools and resources of a project and of a token's tag, `/mcp`, every HTTP route, what hooks
-inject into a prompt, and the opening of a session. A project may name another's scope explicitly, which is
-allowed; nothing else here does.
+The interfaces: tools and resources of a project and of a token's tag, `/mcp`, what hooks inject into a prompt,
+and the opening of a session. A project may name another's scope explicitly, which is allowed; nothing else
+here does. `http_api/test_isolation` tries every HTTP route.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import httpx2
 import pytest
 from fastapi import FastAPI
 from hashing_encoder import HashingEncoder
-from http_api.tenants import FIRST, OWN, SECRET, TRIES, settle_in
+from http_api.tenants import OWN
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from said import document, fact, forget, turn
@@ -63,7 +63,6 @@ class House(NamedTuple):
     core: Core
     app: FastAPI
     owned: dict[str, Owned]
-    words: dict[str, str]  # of the tenant over HTTP
     before: dict[str, Any]
 
 
@@ -81,17 +80,16 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
     owned = {scope: await _settle(core, scope) for scope in PROJECTS}
     await fact(core, f"The {OWN} is the user's own.", scope="user")
     app = build_app(engine, build_server(engine))
-    async with app.router.lifespan_context(app), _visitor(Door(app, _OPEN)) as anybody:
-        words = await settle_in(anybody)
+    async with app.router.lifespan_context(app):
         await core.consolidation.work_off()
-        yield House(engine, core, app, owned, words, await _stored(core))
+        yield House(engine, core, app, owned, await _stored(core))
     await engine.close()
 
 
 _OPEN = Options(parse_address("127.0.0.1:80"), per_second=0)
 
 
-def _visitor(door: Door, key: str = "sm_any_key_opens") -> httpx2.AsyncClient:
+def _visitor(door: Door, key: str) -> httpx2.AsyncClient:
     transport = httpx2.ASGITransport(app=door, raise_app_exceptions=False)
     headers = {"Authorization": f"Bearer {key}"}
     return httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers)
@@ -144,7 +142,7 @@ _LASTING = {
 async def _stored(core: Core) -> dict[str, Any]:
     await core.writer.settle()
     found: dict[str, Any] = {}
-    for scope in (*PROJECTS, FIRST, "user"):
+    for scope in (*PROJECTS, "user"):
         for kind in (Turn, Memory, Document):
             rows = await core.store.select(kind, conditions.equal("scope", scope))
             found |= {row.id: row.model_dump(include=_LASTING) for row in rows}
@@ -154,9 +152,9 @@ async def _stored(core: Core) -> dict[str, Any]:
 def _leaks(house: House, viewer: str, shown: str, asked: str) -> list[str]:
     """Text of other projects in an answer that was not in the question."""
     others = [each for each in house.owned.values() if each.scope != viewer]
-    words = [SECRET, *(each.secret for each in others), *(() if viewer in PROJECTS else (OWN,))]
+    words = [each.secret for each in others]
     ids = [id for each in others for kind in each.ids.values() for id in kind]
-    return [word for word in (*words, *ids) if word in shown and word not in asked]
+    return [word for word in words + ids if word in shown and word not in asked]
 
 
 def _calls(other: Owned) -> list[tuple[str, dict[str, Any]]]:
@@ -200,8 +198,15 @@ async def test_no_tool_or_resource_returns_another_projects_records(house: House
             asked = _calls(other)
             if confined:  # a token may not even name another scope
                 reading = [each for each in asked if each[0].startswith("search")]
+                named = [
+                    *reading,
+                    ("forget", {"query": "zebra", "dry_run": True}),
+                    ("add_memory", {"content": "A zebra."}),
+                    ("record_turn", {"session_id": other.session, "user": "Which zebra?"}),
+                    ("add_document", {"content": "A zebra.", "custom_id": "zebra"}),
+                ]
                 asked += [
-                    (name, {**more, "scope": scope}) for name, more in reading for scope in ("*", other.scope)
+                    (name, {**more, "scope": scope}) for name, more in named for scope in ("*", other.scope)
                 ]
             for name, arguments in asked:
                 ASKED["tools"] += 1
@@ -209,7 +214,8 @@ async def test_no_tool_or_resource_returns_another_projects_records(house: House
                 assert not (leaks := _leaks(house, viewer, answer, json.dumps(arguments))), (arguments, leaks)
             for kind, ids in other.ids.items():
                 ends = ("", "?scope=*", f"?scope={other.scope}") if confined else ("",)
-                for uri in [f"scrubjay://{kind}/{id}{end}" for id in ids for end in ends]:
+                uris = [f"scrubjay://{kind}/{id}{end}" for id in ids for end in ends]
+                for uri in [*uris, *([f"scrubjay://profile/{other.scope}"] if confined else [])]:
                     ASKED["resources"] += 1
                     try:
                         text = (
@@ -242,34 +248,6 @@ async def test_hooks_and_openings_show_nothing_of_another_project(house: House) 
                 assert not _leaks(house, viewer, (await house.core.search.opening(event, viewer)).text, "")
         lies_ready = openings.read(house.engine.home, viewer, datetime.now(UTC).timestamp()) or {"text": ""}
         assert not _leaks(house, viewer, lies_ready["text"], "")
-    await _unchanged(house)
-
-
-async def test_a_token_of_one_tag_reaches_no_other_tag_by_any_route(
-    house: House, tmp_path_factory: Any
-) -> None:
-    held = tokens.Tokens(open_home(str(tmp_path_factory.mktemp("k") / "keys")))
-    tags = ["tenant-b", "tenant-c", "tenant-d"]
-    keys = [tokens.add(held._home, datetime(2026, 3, 5, tzinfo=UTC), tag=tag)[1] for tag in tags]
-    door = Door(house.app, _OPEN, held.now)
-    others = [each.secret for each in house.owned.values()]
-    for tag, key in zip(tags, keys, strict=True):
-        async with _visitor(door, key) as bound:
-            for named in (tag, FIRST, *PROJECTS[:1]):
-                for operation, tries in TRIES.items():
-                    for each in tries:
-                        if named != tag and not each.names_a_tag:
-                            continue
-                        arguments = each.filled({**house.words, "tag": named})
-                        if "files" in arguments:
-                            arguments["files"] = {
-                                name: tuple(file) for name, file in arguments["files"].items()
-                            }
-                        ASKED["routes"] += 1
-                        answer = await bound.request(operation.partition(" ")[0], **arguments)
-                        assert answer.status_code < 500, (operation, answer.text)
-                        assert named == tag or answer.status_code == 403, (operation, answer.text)
-                        assert not [word for word in (SECRET, OWN, *others) if word in answer.text], operation
     await _unchanged(house)
 
 

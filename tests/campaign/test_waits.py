@@ -30,6 +30,8 @@ from small_disk import BALLAST, fill, small_disk
 from stories.conftest import new_user, opens, user
 from user import User, make_user
 
+from scrubjay.home import spool
+
 __all__ = ["new_user", "opens", "small_disk", "user"]  # fixtures
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name == "nt", reason="no SIGKILL and no SIGSTOP there")]
@@ -85,6 +87,15 @@ def exported(of: User, where: Path) -> Iterator[tuple[str, str]]:
     for line in where.read_text().splitlines()[1:]:
         record = json.loads(line)
         yield record["kind"], record["user" if record["kind"] == "turn" else "content"]
+
+
+def numbers_of_turns(export: Path) -> dict[str, list[int]]:
+    """By session, the numbers of its turns in an export."""
+    numbers: dict[str, list[int]] = {}
+    for record in map(json.loads, export.read_text().splitlines()[1:]):
+        if record["kind"] == "turn":
+            numbers.setdefault(record["session_id"], []).append(record["turn"])
+    return numbers
 
 
 def written(client: Assistant, tally: Tally, tool: str, text: str, **arguments: Any) -> None:
@@ -146,6 +157,9 @@ def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_kill
     with ThreadPoolExecutor(len(work)) as pool:
         all_of(pool, work)
     tally.compare(user, tmp_path / "all.jsonl", record_property, "4 clients under kill -9")
+    numbers = numbers_of_turns(tmp_path / "all.jsonl")
+    assert all(sorted(numbers[f"p{n}-free"]) == list(range(len(range(2, each, 4)))) for n in range(4))
+    assert spool.broken_paths(user.home) == []
 
 
 def lives(process: psutil.Process) -> bool:
@@ -348,6 +362,8 @@ def test_every_call_is_answered_despite_a_frozen_engine_or_a_missing_temporary_f
         with tally.timed():
             said = linked.call(tool, **{argument: "zebra-1"})
         unanswered += not said.get("isError")
+        assert str(frozen.pid) in said["content"][0]["text"]
+    assert "PROBLEM  engine" in user.types("doctor").stdout
     with tally.timed():
         unanswered += not opens().call("search_memories", query="zebra").get("isError")
     with tally.timed():

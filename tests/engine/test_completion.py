@@ -72,6 +72,19 @@ async def settled(core: Core) -> list[Turn]:
     return sorted(await core.store.select(Turn, "true"), key=lambda turn: turn.turn)
 
 
+async def recorded(core: Core, envelope: dict) -> list[Turn]:
+    """The turns, once a hook's envelope is recorded and completed."""
+    spool.write(core.home, envelope)
+    await core.writer.drain()
+    return await settled(core)
+
+
+async def reconciled(core: Core, path: str, **request: str) -> list[Turn]:
+    """The turns, once the session is compared with its transcript."""
+    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE} | request)
+    return await settled(core)
+
+
 @pytest.fixture(autouse=True)
 def soon(monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.completion.DELAYS", (0.0, 0.01))
@@ -81,18 +94,16 @@ async def test_a_recorded_turn_gets_its_earlier_words_tools_and_files(core: Core
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
-        line("assistant", "a1", [{"type": "text", "text": "Let me look where it is used."}]),
+        line("assistant", "a1", "Let me look where it is used."),
         line(
             "assistant",
             "a2",
             [{"type": "tool_use", "id": "x", "name": "Edit", "input": {"file_path": "src/clock.py"}}],
         ),
         line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
-        line("assistant", "a3", [{"type": "text", "text": ANSWER}]),
+        line("assistant", "a3", ANSWER),
     )
-    spool.write(core.home, stop(now, path))
-    await core.writer.drain()
-    (turn,) = await settled(core)
+    (turn,) = await recorded(core, stop(now, path))
     assert turn.assistant == f"Let me look where it is used.\n\n{ANSWER}"
     assert (turn.tools, turn.files) == (("Edit",), ("src/clock.py",))
 
@@ -108,9 +119,7 @@ async def test_an_answer_that_no_hook_saw_is_fetched_once_the_transcript_has_it(
     answered = event("assistant.message", "2026-03-05T10:00:01Z", content="Not now.", toolRequests=[])
     path = transcript(tmp_path / "events.jsonl", before, answered)
     ts = "2026-03-05T11:00:00Z"
-    spool.write(core.home, stop(now, path, assistant=None, ts=ts) | {"host": "copilot-cli"})
-    await core.writer.drain()
-    turn, earlier = await settled(core)
+    turn, earlier = await recorded(core, stop(now, path, assistant=None, ts=ts) | {"host": "copilot-cli"})
     assert (turn.user, turn.assistant, earlier.assistant) == (asked, None, "Not now.")
     report = await core.status.report()
     assert (report["captured"], report["without_answer"]) == (2, 1)
@@ -125,11 +134,9 @@ async def test_an_answer_that_no_hook_saw_is_fetched_once_the_transcript_has_it(
         tool,
         event("assistant.message", ts, content=ANSWER),
     )
-    spool.write(
-        core.home, stop(now, path, assistant=None, ts=ts) | {"id": "envelope_0002", "host": "copilot-cli"}
+    turn, earlier = await recorded(
+        core, stop(now, path, assistant=None, ts=ts) | {"id": "envelope_0002", "host": "copilot-cli"}
     )
-    await core.writer.drain()
-    turn, earlier = await settled(core)
     assert (turn.assistant, turn.tools, turn.prompt_id) == (ANSWER, ("edit",), "p1")
     assert earlier.assistant == "Not now."
     report = await core.status.report()
@@ -142,9 +149,7 @@ async def test_an_answer_that_came_too_late_is_fetched_when_the_session_goes_on(
     asked = "Rename tick() to advance() please"
     path = tmp_path / "rollout.jsonl"
     path.write_text("")
-    spool.write(core.home, stop(now, str(path), assistant=None, prompt_id="t1") | {"host": "codex"})
-    await core.writer.drain()
-    await settled(core)
+    await recorded(core, stop(now, str(path), assistant=None, prompt_id="t1") | {"host": "codex"})
     item = {"type": "UserMessage", "content": [{"type": "text", "text": asked}]}
     done = {"type": "task_complete", "turn_id": "t1", "last_agent_message": ANSWER}
     events = [{"type": "item_completed", "turn_id": "t1", "item": item}, done]
@@ -170,11 +175,9 @@ async def test_commands_and_later_prompts_complete_a_turn(core: Core, now, tmp_p
         line("assistant", "a1", [run]),
         line("user", "u2", [{"type": "tool_result", "tool_use_id": "x", "content": "ok"}]),
         line("attachment", "q1", None, attachment=added),
-        line("assistant", "a2", [{"type": "text", "text": ANSWER}]),
+        line("assistant", "a2", ANSWER),
     )
-    spool.write(core.home, stop(now, path))
-    await core.writer.drain()
-    (turn,) = await settled(core)
+    (turn,) = await recorded(core, stop(now, path))
     assert turn.user == "Rename tick() to advance() please\n\nin the tests too"
     assert turn.commands == ("GH_TOKEN=[redacted:github-token] gh-deploy --canary",)
     # A search waits 4 s for a commit at most, and a shared disk may stall for longer.
@@ -190,9 +193,8 @@ async def test_a_stale_or_absent_transcript_leaves_the_turn_as_the_hook_gave_it(
         tmp_path / "t.jsonl", line("user", "u1", "Rename tick() to advance() please"), "{half a line"
     )
     spool.write(core.home, stop(now, stale))
-    spool.write(core.home, {**stop(now, str(tmp_path / "gone.jsonl"), prompt_id="p2"), "id": "envelope_0002"})
-    await core.writer.drain()
-    assert [turn.assistant for turn in await settled(core)] == [ANSWER, ANSWER]
+    missing = stop(now, str(tmp_path / "gone.jsonl"), prompt_id="p2") | {"id": "envelope_0002"}
+    assert [turn.assistant for turn in await recorded(core, missing)] == [ANSWER, ANSWER]
 
 
 async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core, now, tmp_path: Path):
@@ -200,10 +202,10 @@ async def test_turns_that_no_hook_reported_are_recorded_once_redacted(core: Core
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u0", f"Use {secret} to fetch the list of repositories", promptId="p0"),
-        line("assistant", "a0", [{"type": "text", "text": "I began to fetch them."}]),
+        line("assistant", "a0", "I began to fetch them."),
         line("user", "u9", "[Request interrupted by user]"),
         line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
-        line("assistant", "a1", [{"type": "text", "text": ANSWER}]),
+        line("assistant", "a1", ANSWER),
     )
     spool.write(core.home, stop(now, path))
     request = {
@@ -229,7 +231,7 @@ def spoken(number: int, prompt_id: str | None, answer: str = "Done as you said, 
     at = f"2026-03-05T11:{number:02}:00Z"
     return [
         line("user", f"u{number}", f"Do the thing with number {number}", timestamp=at, **named),
-        line("assistant", f"a{number}", [{"type": "text", "text": answer}], timestamp=at),
+        line("assistant", f"a{number}", answer, timestamp=at),
     ]
 
 
@@ -239,9 +241,7 @@ async def test_a_turn_that_no_hook_could_write_is_recorded_with_the_next_one(cor
     path = transcript(tmp_path / "t.jsonl", *lines)
     told = {"user": "Do the thing with number 5", "assistant": "Done as you said, and tested."}
     for _ in range(2):
-        spool.write(core.home, stop(now, path, prompt_id="p5", ts="2026-03-05T11:05:01Z", **told))
-        await core.writer.drain()
-        turns = await settled(core)
+        turns = await recorded(core, stop(now, path, prompt_id="p5", ts="2026-03-05T11:05:01Z", **told))
     assert sorted(turn.prompt_id for turn in turns) == ["p1", "p3", "p5"]
     assert {turn.assistant for turn in turns} == {told["assistant"]}
 
@@ -257,8 +257,7 @@ async def test_a_turn_known_by_other_words_or_in_another_scope_is_not_fetched(
         envelope = stop(now, path, prompt_id=prompt_id, assistant="Done as you said, and tested.", **told)
         spool.write(core.home, envelope | {"scope": scope, "id": f"envelope_{number}"})
     await core.writer.drain()
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    assert sorted(turn.prompt_id for turn in await settled(core)) == ["p-1", "p-3", "p-5"]
+    assert sorted(turn.prompt_id for turn in await reconciled(core, path)) == ["p-1", "p-3", "p-5"]
 
 
 @pytest.mark.parametrize("prompt_id", ["p1", "p-1"])
@@ -273,13 +272,10 @@ async def test_a_purged_turn_is_not_restored_from_its_transcript(
         told = {"user": f"Do the thing with number {number}", "ts": f"2026-03-05T11:0{number}:02Z"}
         answer = "Done as you said, and tested."
         envelope = stop(now, path, prompt_id=key, assistant=answer, **told)
-        spool.write(core.home, envelope | {"id": f"envelope_{number}"})
-        await core.writer.drain()
-        turns = await settled(core)
+        turns = await recorded(core, envelope | {"id": f"envelope_{number}"})
         if number == 1:
             await core.removal.forget(Forget(id=turns[0].id, purge=True), SCOPE, "mcp")
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    gone, kept = await settled(core)
+    gone, kept = await reconciled(core, path)
     assert (gone.user, kept.user) == (None, "Do the thing with number 5")
 
 
@@ -289,13 +285,12 @@ async def test_prompts_queued_for_a_deleted_turn_are_not_restored(core: Core, no
     queued = "\n\n".join(f"Do the thing with number {number}" for number in (1, 2, 3))
     for key, user, ts in (("p3", queued, "2026-03-05T11:01:00Z"), ("p5", None, "2026-03-05T11:05:02Z")):
         told = {"user": user or "Do the thing with number 5", "assistant": "Done as you said, and tested."}
-        spool.write(core.home, stop(now, path, prompt_id=key, ts=ts, **told) | {"id": f"envelope_{key}"})
-        await core.writer.drain()
-        turns = await settled(core)
+        turns = await recorded(
+            core, stop(now, path, prompt_id=key, ts=ts, **told) | {"id": f"envelope_{key}"}
+        )
         if key == "p3":
             await core.removal.forget(Forget(id=turns[0].id, purge=True), SCOPE, "mcp")
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    assert [turn.user for turn in await settled(core)] == [None, "Do the thing with number 5"]
+    assert [turn.user for turn in await reconciled(core, path)] == [None, "Do the thing with number 5"]
 
 
 @pytest.mark.parametrize("key", ["p1", None])
@@ -304,9 +299,7 @@ async def test_a_session_that_copies_another_is_not_recorded_twice(
 ):
     path = transcript(tmp_path / "t.jsonl", *spoken(1, key))
     told = {"user": "Do the thing with number 1", "assistant": "Done as you said, and tested."}
-    spool.write(core.home, stop(now, path, prompt_id=key or "u1", ts="2026-03-05T11:01:00Z", **told))
-    await core.writer.drain()
-    await settled(core)
+    await recorded(core, stop(now, path, prompt_id=key or "u1", ts="2026-03-05T11:01:00Z", **told))
     copied = [json.dumps(json.loads(each) | {"sessionId": "s2"}) for each in spoken(1, key)]
     path = transcript(tmp_path / "copy.jsonl", *copied)
     core.completion.reconcile({"session_id": "s2", "transcript_path": path, "scope": SCOPE})
@@ -322,8 +315,7 @@ async def test_a_turn_with_a_waiting_prompt_is_left_to_its_stop_hook_and_a_hidde
     said = {"session_id": "s1", "scope": SCOPE, "host": None, "capture": "all", "folders": []}
     prompts.save(core.home, "s1", None, None, 0, None, at + 63_000_000_000)  # in an excluded project
     prompts.save(core.home, "s1", None, "Do the thing with number 3", 0, said, at + 181_000_000_000)
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    assert [turn.user for turn in await settled(core)] == ["Do the thing with number 5"]
+    assert [turn.user for turn in await reconciled(core, path)] == ["Do the thing with number 5"]
 
 
 async def test_waiting_events_are_paired_completed_and_compared_with_the_transcript(
@@ -352,8 +344,7 @@ async def test_no_transcript_is_read_during_a_pause(core: Core, now, tmp_path: P
     told = {"prompt_id": "p1", "user": "Do the thing with number 1", "ts": "2026-03-05T11:01:00Z"}
     spool.write(core.home, stop(now, path, assistant=None, **told))
     await core.writer.drain()
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    (turn,) = await settled(core)
+    (turn,) = await reconciled(core, path)
     assert turn.assistant is None
 
 
@@ -379,7 +370,7 @@ async def test_turns_said_before_capture_was_allowed_are_not_fetched_afterwards(
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u0", "This was said while capture was paused", promptId="p0"),
-        line("assistant", "a0", [{"type": "text", "text": "It was."}]),
+        line("assistant", "a0", "It was."),
         line(
             "user",
             "u1",
@@ -387,13 +378,12 @@ async def test_turns_said_before_capture_was_allowed_are_not_fetched_afterwards(
             promptId="p1",
             timestamp="2026-03-05T12:30:00Z",
         ),
-        line("assistant", "a1", [{"type": "text", "text": "It was."}]),
+        line("assistant", "a1", "It was."),
     )
     write_capture(core.home, Settings(), now - timedelta(days=1))
     write_capture(core.home, Settings(paused=True), now - timedelta(hours=2))
     write_capture(core.home, Settings(), now)
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    assert [turn.prompt_id for turn in await settled(core)] == ["p1"]
+    assert [turn.prompt_id for turn in await reconciled(core, path)] == ["p1"]
 
 
 async def test_words_said_during_a_pause_are_left_out_of_the_turn_that_spans_it(
@@ -402,21 +392,15 @@ async def test_words_said_during_a_pause_are_left_out_of_the_turn_that_spans_it(
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u1", "Rename tick() to advance() please", promptId="p1"),
-        line(
-            "assistant",
-            "a0",
-            [{"type": "text", "text": "The client wants to sell."}],
-            timestamp="2026-03-05T11:15:00Z",
-        ),
-        line("assistant", "a1", [{"type": "text", "text": ANSWER}], timestamp="2026-03-05T11:30:00Z"),
+        line("assistant", "a0", "The client wants to sell.", timestamp="2026-03-05T11:15:00Z"),
+        line("assistant", "a1", ANSWER, timestamp="2026-03-05T11:30:00Z"),
     )
     write_capture(core.home, Settings(), now - timedelta(days=1))
     write_capture(core.home, Settings(paused=True), now - timedelta(minutes=50))
     write_capture(core.home, Settings(), now - timedelta(minutes=40))
     spool.write(core.home, stop(now, path))
     await core.writer.drain()
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    assert [(turn.prompt_id, turn.assistant) for turn in await settled(core)] == [("p1", ANSWER)]
+    assert [(turn.prompt_id, turn.assistant) for turn in await reconciled(core, path)] == [("p1", ANSWER)]
 
 
 async def test_turns_said_in_an_excluded_folder_are_not_fetched_afterwards(core: Core, tmp_path: Path):
@@ -424,15 +408,14 @@ async def test_turns_said_in_an_excluded_folder_are_not_fetched_afterwards(core:
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u0", "Look at what the client wrote", promptId="p0", cwd=inside),
-        line("assistant", "a0", [{"type": "text", "text": "They want to merge."}], cwd=inside),
+        line("assistant", "a0", "They want to merge.", cwd=inside),
         line("user", "u1", "Now go to the client's folder", promptId="p1", cwd=str(tmp_path)),
-        line("assistant", "a1", [{"type": "text", "text": "They want to sell."}], cwd=inside),
+        line("assistant", "a1", "They want to sell.", cwd=inside),
         line("user", "u2", "Back to our own code", promptId="p2", cwd=str(tmp_path)),
-        line("assistant", "a2", [{"type": "text", "text": "Here we are again."}], cwd=str(tmp_path)),
+        line("assistant", "a2", "Here we are again.", cwd=str(tmp_path)),
     )
     core.settings = Settings(excluded=(str(tmp_path / "clients"),))
-    core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE})
-    turns = [(turn.prompt_id, turn.assistant) for turn in await settled(core)]
+    turns = [(turn.prompt_id, turn.assistant) for turn in await reconciled(core, path)]
     assert turns == [("p1", None), ("p2", "Here we are again.")]
 
 
@@ -442,7 +425,7 @@ async def test_a_turn_of_an_unknown_folder_is_not_fetched_once_anything_is_exclu
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u0", "Look at what the client wrote", promptId="p0"),
-        line("assistant", "a0", [{"type": "text", "text": "They want to merge."}]),
+        line("assistant", "a0", "They want to merge."),
     )
     core.settings = Settings(excluded=(str(tmp_path / "clients"),))
     request = {"session_id": "s1", "transcript_path": path, "scope": SCOPE}
@@ -457,9 +440,9 @@ async def test_a_turn_said_in_another_project_is_fetched_into_that_project(core:
     path = transcript(
         tmp_path / "t.jsonl",
         line("user", "u0", "What does this project do?", promptId="p0", cwd=here),
-        line("assistant", "a0", [{"type": "text", "text": "It counts herons."}], cwd=here),
+        line("assistant", "a0", "It counts herons.", cwd=here),
         line("user", "u1", "And what does the other one do?", promptId="p1", cwd=other),
-        line("assistant", "a1", [{"type": "text", "text": "It counts egrets."}], cwd=other),
+        line("assistant", "a1", "It counts egrets.", cwd=other),
     )
     core.completion.reconcile({"session_id": "s1", "transcript_path": path, "scope": SCOPE, "cwd": here})
     scopes = {turn.prompt_id: turn.scope for turn in await settled(core)}
@@ -510,11 +493,9 @@ async def test_after_a_pause_turns_of_a_host_without_timestamps_are_still_comple
     path = transcript(tmp_path / "chat.jsonl", *map(json.dumps, entries))
     for hours, settings in ((9, Settings(paused=True)), (8, Settings())):
         write_capture(core.home, settings, now - timedelta(hours=hours))
-    spool.write(
-        core.home, stop(now, path, user=None, prompt_id="a-1", ts=now.isoformat()) | {"host": "cursor"}
+    (turn,) = await recorded(
+        core, stop(now, path, user=None, prompt_id="a-1", ts=now.isoformat()) | {"host": "cursor"}
     )
-    await core.writer.drain()
-    (turn,) = await settled(core)
     assert (turn.user, turn.assistant) == ("Rename it", f"I look.\n\n{ANSWER}")
 
 
@@ -538,7 +519,5 @@ async def test_two_missed_turns_with_the_same_words_are_two_turns(core: Core, no
         told = {"user": texts[last], "assistant": f"Step {last} of the heron.", "prompt_id": f"p-{last}"}
         at = f"2026-03-05T{last // 60:02}:{last % 60:02}:00Z"
         envelope = stop(now, str(path), ts=at, **told) | {"host": "copilot-cli", "id": f"envelope_{last}"}
-        spool.write(core.home, envelope)
-        await core.writer.drain()
-        turns = await settled(core)
+        turns = await recorded(core, envelope)
     assert sum(turn.user == "continue" for turn in turns) == 2

@@ -421,7 +421,7 @@ NAMES = sorted(
         for paths in hosts.fields(host).values()
         for path in paths.split()
     }
-    | {key for _, *keys in RECOGNITION["payloads"] for key in keys}
+    | {field for rule in RECOGNITION for field in rule.get("fields", ())}
     | {"workspace_roots", "workspacePaths", "submitted_prompt", "agent_id"}
 )
 

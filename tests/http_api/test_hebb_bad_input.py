@@ -85,36 +85,18 @@ class Letting:
         await self._app(scope, receive, send)
 
 
-async def test_a_token_of_one_scope_reaches_no_other(http: httpx2.AsyncClient, engine: Engine):
-    secret = (
-        await http.post("/api/v1/memories", json={"content": "The zebra of others.", "tags": ["theirs"]})
-    ).json()["id"]
+async def test_a_read_only_token_reads_and_changes_nothing(http: httpx2.AsyncClient, engine: Engine):
+    kept = (await http.post("/api/v1/memories", json={"content": "The zebra of others."})).json()["id"]
     await http.post("/api/v1/partitions", json={"id": "mem_theirs", "name": "Theirs"})
     app = build_app(engine, build_server(engine))
-    transport = httpx2.ASGITransport(app=Letting(app, Permissions(tag="mine")))
-    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as mine:
-        made = await mine.post("/api/v1/memories", json={"content": "The zebra of mine."})
-        assert made.status_code == 201
-        assert [each["id"] for each in (await mine.get("/api/v1/memories")).json()["items"]] == [
-            made.json()["id"]
-        ]
-        found = (await mine.post("/api/v1/search", json={"query": "zebra"})).json()
-        assert [hit["memory"]["content"] for hit in found["results"]] == ["The zebra of mine."] and not found[
-            "related"
-        ]
-        for method in ("GET", "PATCH", "DELETE"):
-            body = {"json": {"content": "x"}} if method == "PATCH" else {}
-            assert (await mine.request(method, f"/api/v1/memories/{secret}", **body)).status_code == 404
-        assert (await mine.get("/api/v1/partitions/mem_theirs")).status_code == 404
-        assert (await mine.get("/api/v1/memories", params={"scope": "sm_project_default"})).status_code == 403
     transport = httpx2.ASGITransport(app=Letting(app, Permissions(read_only=True)))
     async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as reader:
-        assert (await reader.get(f"/api/v1/memories/{secret}")).status_code == 200
+        assert (await reader.get(f"/api/v1/memories/{kept}")).status_code == 200
         for method, path, body in (
             ("POST", "memories", {"content": "x"}),
             ("POST", "memories/batch", [{"content": "x"}]),
-            ("PATCH", f"memories/{secret}", {"content": "x"}),
-            ("DELETE", f"memories/{secret}", None),
+            ("PATCH", f"memories/{kept}", {"content": "x"}),
+            ("DELETE", f"memories/{kept}", None),
             ("POST", "ingest", {"content": "x"}),
             ("POST", "partitions", {"id": "mem_x", "name": "x"}),
             ("PATCH", "partitions/mem_theirs", {"name": "x"}),

@@ -5,11 +5,8 @@ acknowledged turn stored once.
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -44,44 +41,6 @@ def test_twenty_clients_killed_in_random_order_lose_no_turn_and_leave_no_engine(
     until(lambda: not engines(user.home.root), "the last client took the engine with it")
     assert spool.pending(user.home) == []
     assert turns_by_session(user) == {f"s{number}": [0] for number in range(20)}
-
-
-@pytest.mark.parametrize(
-    ("count", "turns", "kills"), [(2, 12, 1), pytest.param(4, 50, 2, marks=pytest.mark.long)]
-)
-def test_turns_from_several_clients_survive_engines_that_are_killed_meanwhile(
-    user, opens, count, turns, kills
-):
-    clients, acknowledged = [opens() for _ in range(count)], threading.Semaphore(0)
-
-    def record(client: Assistant, session: str, numbered: bool) -> None:
-        for turn in range(turns):
-            named = {"turn": turn} if numbered else {}
-            while client.call("record_turn", session_id=session, user=f"{session} says {turn}", **named).get(
-                "isError"
-            ):
-                pass  # it may or may not have been stored: repeating it is safe
-            acknowledged.release()
-
-    threads = [
-        threading.Thread(target=record, args=(client, f"s{number}", number % 2 == 0))
-        for number, client in enumerate(clients)
-    ]
-    for thread in threads:
-        thread.start()
-    killed = set()
-    for _ in range(kills):
-        for _ in range(count * turns * 3 // 10):
-            assert acknowledged.acquire(timeout=30)
-        for engine in engines(user.home.root):
-            os.kill(engine.pid, signal.SIGKILL)
-            killed.add(engine.pid)
-    for thread in threads:
-        thread.join(60)
-        assert not thread.is_alive()
-    assert len(killed) == kills and len(engines(user.home.root)) == 1
-    assert turns_by_session(user) == {f"s{number}": list(range(turns)) for number in range(count)}
-    assert spool.broken_paths(user.home) == []
 
 
 @pytest.mark.long

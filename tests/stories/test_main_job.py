@@ -88,16 +88,6 @@ def test_turns_captured_without_an_engine_are_stored_once_and_in_order(user, ope
     until(lambda: not spool.pending(user.home) + spool.events(user.home), "the spool is empty")
 
 
-def test_two_homes_never_see_each_other(new_user, user, opens):
-    other = new_user()
-    ours, theirs = opens(), opens(other)
-    ours.get("add_memory", content="The zebra is called Marty.", scope="user")
-    theirs.get("add_memory", content="The lion is called Alex.", scope="user")
-    assert ours.recall("what is the animal called?", scope="*") == ["The zebra is called Marty."]
-    assert theirs.recall("what is the animal called?", scope="*") == ["The lion is called Alex."]
-    assert len(engines(user.home.root)) == len(engines(other.home.root)) == 1
-
-
 def test_a_scope_never_leaks_into_another(user, opens):
     folders = [repository(user.folder / name) for name in ("alpha", "beta")]
     (folders[0] / "src").mkdir()

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -25,35 +24,6 @@ __all__ = ["root", "start"]  # fixtures
 pytestmark = ON_POSIX
 
 # One engine, then none.
-
-
-@pytest.mark.long
-def test_twenty_clients_at_once_share_one_engine_that_ends_after_they_leave(root, start):
-    clients = [start() for _ in range(20)]
-    for client in clients:
-        client.say(0, **INITIALIZE)
-    assert [client.hear()["id"] for client in clients] == [0] * 20
-    assert len({client.pid_of_engine() for client in clients}) == 1
-    (engine,) = engines(root)
-    assert [client.leave() for client in clients] == [0] * 20
-    until(lambda: not engines(root), "the engine ended")
-    until(lambda: not engine.is_running() or engine.status() == psutil.STATUS_ZOMBIE, "its process is gone")
-
-
-def test_clients_killed_at_random_leave_one_engine_and_then_none(root, start):
-    chance = random.Random(7)
-    survivor = start()
-    survivor.open()
-    clients = [start() for _ in range(12)]
-    for client in chance.sample(clients, len(clients)):
-        if chance.random() < 0.6:  # the others are killed before they have said anything
-            client.say(0, **INITIALIZE)
-        if chance.random() < 0.5:
-            client.hear() if client.process.poll() is None and chance.random() < 0.3 else None
-        client.process.kill()
-    assert [engine.pid for engine in engines(root)] == [survivor.pid_of_engine()]
-    survivor.process.kill()
-    until(lambda: not engines(root), "the engine ended")
 
 
 def test_the_engine_is_detached_and_has_its_own_session(root, start):

@@ -36,10 +36,9 @@ from scrubjay.home import capture
 from scrubjay.home import kept as kept_files
 from scrubjay.home.settings import capture_view, load, restore_config
 from scrubjay.home.spool import nonfiles
-from scrubjay.hosts.additions import codex_waiting
 from scrubjay.hosts.installation import hook_command, run_hook
 from scrubjay.hosts.machine import this_machine
-from scrubjay.hosts.table import BY_NAME, HOSTS
+from scrubjay.hosts.table import HOSTS
 from scrubjay.http_api import tokens
 from scrubjay.wire.address import engine_facts
 
@@ -94,15 +93,17 @@ def examine(place: Place, clients: Clients, *, mend: bool = False) -> Findings:
 
 def left_to_do(place: Place, clients: Clients) -> str:
     """Return what has to be done before turns are captured; "" if they are."""
-    arrived, hooked = arrivals(place) or {}, clients.hooked
+    arrived = arrivals(place) or {}
+    hooked = [host for host in HOSTS if host.name in clients.hooked]
     if off := switch_on(load(place.home.config)):
         return off
     if not hooked:
         return "Connect an assistant that has hooks: `scrubjay setup`."
-    if "codex" in hooked and codex_waiting(this_machine(place.env)):
-        return BY_NAME["codex"].click
-    if not any(host in arrived for host in hooked):
-        titles = " or ".join(host.title for host in HOSTS if host.name in hooked)
+    for host in hooked:
+        if host.unapproved(this_machine(place.env)):
+            return host.click
+    if not any(host.name in arrived for host in hooked):
+        titles = " or ".join(host.title for host in hooked)
         return f"Start a new session in {titles}: no turn has been received from there yet."
     return ""
 

@@ -11,7 +11,6 @@ from scrubjay.cli.clients import Clients, Hooks, Server, look
 from scrubjay.cli.command import Place, visit_engine
 from scrubjay.cli.display import local, plural, span
 from scrubjay.errors import EngineError
-from scrubjay.hosts.additions import codex_waiting
 from scrubjay.hosts.installation import console_command, hook_lines
 from scrubjay.hosts.machine import this_machine
 from scrubjay.hosts.table import BY_NAME, HOSTS, Host
@@ -80,13 +79,13 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
     if any(finding.verdict == PROBLEM for finding in wrong):
         return
     places = [*(hooks.file for hooks in hooked), *plugins]
-    if len(places) > 1 and host.name != "gemini-cli":  # its extension is always the same folder
+    if len(places) > 1 and not host.one_folder:
         says = f"The hooks are in {' and in '.join(places)}: every turn is sent twice and stored once."
         yield note("hooks", says, "Remove them from one of the two." if plugins else "")
     where = [server.file for server in servers][:1] or clients.plugins.get(host.name, [])
     named = f"{host.title} ({' and '.join(where)})"
     came = "" if arrived is None else f", and {came_from(arrived, host.name)}"
-    waiting = codex_waiting(this_machine(place.env)) if host.name == "codex" else []
+    unapproved = host.unapproved(this_machine(place.env))
     advice = f"`scrubjay setup --only {host.name}` adds it."
     if not where:
         yield note("clients", f"{host.title} sends its turns, but lacks the server to recall them.", advice)
@@ -95,8 +94,8 @@ def _of_host(place: Place, host: Host, clients: Clients, arrived: Mapping[str, A
     elif not places:
         says = "has the server, but lacks the hooks: its turns are not captured."
         yield note("clients", f"{named} {says}", advice)
-    elif waiting:
-        says = f"has the server and the hooks, but needs permission to run {', '.join(waiting)}{came}."
+    elif unapproved:
+        says = f"has the server and the hooks, but needs permission to run {', '.join(unapproved)}{came}."
         yield note("clients", f"{named} {says}", host.click)
     else:
         yield ok("clients", f"{named} has the server and the hooks{came}.")
@@ -109,17 +108,16 @@ def _server(place: Place, server: Server) -> Findings:
         yield problem("clients", f"{named} starts {server.command}, which does not exist.", advice)
     elif server.home and os.path.realpath(os.path.expanduser(server.home)) != os.path.realpath(place.root):
         yield note("clients", f"{named} has the server with another home, {server.home}.")
-    elif server.host.name == "claude-desktop" and not os.path.isabs(server.command):
-        advice = f"Change it to {console_command()[0]}: Claude Desktop searches few folders."
+    elif server.host.few_folders and not os.path.isabs(server.command):
+        advice = f"Change it to {console_command()[0]}: {server.host.title} searches few folders."
         yield note("clients", f"{named} starts {server.command} without its folder.", advice)
 
 
 def _hooks(hooks: Hooks) -> Findings:
     """Return the findings about hooks; those of a plugin cannot be inspected."""
-    where = "" if hooks.file.endswith("settings.json") else f" (--settings {hooks.file})"
-    claude = f"`scrubjay hooks add` repairs them{where}."
-    setup = f"`scrubjay setup --only {hooks.host.name}` repairs them."
-    advice = claude if hooks.host.name == "claude-code" else setup
+    repair = hooks.host.repair or f"setup --only {hooks.host.name}"
+    where = f" (--settings {hooks.file})" if hooks.file.endswith("settings.local.json") else ""
+    advice = f"`scrubjay {repair}` repairs them{where}."
     handlers = [handler for each in hooks.handlers.values() for handler in each]
     words = [word for handler in handlers for line in hook_lines(handler) for word in line]
     gone = [word for word in words if os.path.isabs(word) and not os.path.exists(word)]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
-from scrubjay.errors import InputError, NotFound, ScrubjayError
+from scrubjay.errors import EngineError, InputError, NotFound, ScrubjayError
 from scrubjay.home import openings
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
@@ -98,19 +98,13 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
             if name == "finish":
                 finish("asked by the command line")
                 answer = {"result": {}}
-            elif name == "status":
-                answer = {"result": await _status(engine, call)}
             elif name == "open":
                 answer = {"result": {"link": await open_page()}}
-            elif name == "reload":  # config.toml; returns the settings that need a new engine to take effect
-                answer = {"result": {"restart": engine.reload()}}
-            elif name in METHODS:
-                work = _result(engine, name, call)
-                interruptible = name in _INTERRUPTIBLE
-                answer = {"result": await (_while_connected(connection, work) if interruptible else work)}
             else:
-                sentence = f"This engine has no method {name!r}. It may be older than your command line."
-                answer = {"error": {"message": sentence}}
+                work = _result(engine, name, call)
+                answer = {
+                    "result": await (_while_connected(connection, work) if name in _INTERRUPTIBLE else work)
+                }
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
             advice = "Free disk space, or check the permissions there, and try again."
@@ -352,7 +346,13 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
 }
 
 
-async def _result(engine: Engine, name: str, call: Call) -> Any:
+async def _result(engine: Engine, name: Any, call: Call) -> Any:
+    if name == "status":
+        return await _status(engine, call)
+    if name == "reload":  # config.toml; returns the settings that need a new engine to take effect
+        return {"restart": engine.reload()}
+    if name not in METHODS:
+        raise EngineError(f"This engine has no method {name!r}. It may be older than your command line.")
     result = await METHODS[name](await engine.core(), call)
     if isinstance(result, list):
         return [each.wire() for each in result]

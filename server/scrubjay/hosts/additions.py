@@ -18,8 +18,7 @@ class Plugin(NamedTuple):
     folder: str
 
 
-def codex_waiting(machine: Machine) -> list[str]:
-    """Return the events whose hook the user of Codex has not approved yet, or has switched off."""
+def _codex_unapproved(machine: Machine) -> list[str]:
     path = machine.path("{codex}/config.toml")
     waiting = []
     try:
@@ -123,4 +122,5 @@ def _codex_traces(machine: Machine) -> list[Change]:
 
 
 PLUGINS = {"claude-code": _claude_plugins, "codex": _codex_plugins, "gemini-cli": _gemini_plugins}
+UNAPPROVED = {"codex": _codex_unapproved}
 TRACES = {"claude-code": _claude_plugin_traces, "codex": _codex_traces}

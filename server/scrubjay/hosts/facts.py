@@ -19,8 +19,7 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "hosts.json")
 
 FOLDERS: Facts = _described["folders"]  # the places that a path in braces names
 EDITORS: dict[str, list[str]] = _described["editors"]
-RECOGNITION: Facts = _described["recognition"]  # whose event it is; the first that fits
+RECOGNITION: list[Facts] = _described["recognition"]  # the first rule that applies names the host of an event
 DEFAULTS: Facts = _described["defaults"]
-HOSTS: dict[str, Facts] = _described[
-    "hosts"
-]  # by name, which is used on the wire, in records and in commands
+# by name, which is used on the wire, in records and in commands
+HOSTS: dict[str, Facts] = _described["hosts"]

@@ -80,6 +80,9 @@ class Host:
     reads: str | None = None  # the host whose hooks it runs too
     in_projects: Sequence[str] = ()  # its files in a project, which may register our server too
     recall: str = ""  # when it adds recalled text to a conversation by itself
+    one_folder: bool = False  # a plugin of ours and our own hooks are the same folder
+    few_folders: bool = False  # it finds no command that is only on the user's PATH
+    repair: str = ""  # the command that repairs its hooks, if not `setup`
     click: str = ""  # what the user has to do once
     lacks: str = ""  # what is missing, and why
     proof: str = "documents"  # what it was tried with: a whole session ("run") with the real host, or "parts"
@@ -118,6 +121,11 @@ class Host:
     def traces(self, machine: Machine) -> list[Change]:
         """Return the entries that the host itself added about Scrubjay."""
         read = additions.TRACES.get(self.name)
+        return read(machine) if read else []
+
+    def unapproved(self, machine: Machine) -> list[str]:
+        """Return the events whose hook the user has not approved yet, or has switched off."""
+        read = additions.UNAPPROVED.get(self.name)
         return read(machine) if read else []
 
     @property

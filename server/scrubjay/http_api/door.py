@@ -106,7 +106,7 @@ class Door:
             # Check the host first: the CORS middleware answers a preflight by itself.
             advice = "Ask it by its address, or start it with `--allow-host NAME`."
             sentence = f"Host {host[:80]!r} is not this server. {advice}"
-            await refusal(Request(scope), 421, sentence)(scope, receive, send)
+            await _refuse(Request(scope, receive), HTTPException(421, sentence), send)
         else:
             await self._inner(scope, receive, send)
 
@@ -120,7 +120,7 @@ class Door:
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
         seconds = CALL_SECONDS - self._waited
-        request = Request(scope)
+        request = Request(scope, receive)
         files = _is_upload(request)
         body = _Body(receive, self._room, LONGEST_BODY if files else LONGEST_JSON)
         try:
@@ -133,13 +133,8 @@ class Door:
                 body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
             answer = _Answer(send, seconds)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            with contextlib.ExitStack() as stack:
-                async with asyncio.timeout(max(0.0, seconds)):
-                    if body.is_large and not files:
-                        await self._large.acquire()
-                        stack.callback(self._large.release)
-                    await self._turns.begin(caller)
-                held = stack.pop_all()
+            async with asyncio.timeout(max(0.0, seconds)):
+                held = await self._begin(caller, alone=body.is_large and not files)
         except BaseException as error:
             body.forget()
             if not isinstance(error, HTTPException | TimeoutError):
@@ -147,7 +142,7 @@ class Door:
             refused = error if isinstance(error, HTTPException) else _late(request)
             if refused.status_code == 413:
                 await body.drop_rest()
-            await refusal(request, refused.status_code, refused.detail, refused.headers)(scope, receive, send)
+            await _refuse(request, refused, send)
             return
         scope.setdefault("state", {})["permissions"] = permissions
         work = asyncio.ensure_future(self._app(scope, body.receive, answer.send))
@@ -157,11 +152,22 @@ class Door:
         answer.given.add_done_callback(lambda _: self._turns.end(caller))
         if await answer.in_time(work):
             await work
-        else:  # it goes on, so that a large document is stored by the time it is sent again
+        else:  # the work continues, so that a large document is stored before it is sent again
             self._unanswered.add(work)
             work.add_done_callback(self._unanswered.discard)
-            late = _late(request)
-            await refusal(request, late.status_code, late.detail, late.headers)(scope, receive, send)
+            await _refuse(request, _late(request), send)
+
+    async def _begin(self, caller: str, *, alone: bool) -> contextlib.ExitStack:
+        """Wait for a slot of the caller and, with `alone`, until no other large JSON is being processed.
+
+        The returned stack releases the latter; `Turns.end` ends the slot.
+        """
+        with contextlib.ExitStack() as stack:
+            if alone:
+                await self._large.acquire()
+                stack.callback(self._large.release)
+            await self._turns.begin(caller)
+            return stack.pop_all()
 
     def _check_origin(self, request: Request) -> None:
         origin, host = request.headers.get("origin"), request.headers.get("host", "")
@@ -270,7 +276,7 @@ class _Body:
         return len(self._data) > LARGE
 
     def check(self, most: int) -> None:
-        """Refuse a body that the JSON parser would need long for.
+        """Refuse a body that would keep the JSON parser busy for long.
 
         Raises:
             HTTPException: 413 for more than `most` marks, 400 for JSON that is not UTF-8.
@@ -433,6 +439,11 @@ def _key(request: Request) -> str:
 def _check_size(request: Request, limit: int) -> None:
     if int(request.headers.get("content-length", 0)) > limit:  # uvicorn refuses one that is not a number
         raise _too_large(limit)
+
+
+async def _refuse(request: Request, error: HTTPException, send: Send) -> None:
+    answer = refusal(request, error.status_code, error.detail, error.headers)
+    await answer(request.scope, request.receive, send)
 
 
 def _late(request: Request) -> HTTPException:

@@ -29,7 +29,7 @@ _NOUNS = frozenset({"document", "search", "profile", "list", "memories", "connec
 
 
 def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Answer every error of this application, whose routes these are."""
+    """Make this application, which has these routes, answer every error in its family's shape."""
     from fastapi.exceptions import RequestValidationError  # 6 MB, which the page does without
 
     @app.exception_handler(ScrubjayError)
@@ -66,7 +66,7 @@ def refusal(request: Request, status: int, sentence: str, headers: Any = None) -
 
 
 def misnamed(path: str) -> str | None:
-    """Return the mistake of a path whose namespace is empty or has a slash, which clients do not escape."""
+    """Return the error for a path whose namespace is empty or has a slash, which clients do not escape."""
     if not path.startswith(NAMESPACES):
         return None
     name, *rest = path.removeprefix(NAMESPACES).split("/")
@@ -101,7 +101,7 @@ def _problem(error: Any) -> dict[str, Any]:
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """Make a router that answers 404 with a sentence, by verbs and paths with blanks between them.
+    """Make a router that answers 404 with a sentence. Each key has verbs and a path, separated by blanks.
 
     No verb means every verb. A path that ends in `*` means itself and all below it, one that ends
     in `/*` all below it. The router stays out of the OpenAPI document.

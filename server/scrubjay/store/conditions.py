@@ -163,7 +163,7 @@ def compares(column: str, operator: str, value: float) -> Where:
 # two.
 
 NOT_FORGOTTEN = missing("forgotten_at")
-# Passages that wait for a vector: all without one, but not those of documents that were removed.
+# Passages that wait for a vector: all without one, except those of removed documents.
 NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
 NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which repeats its turns

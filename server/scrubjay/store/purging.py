@@ -23,7 +23,7 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
 
-# Safe only because there is no other writer and we hold the store's lock; 0 would warn of others.
+# 0 would warn of other writers. This is safe because there is no other, and we hold the store's lock.
 _AT_ONCE = timedelta(milliseconds=1)
 
 
@@ -40,7 +40,7 @@ async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """
     try:
         if store.shared is None:
-            await store.drop_other_generations()  # a replaced index is kept for a while, with its texts
+            await store.drop_other_generations()  # a replaced index, kept for a while, has the texts too
         async with store.lock:
             await _purge(store, ids, now)
             if store.inventory is not None:
@@ -58,7 +58,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         (store.tables.documents, "id"),
     ):
         where = conditions.one_of(column, ids)
-        if await table.count_rows(where):  # an empty delete makes a version too, which holds its condition
+        if await table.count_rows(where):  # even an empty delete makes a version with the condition
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))

@@ -1,7 +1,7 @@
-"""Collects the turns of a conversation as a reader reports what was said, and cleans the words.
+"""Collects the turns of a conversation while a reader reports its lines, and cleans their words.
 
-Left out are what tools returned, what the model thought, and whatever was added to the user's words: hosts'
-contexts and our own. Standard library only, Python 3.9 syntax.
+It leaves out the output of tools, the model's thinking, and everything that hosts or Scrubjay added to the
+user's words. Standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from scrubjay.transcripts.injected import is_of_others, is_said, strip_injected
 from scrubjay.transcripts.json_lines import parsed
 from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
@@ -26,14 +26,14 @@ _ADDED = frozenset(
     "environment_context environment_details user_instructions current_datetime timestamp "
     "qwen:user-prompt-submit-context qwen:session-start-context".split()
 )
-_INSTRUCTIONS = "# AGENTS.md instructions"  # what Codex says in the user's name
+_INSTRUCTIONS = "# AGENTS.md instructions"  # begins what Codex says in the user's name
 # Blocks of pictures and files by their type, and by a key.
 _PICTURES = frozenset(
     "image input_image local_image localImage image_url document file resource image_asset_pointer".split()
 )
 _PICTURE_KEYS = ("inlineData", "fileData", "Image")
-_PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # what Codex puts around one
-# Tools that ask the user, and results of them that are no answer.
+_PICTURE_MARK = re.compile(r"\s*</?image\b[^>]{0,500}>\s*")  # Codex writes it around a picture
+# Tools that ask the user, and results without an answer.
 _ASKING = frozenset(
     "AskUserQuestion AskQuestion ask_user ask_user_question ask_followup_question ask_question "
     "request_user_input question".split()
@@ -66,28 +66,28 @@ class Book:
         self.is_main = True  # False: the whole file is a subagent's
 
     def begins(self, session_id: Any, is_main: bool = True) -> None:
-        """A line tells whose session this is."""
+        """Note the id of the session; `is_main` is False for a subagent's."""
         self._session_id = self._session_id or session_id
         self.is_main = self.is_main and is_main
 
     def belongs_to(self, session_id: Any) -> None:
-        """What follows is of this session."""
+        """Note that the next turns belong to this session."""
         self._session_id = session_id
 
     def moved(self, folder: Any) -> None:
-        """What follows happens in this folder."""
+        """Note the folder in which the next lines happen."""
         if isinstance(folder, str) and folder:
             self._folder = folder
 
     def noticed(self) -> None:
-        """The host said something in the user's name; what follows a complete turn answers that."""
+        """Note that the host spoke in the user's name; after a complete turn, the next answer is to that."""
         turn = self._open()
         self._is_answering = turn is None or not turn["complete"]
 
     def said(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
-        """The user said something; the same again under the same id is the same.
+        """Note what the user said; the same words under the same id are one prompt.
 
-        What follows a line without a word of theirs is no answer to a turn that is complete.
+        After a line without words of theirs, the next answer does not belong to a complete turn.
         """
         text = _without_added(text) if isinstance(text, str) else ""
         for tag in self._around:
@@ -113,7 +113,7 @@ class Book:
         self._goes_on(self._turns[-1])
 
     def answered(self, text: Any) -> None:
-        """The assistant said something; formats say one thing on several lines."""
+        """Add to the answer; some formats write one text on several lines."""
         turn = self._open()
         text = strip_injected(text) if isinstance(text, str) else ""
         if turn and text:
@@ -123,7 +123,7 @@ class Book:
             self._goes_on(turn)
 
     def used(self, tool: Any, inputs: Any = None, call_id: Any = None) -> None:
-        """The assistant used a tool, so it is not done."""
+        """Note that the assistant used a tool, so its turn is not complete."""
         turn = self._open()
         if not turn:
             return
@@ -140,7 +140,7 @@ class Book:
         self._goes_on(turn)
 
     def returned(self, call_id: Any, result: Any) -> None:
-        """A tool gave something, in which may be the user's words: answers, or why they rejected it."""
+        """Take the user's words from a tool's result: their answers, or why they rejected it."""
         turn, text = self._open(), _result(result)
         if not turn or not text:
             return
@@ -161,13 +161,13 @@ class Book:
             self._host_words["recap"] = summary
 
     def interrupted(self) -> None:
-        """The user stopped the turn."""
+        """Note that the user stopped the turn."""
         turn = self._open()
         if turn:
             turn["interrupted"], turn["complete"] = True, False
 
     def close(self) -> list[Fields]:
-        """The turns, their answers joined; the last one has what the host wrote about the session."""
+        """Return the turns, with their answers joined; the last has what the host wrote about the session."""
         for turn in self._turns[-1:]:
             turn.update(self._host_words)
         for turn in self._turns:
@@ -199,7 +199,7 @@ def joined(content: Any) -> str:
 
 
 def words(content: Any) -> str:
-    """The texts of what a user said, `IMAGE` for a picture or file alone; "" for results of tools alone."""
+    """Return the texts of a user's message; `IMAGE` for a picture or file alone, "" for tools' results."""
     text = joined(content)
     text = "" if _PICTURE_MARK.fullmatch(text) else text
     blocks = dicts([content] if isinstance(content, dict) else content)
@@ -213,14 +213,14 @@ def words(content: Any) -> str:
 
 
 def _questions(inputs: Fields) -> list[str]:
-    """What a tool asks the user."""
+    """Return the questions of a tool to the user."""
     asked = [each.get("question") for each in dicts(inputs.get("questions"))]
     asked = asked or [inputs.get("question") or inputs.get("prompt") or inputs.get("message")]
     return [each for each in asked if isinstance(each, str)]
 
 
 def _answers(text: str) -> list[str]:
-    """What the user answered, as hosts hand it to the model: JSON of answers, or a sentence."""
+    """Return the user's answers as hosts hand them to the model: as JSON, or as a sentence."""
     whole = parsed(text)
     if isinstance(whole, dict):
         return _leaves(whole.get("answers", whole))
@@ -228,21 +228,21 @@ def _answers(text: str) -> list[str]:
 
 
 def _paired(questions: list[str], answers: list[str]) -> list[str]:
-    """Each question with its answer, if it is known which that is; nothing without an answer."""
+    """Join each question with its answer, or all with all if their numbers differ; [] without an answer."""
     if len(questions) != len(answers):
         return [" ".join([*questions, *answers])] if answers else []
     return [f"{question} {answers[place]}" for place, question in enumerate(questions)]
 
 
 def _leaves(value: Any) -> list[str]:
-    """An answer to each question: of several texts for one, all of them."""
+    """Return an answer to each question; several texts for one question become one."""
     each = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
     flat = [one if isinstance(one, str) else ", ".join(_leaves(one)) for one in each if one]
     return [one for one in flat if one.strip()]
 
 
 def _result(result: Any) -> str:
-    """The text of what a tool gave, in whatever a host wraps it."""
+    """Return the text of a tool's result, without the objects and lists around it."""
     for key in ("functionResponse", "response", "output", "result", "content", "message"):
         if isinstance(result, list) and len(result) == 1:
             result = result[0]
@@ -252,7 +252,7 @@ def _result(result: Any) -> str:
 
 
 def _between(text: str, tag: str) -> str:
-    """The text in the first pair of a tag that begins a text; the whole text without one."""
+    """Return the text inside a tag that begins a text; the whole text without one."""
     start = text.lstrip()
     if not start.startswith(f"<{tag}"):
         return text
@@ -262,7 +262,7 @@ def _between(text: str, tag: str) -> str:
 
 
 def _without_added(text: str) -> str:
-    """A text without what begins or ends it in one of the hosts' tags."""
+    """Remove blocks in hosts' tags from the beginning and the end of a text."""
     text = text.strip()
     start, end = 0, len(text)
     while (opening := _OPENING.match(text, start, end)) and opening[1] in _ADDED:

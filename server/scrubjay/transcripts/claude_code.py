@@ -1,8 +1,8 @@
 """The turns in the lines of Claude Code's transcripts.
 
-The format is internal to the host and changes without notice, so lines that are not understood are passed
-over. The file lags behind: the end of a turn may be missing while the host's Stop hook runs. The time is
-linear in a line, whatever it holds. Standard library only, Python 3.9 syntax.
+The format is internal to the host and changes without notice, so lines that are not understood are skipped.
+The file lags behind: the end of a turn may be missing while the host's Stop hook runs. The time is linear in
+the length of a line. Standard library only, Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, st
 from scrubjay.transcripts.json_lines import parsed
 from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
     from scrubjay.transcripts.turn import Fields
 
-# `agentName` is that of a teammate, whose transcript has its lead's words as prompts.
+# `agentName` names a teammate; the prompts in its transcript are its lead's.
 _NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentName")
 # Lines with a name of the session: older versions' and the model's, and the user's, which goes first.
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
@@ -31,18 +31,8 @@ _SHELLS = ("Bash", "PowerShell")
 def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     """Read the turns of a transcript, in the order of the file; abandoned branches are turns too.
 
-    Args:
-        lines: one JSON object each. Lines that are broken, doubled, unknown or not between the user and the
-            main assistant are passed over.
-
-    Returns:
-        Dicts of `prompt_id` and `session_id` (None where the host wrote none), `uuid`, `prompts` (what the
-        user said first, then what they added while the assistant was at it), `assistant` (all its texts, a
-        blank line between), `tools`, `files` and `commands` (each once; first lines of shell commands, the
-        user's before the prompt among them), `started_at` (as written, ISO 8601, or None), `complete` (the
-        assistant had the last word), `interrupted` (by the user), `failed` (the service did), and `folders`
-        (where it was said, as keys, as far as the host tells); some have `until`, the time of the last line.
-        Texts are raw: the caller redacts them.
+    Each line is one JSON object. Lines that are broken, repeated, unknown or not between the user and the
+    main assistant are skipped. The texts are raw: the caller redacts them.
     """
     all_turns: list[Fields] = []
     open_turn: Fields | None = None
@@ -57,36 +47,27 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
         if entry.get("isCompactSummary"):
             recap = _recap(entry)
             continue
-        if kind == "assistant":
-            if is_orphan and open_turn and open_turn["complete"]:
-                open_turn = None  # it answers a line that could not be read
+        is_answer = kind == "assistant"
+        is_foreign = is_orphan if is_answer else _is_of_others(entry)
+        if is_foreign and open_turn and open_turn["complete"]:
+            open_turn = None  # what follows answers a line that could not be read, or that is not the user's
+        if is_answer:
             if open_turn:
                 _add_answer(open_turn, entry)
-                _goes_on(open_turn, entry)
+        elif is_foreign:
             continue
-        if _is_of_others(entry):
-            if open_turn and open_turn["complete"]:  # what follows answers them
-                open_turn = None
-            continue
-        texts, results = _texts(entry)
-        if open_turn and any(text in INTERRUPTED for text in (*texts, *results)):
-            open_turn["interrupted"], open_turn["complete"] = True, False
-        typed += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
-        prompt = _command("\n\n".join(text for text in texts if is_said(text)))
-        if kind == "attachment":
-            if open_turn and prompt:
-                open_turn["prompts"].append(prompt)
-                open_turn["complete"] = False
-        elif results:
+        else:
+            texts, results = _texts(entry)
+            typed += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
+            prompt = _command("\n\n".join(text for text in texts if is_said(text)))
             if open_turn:
-                open_turn["prompts"] += _said_to_tools(entry, results)
-                open_turn["complete"] = False
-        elif prompt:
-            open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
-            for line in typed:
-                add_command(open_turn, line)
-            typed = []
-            all_turns.append(open_turn)
+                _add_words(open_turn, entry, texts, results, prompt)
+            if prompt and not results and entry["type"] != "attachment":
+                open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
+                for line in typed:
+                    add_command(open_turn, line)
+                typed = []
+                all_turns.append(open_turn)
         if open_turn:
             _goes_on(open_turn, entry)
     for turn in all_turns:
@@ -157,7 +138,7 @@ def _is_of_others(entry: Fields) -> bool:
 
 
 def _said_to_tools(entry: Fields, results: list[str]) -> list[str]:
-    """What the user answered to the assistant's questions, or typed when they rejected a tool."""
+    """Return the user's answers to the assistant's questions, or their words when they rejected a tool."""
     given = entry.get("toolUseResult")
     answers, notes = (
         (given.get("answers"), given.get("annotations")) if isinstance(given, dict) else (None, None)
@@ -180,7 +161,7 @@ def _listed(answer: Any) -> str:
 
 
 def _blocks(entry: Fields) -> list[Fields]:
-    """The content blocks of a message; a bare string is one text block."""
+    """Return the content blocks of a message; a bare string is one text block."""
     note, message = entry.get("attachment"), entry.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     if entry["type"] == "attachment" and isinstance(note, dict):
@@ -191,7 +172,7 @@ def _blocks(entry: Fields) -> list[Fields]:
 
 
 def _texts(entry: Fields) -> tuple[list[str], list[str]]:
-    """The texts of a message without what was put into them, and tools' results, "" for what is no text."""
+    """Return the texts of a message without added text, and the tools' results, "" for one without text."""
     texts, results = [], []
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
@@ -208,19 +189,19 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
 
 
 def _command(text: str) -> str:
-    """A prompt as it was typed, if it is a slash command that the host wrote in tags."""
+    """Return a prompt as it was typed, also if it is a slash command that the host wrote in tags."""
     if not text.startswith("<command-"):
         return text
     return f"{tagged(text, 'command-name')} {tagged(text, 'command-args')}".strip() or text
 
 
 def _is_wordless(turn: Fields) -> bool:
-    """Return True for a picture alone, or a slash command: one without an answer was for the host itself."""
+    """Return True for only a picture, or a slash command: without an answer, it was for the host itself."""
     return turn["prompts"] == [IMAGE] or re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
 
 
 def _origin(entry: Fields) -> tuple[Any, Any]:
-    """The session and the id of a line; of one that a fork copied, those of the copied line."""
+    """Return the session and the id of a line, or of the original of a line that a fork copied."""
     source = entry.get("forkedFrom")
     if not isinstance(source, dict):
         source = {}
@@ -248,6 +229,19 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
             if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):
                 add_command(turn, inputs["command"])
             turn["complete"] = False
+
+
+def _add_words(turn: Fields, entry: Fields, texts: list[str], results: list[str], prompt: str) -> None:
+    """Add what the user did during a turn: interrupted it, queued a prompt, or answered a tool."""
+    if any(text in INTERRUPTED for text in (*texts, *results)):
+        turn["interrupted"], turn["complete"] = True, False
+    if entry["type"] == "attachment":
+        added = [prompt] if prompt else None
+    else:
+        added = _said_to_tools(entry, results) if results else None
+    if added is not None:
+        turn["prompts"] += added
+        turn["complete"] = False
 
 
 def _goes_on(turn: Fields, entry: Fields) -> None:

@@ -1,7 +1,7 @@
 """The turns in every host's transcripts: a function for each format tells a `Book` what its lines say.
 
 `claude_code` reads Claude Code's lines; the turns here are the same dicts. The formats are internal to the
-hosts, so what is not understood is passed over. The time is linear in the lines, whatever stands in them.
+hosts, so lines that are not understood are skipped. The time is linear in the lines, whatever they contain.
 Standard library only, Python 3.9 syntax.
 """
 
@@ -17,7 +17,7 @@ from scrubjay.transcripts.json_lines import parsed
 from scrubjay.transcripts.matching import follows_at_once
 from scrubjay.transcripts.turn import IMAGE
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
@@ -28,11 +28,11 @@ _GEMINIS_OWN = ("Got it. Thanks for the context!", "Got it. Thanks for the addit
 
 
 def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
-    """Read the turns of a host's transcript, in its order, as `claude_code.turns` gives them.
+    """Read the turns of a host's transcript, in its order, as `claude_code.turns` returns them.
 
     Args:
-        lines: of the file.
-        host: one whose `transcript` is described in `hosts.json`; any other has no turns.
+        lines: the lines of the file.
+        host: its name; a host without a `transcript` in `hosts.json` has no turns.
     """
     facts = HOSTS.get(host or "claude-code", {}).get("transcript")
     if facts is None:
@@ -47,72 +47,79 @@ def turns(lines: Iterable[str | bytes], host: str | None) -> list[Fields]:
 def _codex(book: Book, entries: Iterator[Fields]) -> None:
     """Rollouts of all ages: prompts are messages, completed items, response items, or several of these.
 
-    Where there are messages or items of the user, response items in their name may be the host's. Up to 0.32
-    lines were response items alone. A fork begins with its parent's lines, all written at the moment of the
+    If there are messages or items of the user, response items in their name may be the host's. Up to 0.32
+    all lines were response items. A fork begins with its parent's lines, all written at the moment of the
     fork.
     """
-    lines, turn_id, at = list(entries), None, None
-    own, copied_at = None, None
+    lines, turn_id, at, own, copied_at = list(entries), None, None, None, None
     has_prompts = any(
         _dict(each, "payload").get("type") == "user_message"
         or _dict(_dict(each, "payload"), "item").get("type") == "UserMessage"
         for each in lines
     )
     for entry in lines:
-        body, at = _dict(entry, "payload") or entry, entry.get("timestamp") or at
-        kind = body.get("type")
+        kind, body = entry.get("type"), _dict(entry, "payload") or entry
+        at = entry.get("timestamp") or at
         if copied_at is not None:
             copied_at = instant(at) if follows_at_once(instant(at), copied_at) else None
             if copied_at is None:
                 book.belongs_to(own)
-        if entry.get("type") == "session_meta":
+        if kind in ("turn_context", "event_msg"):
+            turn_id = body.get("turn_id") or turn_id
+        if kind == "session_meta":
             session_id = body.get("id") or body.get("session_id")
             book.begins(session_id, not isinstance(body.get("source"), dict))
             book.moved(body.get("cwd"))
             if own is None and isinstance(body.get("forked_from_id"), str) and (copied_at := instant(at)):
                 own = session_id
                 book.belongs_to(body["forked_from_id"])
-        elif entry.get("type") == "turn_context":
-            turn_id = body.get("turn_id") or turn_id
+        elif kind == "turn_context":
             book.moved(body.get("cwd"))
-        elif entry.get("type") == "event_msg":
-            item = _dict(body, "item")
-            turn_id = body.get("turn_id") or turn_id
-            if kind == "user_message":
-                has_picture = body.get("images") or body.get("local_images")
-                book.said(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, at)
-            elif item.get("type") == "UserMessage":
-                book.said(words(item.get("content")), turn_id, item.get("id"), at)
-            elif item.get("type") == "AgentMessage":
-                book.answered(joined(item.get("content")))
-            elif kind == "agent_message":
-                book.answered(body.get("message"))
-            elif kind == "task_complete":
-                book.answered(body.get("last_agent_message"))
-            elif kind == "turn_aborted":
-                book.interrupted()
-            elif kind == "thread_name_updated":
-                book.titled(body.get("thread_name"))
-        elif entry.get("type") == "compacted":
+        elif kind == "event_msg":
+            _codex_event(book, body, turn_id, at)
+        elif kind == "compacted":
             book.recapped(body.get("message"))
-        elif entry.get("type") == "response_item" or "payload" not in entry:
-            about = _dict(body, "internal_chat_message_metadata_passthrough")
-            kinds = about.get("content_item_kinds")
-            if kind in (None, "message") and body.get("role") == "user":
-                if "payload" not in entry:
-                    book.moved(tagged(joined(body.get("content")), "cwd"))
-                if has_prompts:
-                    book.noticed()
-                elif not isinstance(kinds, list) or "user.text" in kinds:
-                    book.said(words(body.get("content")), about.get("turn_id"), body.get("id"), at)
-            elif kind == "message" and body.get("role") == "assistant":
-                book.answered(joined(body.get("content")))
-            elif kind in ("function_call", "custom_tool_call"):
-                book.used(body.get("name"), _parsed(body.get("arguments")), body.get("call_id"))
-            elif kind in ("function_call_output", "custom_tool_call_output"):
-                book.returned(body.get("call_id"), body.get("output"))
-            elif kind == "local_shell_call":
-                book.used("shell", _dict(body, "action"))
+        elif kind == "response_item" or "payload" not in entry:
+            _codex_item(book, body, at, has_prompts=has_prompts, is_bare="payload" not in entry)
+
+
+def _codex_event(book: Book, body: Fields, turn_id: Any, at: Any) -> None:
+    kind, item = body.get("type"), _dict(body, "item")
+    if kind == "user_message":
+        has_picture = body.get("images") or body.get("local_images")
+        book.said(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, at)
+    elif item.get("type") == "UserMessage":
+        book.said(words(item.get("content")), turn_id, item.get("id"), at)
+    elif item.get("type") == "AgentMessage":
+        book.answered(joined(item.get("content")))
+    elif kind == "agent_message":
+        book.answered(body.get("message"))
+    elif kind == "task_complete":
+        book.answered(body.get("last_agent_message"))
+    elif kind == "turn_aborted":
+        book.interrupted()
+    elif kind == "thread_name_updated":
+        book.titled(body.get("thread_name"))
+
+
+def _codex_item(book: Book, body: Fields, at: Any, *, has_prompts: bool, is_bare: bool) -> None:
+    kind, about = body.get("type"), _dict(body, "internal_chat_message_metadata_passthrough")
+    if kind in (None, "message") and body.get("role") == "user":
+        kinds = about.get("content_item_kinds")
+        if is_bare:
+            book.moved(tagged(joined(body.get("content")), "cwd"))
+        if has_prompts:
+            book.noticed()
+        elif not isinstance(kinds, list) or "user.text" in kinds:
+            book.said(words(body.get("content")), about.get("turn_id"), body.get("id"), at)
+    elif kind == "message" and body.get("role") == "assistant":
+        book.answered(joined(body.get("content")))
+    elif kind in ("function_call", "custom_tool_call"):
+        book.used(body.get("name"), _parsed(body.get("arguments")), body.get("call_id"))
+    elif kind in ("function_call_output", "custom_tool_call_output"):
+        book.returned(body.get("call_id"), body.get("output"))
+    elif kind == "local_shell_call":
+        book.used("shell", _dict(body, "action"))
 
 
 def _copilot(book: Book, entries: Iterator[Fields]) -> None:
@@ -269,7 +276,7 @@ READ = {
 
 
 def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
-    """The objects in the lines; half a line is what a host is writing just now."""
+    """Return the objects in the lines; a host may still be writing the last line."""
     for line in lines:
         entry = parsed(line)
         if isinstance(entry, dict):
@@ -277,7 +284,7 @@ def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
 
 
 def _parsed(arguments: Any) -> Any:
-    """A tool's arguments, which some hosts write as JSON in a text."""
+    """Return a tool's arguments, which some hosts write as JSON in a string."""
     return parsed(arguments) if isinstance(arguments, str) else arguments
 
 
@@ -287,12 +294,12 @@ def _dict(entry: Fields, key: str) -> Fields:
 
 
 def _key(message: Fields) -> Any:
-    """A message's id, or one that no other has."""
+    """Return a message's id, or a unique one if it has none."""
     identifier = message.get("id")
     return identifier if isinstance(identifier, str) else id(message)
 
 
 def _unthought(content: Any) -> Any:
-    """A content of Gemini without what its model thought."""
+    """Return a content of Gemini without the model's thinking."""
     parts = [content] if isinstance(content, dict) else content
     return [each for each in dicts(parts) if not each.get("thought")] if isinstance(parts, list) else parts

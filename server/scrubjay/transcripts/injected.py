@@ -1,4 +1,4 @@
-"""What hosts put into a user's words, and what they say in the user's name.
+"""Recognises what hosts add to a user's words, and what they say in the user's name.
 
 Standard library only, Python 3.9 syntax: every hook imports this.
 """
@@ -40,7 +40,7 @@ _ERRORS = ("API Error: ", "API Error (")
 def strip_injected(text: str) -> str:
     """Remove the host's notes, our own recalled block and what an editor adds from a text, then outer blanks.
 
-    An opening tag that nothing closes is part of the text.
+    An opening tag that is never closed is part of the text.
     """
     if _REQUEST in text and text.lstrip().startswith("# "):
         text = text.partition(_REQUEST)[2]
@@ -52,7 +52,7 @@ def strip_injected(text: str) -> str:
             continue
         closing = text.find(f"</{tag}>", opening.end())
         if closing < 0:
-            unclosed.add(tag)  # nor does anything close those that follow
+            unclosed.add(tag)  # later ones are not closed either
             continue
         parts.append(text[end : opening.start()])
         end = closing + len(tag) + 3
@@ -75,7 +75,7 @@ def is_error(answer: str) -> bool:
 
 
 def tagged(text: str, tag: str) -> str:
-    """Return the text in the first pair of a tag, "" without one."""
+    """Return the text inside the first pair of a tag, "" without one."""
     _, opening, rest = text.partition(f"<{tag}>")
     inner, closing, _ = rest.partition(f"</{tag}>")
     return inner.strip() if opening and closing else ""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import re
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
 
-_LONG = 60_000  # bytes: of longer lines a reader of files may give the beginning alone
+_LONG = 60_000  # bytes: of a longer line, a reader of files may return only the beginning
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
 
 
 def parsed(line: str | bytes) -> Any:
-    """Parse a line of JSON, in which a byte may not be of UTF-8; None for anything else.
+    """Parse a line of JSON, which may contain bytes that are not UTF-8; return None for anything else.
 
-    Of a line that was too long to be read, which ends in a picture or in what a tool gave, the beginning is
-    parsed as if it ended there.
+    A line that was too long to be read, because of a picture or a tool's output, is parsed as if it ended
+    where it was cut.
     """
     try:
         text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
@@ -26,12 +26,12 @@ def parsed(line: str | bytes) -> Any:
     except RecursionError:
         return None
     except ValueError:
-        is_beginning = len(line) > _LONG and text.endswith("\n")  # what is being written now ends otherwise
+        is_beginning = len(line) > _LONG and text.endswith("\n")  # a line still being written has no newline
         return _mended(text.rstrip("\n")) if is_beginning else None
 
 
 def _mended(text: str) -> Any:
-    """Parse the beginning of a JSON text, with what is open in it closed."""
+    """Parse the beginning of a JSON text after closing its open strings, lists and objects."""
     quote, closing = "", []
     for mark in _MARKS.finditer(text):
         if mark[0] in ("[", "{"):

@@ -10,28 +10,28 @@ from collections.abc import Callable
 
 from scrubjay.transcripts.turn import has_ended
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from scrubjay.transcripts.turn import Fields
 
-SLACK_S = 30  # by which a host's clock may be behind a hook's, the host's own work between the two included
-# Seconds between the prompt of a turn and the same prompt in the host's file, where no words or ids tell: one
-# that was deleted permanently must not come back. A hook runs while the host writes.
+SLACK_S = 30  # how far a host's time may be behind a hook's, including the host's work between them
+# Seconds within which a prompt and one in the host's file are the same, if neither words nor ids show it: a
+# turn that was deleted permanently must not come back. A hook runs while the host writes.
 SAME_MOMENT = 10.0
-RECENT = 50  # turns among which a prompt is looked for that waits for its answer
+RECENT = 50  # the last turns, among which a waiting prompt is searched
 
 
 def placed(
     turns: list[Fields], captured: list[tuple[str | None, str | None, float | None]]
 ) -> list[int | None]:
-    """Find for each turn the place of the captured one that it is, None for one that was not captured.
+    """Find the position of each turn among the captured ones; None for a turn that was not captured.
 
-    A turn is captured when its `prompt_id` or `uuid` is, or when its prompt stands, paragraph by paragraph,
-    in a captured prompt that no other turn has used up: prompts that were queued are recorded as one.
+    A turn was captured if its `prompt_id` or `uuid` was, or if a captured prompt contains the paragraphs of
+    its prompt and no other turn has used them: queued prompts are recorded as one.
 
     Args:
-        turns: as `turns` gives them, their prompts cleaned as the captured ones were (redacted, cut), each
-            with the time `at` in seconds if it is known.
+        turns: from `turns`, with prompts cleaned like the captured ones (redacted, cut), each with its time
+            `at` in seconds if it is known.
         captured: (prompt_id or None, user text or None, time in seconds or None) of each recorded turn of the
             session, in order of time.
     """
@@ -55,7 +55,7 @@ def placed(
                 if not _is_earlier(at, captured[place][2])
             )
             pairs += [(apart, number, place) for apart, place in near[:RECENT]]
-    for _, number, place in sorted(pairs):  # what is nearest in time first
+    for _, number, place in sorted(pairs):  # the nearest in time first
         if places[number] is None and (rest := _without(left[place], turns[number])) is not None:
             left[place], places[number] = rest, place
     return places
@@ -64,16 +64,16 @@ def placed(
 def ended_before(
     turns: list[Fields], prompts: list[str], clean: Callable[[str], str], *, over: bool = False
 ) -> list[Fields | None]:
-    """Find which of the prompts that wait for one answer were turns of their own, and those turns.
+    """Find which of the prompts that wait for one answer were separate turns, and return those turns.
 
-    A prompt that was interrupted, or whose answer failed or is there, cannot wait for the answer to a later
-    one. A prompt that the transcript does not show, or shows without an end, was queued.
+    A prompt that was interrupted or answered, or whose answer failed, does not wait for a later answer. A
+    prompt that the transcript lacks, or shows without an end, was queued.
 
     Args:
-        turns: of the transcript, whose last `RECENT` are looked at.
-        prompts: in order, cleaned; the last is the one that was answered now.
-        clean: what the prompts went through.
-        over: whether none of them is answered now, because the session is over.
+        turns: those of the transcript; only the last `RECENT` count.
+        prompts: in order, cleaned; the last one has just been answered.
+        clean: the function that cleaned the prompts.
+        over: True if the session is over, and so none of them has just been answered.
 
     Returns:
         For each prompt its turn, or None if it belongs to the last one.
@@ -96,19 +96,20 @@ def follows_at_once(at: str | None, other: str | None) -> bool:
 
 
 def _seconds(instant: str | None) -> float | None:
-    """Seconds of an instant, UTC unless it says else, counted from somewhere.
+    """Return an instant in seconds from a fixed day; UTC unless it names an offset.
 
-    datetime's import would cost each hook 2 ms.
+    Importing datetime would cost each hook 2 ms.
     """
     pattern = r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)[.,\d]*(?:([+-]\d\d):?(\d\d))?"
     parts = re.match(pattern, instant or "", re.ASCII)
     if parts is None:
         return None
     year, month, day, hour, minute, second = map(int, parts.groups()[:6])
-    if parts[7]:  # a host that writes its own time
+    if parts[7]:  # an offset from UTC
         hour -= int(parts[7])
         minute -= int(parts[7][0] + parts[8])
-    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)  # a leap day ends such a year
+    # years from March, so that a leap day ends one
+    year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
     return 86_400.0 * days + 3_600 * hour + 60 * minute + second
 
@@ -137,7 +138,7 @@ def _without(flat: str, turn: Fields) -> str | None:
 
 
 def _apart(one: float | None, other: float | None) -> float:
-    """Seconds between two times, 0 if one is not known."""
+    """Return the seconds between two times, 0 if one is unknown."""
     return 0.0 if one is None or other is None else abs(one - other)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-TYPE_CHECKING = False  # as in typing, which hooks do not wait for
+TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
@@ -40,11 +40,10 @@ IMAGE = "[image]"  # a prompt without a word
 
 
 def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
-    """Return what a record holds of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
+    """Return a record's fields of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
 
     `metadata` has its `commands`, what the host wrote about the session (`HOST_WORDS`), and says if the turn
-    ended as `interrupted` or by an `api_error`. Each text goes through `clean`, which takes out what must not
-    be stored.
+    was `interrupted` or ended by an `api_error`. `clean` removes from each text what must not be stored.
     """
     commands = [_brief(clean(command)) for command in turn["commands"]]
     metadata = {
@@ -79,7 +78,14 @@ def said_in_result(result: str) -> list[str]:
 
 
 def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at: Any) -> Fields:
-    """Return a turn that begins with a prompt; an id or a time that is no text becomes None."""
+    """Return a turn that begins with a prompt; an id or a time that is not a string becomes None.
+
+    Its members: `prompts` (the first, and those that the user added while the assistant worked), `assistant`
+    (the answers, joined by blank lines in the end), `tools`, `files`, `commands` (first lines of shell
+    commands), each once; `prompt_id`, `session_id`, `uuid`; `started_at` (ISO 8601); `complete` (the
+    assistant had the last word), `interrupted` (by the user), `failed` (the service did); `folders` (the
+    working folders, as keys). Some have `until`, the time of the last line.
+    """
     turn: Fields = {"prompts": [prompt], "assistant": [], "tools": [], "files": [], "commands": []}
     turn.update(complete=False, interrupted=False, failed=False, folders={})
     for name, value in (("prompt_id", prompt_id), ("session_id", session_id), ("uuid", uuid)):
@@ -100,6 +106,6 @@ def _brief(command: str) -> str:
 
 
 def once(labels: Iterable[Any]) -> list[str]:
-    """Each label once, in order, as many and as long as a record holds."""
+    """Return each label once, in order, within the limits of a record."""
     texts = (label for label in labels if isinstance(label, str) and label.strip())
     return list(dict.fromkeys(label for label in texts if len(label) <= MAX_LABELS))[:MAX_LABELS]

@@ -131,34 +131,17 @@ def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
     if isinstance(line, TooLong):
         return Glance(id=_id_of_excerpt(line))
     parts: dict[bytes, bytes | None] = {}
-    depth = 0
-    section = b""
-    problem = None
-    for number, piece in enumerate(_PIECE.finditer(line)):
-        start, end = piece.span()
-        mark = line[start : start + 1]
-        if number >= most:
-            problem = crowded(most)
-            break
-        if mark == b",":
-            continue
-        if mark in b"{[":
-            depth += 1
-        elif mark in b"}]":
-            depth -= 1
-        elif depth <= 2 and end - start <= _LONGEST_KEY:
-            value = _VALUE.match(line, end)
-            if value is None:
-                continue  # a string, but not a key
-            key = piece[0]
+    section, problem = b"", None
+    try:
+        for depth, key, value in _keys(line, most):
             if depth == 1:
                 section = key
             if key in _TOP if depth == 1 else section == b'"params"' and key in _PARAMS:
-                parts[key] = value[1]
+                parts[key] = value
                 if key in _ANSWER and b'"id"' in parts:
                     break  # enough for an answer, and the rest may be 64 MiB
-        elif depth == 1 and _VALUE.match(line, end) is not None:
-            section = b""
+    except ValueError as error:
+        problem = str(error)
     request_id = _value(parts.get(b'"id"'))
     if b"\x00" in line:
         problem = NOT_UTF_8
@@ -174,6 +157,28 @@ def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
         has_bad_id=request_id is None and b'"id"' in parts,
         problem=problem,
     )
+
+
+def _keys(line: bytes, most: int) -> Iterator[tuple[int, bytes, bytes | None]]:
+    """Yield the keys of the two outer levels: the level, the key (b"" for a long one), and its simple value.
+
+    Raises:
+        ValueError: the line has more than `most` marks.
+    """
+    depth = 0
+    for number, piece in enumerate(_PIECE.finditer(line)):
+        start, end = piece.span()
+        mark = line[start : start + 1]
+        if number >= most:
+            raise ValueError(crowded(most))
+        if mark == b",":
+            continue
+        if mark in b"{[":
+            depth += 1
+        elif mark in b"}]":
+            depth -= 1
+        elif depth <= 2 and (value := _VALUE.match(line, end)) is not None:  # else it is no key
+            yield depth, piece[0] if end - start <= _LONGEST_KEY else b"", value[1]
 
 
 def messages(line: bytes) -> Iterator[bytes | None]:

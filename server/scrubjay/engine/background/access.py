@@ -45,7 +45,7 @@ class Access:
         self._many = asyncio.Event()
 
     def note(self, ids: Iterable[str]) -> None:
-        """Count these records as given back by a recall."""
+        """Count a recall of these records."""
         now = self._clock()
         for record_id in ids:
             before = self._waiting.get(record_id)
@@ -56,12 +56,12 @@ class Access:
             self._many.set()
 
     def move(self, old: str, new: str) -> None:
-        """Count what waits for one record for its new version."""
+        """Move the unwritten counts of a record to its new version."""
         if old != new and (seen := self._waiting.pop(old, None)):
             self._waiting[new] = seen
 
     def counted(self, record: R) -> R:
-        """The record with what was noted of it and is not yet written."""
+        """Return the record with its unwritten counts."""
         if (seen := self._waiting.get(record.id)) is None:
             return record
         last = max(record.last_accessed_at, seen.last)
@@ -70,7 +70,7 @@ class Access:
         )
 
     async def run(self) -> None:
-        """Write the counts for ever, ten minutes after the first of them or when there are many."""
+        """Write counts for ever: ten minutes after the first one, or when there are many."""
         while True:
             await self._noted.wait()
             await passed(EVERY_SECONDS, self._many)
@@ -79,7 +79,7 @@ class Access:
             await self.flush()
 
     async def flush(self, *, everything: bool = False) -> int:
-        """Write the new counts; of how many records.
+        """Write the new counts; return the number of records.
 
         Unless it is `everything`, what was written within the hour waits.
         """

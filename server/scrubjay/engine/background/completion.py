@@ -1,4 +1,4 @@
-"""Compares sessions with their hosts' transcripts, which have what a hook could not know or did not report.
+"""Compares sessions with their transcripts, which have what hooks could not know or did not report.
 
 A transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than once,
 and never trusted to be there. What it has is recorded as an import of the same session would record it.
@@ -45,7 +45,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Session:
-    """A session to compare: its transcript, and the folder in which its hooks ran, whose scope this is.
+    """A session to compare: its transcript, and the folder of its hooks with that folder's scope.
 
     Without a scope, each turn belongs to that of its own folder; without a folder, all belong to the scope.
     """
@@ -73,7 +73,7 @@ class Completion:
         self.waiting = 0
 
     def consider(self, recorded: Envelope) -> None:
-        """Schedule the reads of a transcript in which the rest of a turn that a hook recorded will stand."""
+        """Schedule reads of a transcript that will have the rest of a turn that a hook recorded."""
         if recorded.kind != "turn" or not recorded.transcript_path or recorded.source != "hook:stop":
             return
         args = recorded.args
@@ -98,7 +98,7 @@ class Completion:
         self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + seconds, run))
 
     async def run(self) -> None:
-        """Do what is due, for ever; begins with the requests that hooks left while no engine was there."""
+        """Do the scheduled work for ever; begin with the requests that hooks wrote while no engine ran."""
         for path in spool.requests(self._home):
             self.reconcile_file(path)
         pending: list[_Job] = []
@@ -137,7 +137,7 @@ class Completion:
         await self._compare(_Session(session, path, host, scope, folder), turns)
 
     async def _complete(self, session: _Session, args: dict[str, Any], attempt: int) -> None:
-        """Compare the turns up to the one that a hook recorded; again later if that is not whole yet."""
+        """Compare the turns up to the one that a hook recorded; if it is incomplete, compare again later."""
         turns = await asyncio.to_thread(_read, session.path, session.host)
         turns, is_whole = _until(turns, args)
         if is_whole and not turns[-1]["started_at"]:  # the hook knows the time that the host does not write
@@ -176,7 +176,7 @@ class Completion:
     def _told(
         self, session: _Session, turns: list[dict[str, Any]], most: int
     ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-        """The turns that may be kept of the last `most`, by scope, and the keys of turns without a time."""
+        """Return the last `most` turns that may be recorded, by scope, and keys of those without time."""
         policy, now = self._policy(), self._clock().timestamp()
         if policy.capture == "off":
             return {}, []
@@ -201,7 +201,7 @@ class Completion:
         return told, untimed
 
     def _scope(self, session: _Session, folder: str | None, begun: str | None) -> str | None:
-        """The scope of what was said in a folder, in a session that began in another."""
+        """Return the scope of words said in a folder, in a session that began in another."""
         if session.scope is None and folder:
             return project_of(self._home, folder, begun)[1]
         if session.folder is None or folder in (None, session.folder):
@@ -218,7 +218,7 @@ class Completion:
 
 
 def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
-    """The turns until the one that a hook recorded, and whether that is whole; later ones have hooks."""
+    """Return the turns up to the one that a hook recorded, and True if it is complete."""
     answer, end = "".join((args.get("assistant") or "").split()), seconds(args.get("ts"))
 
     def is_recorded(turn: dict[str, Any]) -> bool:
@@ -236,7 +236,7 @@ def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict
 
 
 def _read(path: str, host: str) -> list[dict[str, Any]]:
-    """The turns of a host's transcript, raw; none without a file."""
+    """Return the turns of a host's transcript, raw; none without a file."""
     try:
         return formats.turns(last_lines(path, MAX_TRANSCRIPT), host)
     except FileNotFoundError:
@@ -244,5 +244,5 @@ def _read(path: str, host: str) -> list[dict[str, Any]]:
 
 
 def _clean(text: str) -> str:
-    """A text as a hook cleans it: redacted, storable, cut."""
+    """Return a text cleaned as in a hook: redacted, storable, cut."""
     return capture.cut(redact(capture.storable(text))[0].strip())

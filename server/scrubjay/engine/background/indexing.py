@@ -54,7 +54,7 @@ SHORT = 1_000  # characters: a longer text takes longer to embed than a write ma
 # For the vector of a text that is being written: twice what one takes. Bulk work leaves no time for it.
 SOON_SECONDS = 0.015
 LOAD_SECONDS = 3.0  # that a search waits for a model that is being loaded; torch alone may take ten
-LOADING = "The model is being loaded; words alone are searched until it is there."
+LOADING = "The model is being loaded; until then words alone are searched."
 # Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's
 # other passages say: 40 % of all codes for nothing. Of a log of a hundred pieces the first stand for all, so
 # that neither the disk nor a close look pays for the rest.
@@ -68,7 +68,7 @@ _WITHOUT_CODES = conditions.both(
 
 
 class Indexer:
-    """Watches for passages without a vector.
+    """Finds passages without a vector and embeds them.
 
     `trouble` says why meaning cannot be searched, None while it can. `embedded` is called after each commit
     of vectors, which rewrites rows that the word index must take up again. `late` says whether tokens are
@@ -104,7 +104,7 @@ class Indexer:
 
     @property
     def idle(self) -> bool:
-        """Return True if no passage was seen to wait for its vector."""
+        """Return True if no passage is known to wait for its vector."""
         return self._idle and not self._new and not self._ahead
 
     @property
@@ -114,14 +114,14 @@ class Indexer:
 
     @property
     def notice(self) -> str | None:
-        """The warning for search answers: the trouble, or that the index is being rebuilt."""
+        """Return the warning for search answers: the trouble, or that the index is being rebuilt."""
         if self._store.note.complete:
             return self.trouble
         filled = "The index is being rebuilt from the records; records that are not in it yet are not found."
         return filled if self.trouble is None else f"{filled} {self.trouble}"
 
     async def lack(self, searched: Where) -> str | None:
-        """Return what to say of a search of these passages: `notice`, or that many wait for their vectors.
+        """Return the warning for a search of these passages: `notice`, or that many wait for their vectors.
 
         While few or none wait, it costs no look at the store.
         """
@@ -147,7 +147,7 @@ class Indexer:
         return self._worker.foreground()
 
     def expect(self, change: Change) -> None:
-        """Let the passages of a turn or fact that was just written go ahead of the backlog of a bulk load."""
+        """Embed the passages of a new turn or fact before the backlog of a bulk load."""
         if change.passages and not isinstance(change.record, Document):
             self._new.update((each.id, each) for each in change.passages[:NEW_OF_ONE])
             while len(self._new) > NEW:
@@ -156,7 +156,7 @@ class Indexer:
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
-        """Compare the model's vector space with the store's; sets `trouble` when they do not agree.
+        """Compare the model's vector space with the store's; set `trouble` if they differ.
 
         An empty store takes the model's space as its own.
         """
@@ -204,7 +204,7 @@ class Indexer:
         )
 
     async def begin_generation(self, encoder: Encoder) -> None:
-        """Let the store begin to build passages with this model's vectors; go on if it does already."""
+        """Begin to build passages with this model's vectors, or continue to."""
         store, fresh = self._store, await self._canaries()
         if store.building is None or store.building.space_id != encoder.space.space_id:
             note = replace(store.note.next_generation(dim=encoder.space.dim), complete=True)
@@ -216,7 +216,7 @@ class Indexer:
             )
 
     async def embed_built(self, encoder: Encoder) -> int:
-        """Embed a batch of the passages that are built; return how many still wait for their vector."""
+        """Embed a batch of the passages being built; return how many still wait for their vectors."""
         if not (waiting := await self._store.built_without_vectors(self._batch)):
             return 0
         vectors, codes = await self._encoded(encoder, waiting)
@@ -228,7 +228,7 @@ class Indexer:
         return left
 
     async def load(self) -> Encoder:
-        """The model that the settings name.
+        """Return the model that the settings name.
 
         Raises:
             EncoderError: it cannot be loaded.
@@ -236,7 +236,7 @@ class Indexer:
         return await self._worker.ready()
 
     async def embed_query(self, text: str) -> EncodedQuery | None:
-        """A query's vector, with its tokens where they are wanted; None while meaning cannot be searched.
+        """Return a query's vector, with its tokens on request; None while no vectors can be searched.
 
         Raises:
             EncoderError: this text cannot be embedded; the next one may be.
@@ -253,7 +253,7 @@ class Indexer:
         return asked if self._late() else EncodedQuery(asked.vector)
 
     async def _has_compared(self) -> bool:
-        """Wait a moment for the model: a vector of another one would find wrong things, or none at all."""
+        """Wait a moment for the model: a vector from another one would find wrong passages, or none."""
         if not self._compared.is_set() and self.trouble != LOADING:
             try:
                 async with asyncio.timeout(LOAD_SECONDS):
@@ -264,9 +264,9 @@ class Indexer:
         return self._compared.is_set()
 
     async def token_matches(self, query: str, texts: Sequence[str]) -> list[list[tuple[int, int, float]]]:
-        """Say of each text where its tokens stand, and how near each is to one of the query's: its cosine.
+        """Return the places of each text's tokens, with each one's highest cosine to a token of the query.
 
-        Empty where tokens are not wanted, or the model does not say where they stand.
+        Empty lists if tokens are switched off, or the model does not tell their places.
 
         Raises:
             EncoderError: a text cannot be embedded.
@@ -288,7 +288,7 @@ class Indexer:
         return found
 
     async def embed_soon(self, text: str) -> Vectors | None:
-        """Return the vector of a text that is being written, to compare it with stored ones, or None.
+        """Return the vector of a text being written, to compare it with stored ones, or None.
 
         A write does not wait for a model. It is a question's vector, because questions go ahead of what waits
         to be embedded.
@@ -303,7 +303,7 @@ class Indexer:
         return None if asked is None else asked.vector
 
     async def found_by_meaning(self, ids: Sequence[str], seconds: float) -> bool:
-        """Wait until these records have their vectors, at most so long; whether they have."""
+        """Wait for these records' vectors, with a time limit; return True if they have them."""
         try:
             async with asyncio.timeout(seconds):
                 while waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
@@ -313,9 +313,9 @@ class Indexer:
         return not waiting and not self.trouble
 
     async def run(self) -> None:
-        """Embed for ever whatever waits, newest store state first; sleeps until woken when nothing does.
+        """Embed waiting passages for ever; sleep while no passage waits.
 
-        What fails is tried again.
+        A failed batch is tried again.
         """
         encoder, pause = None, RETRY_SECONDS
         while True:
@@ -373,7 +373,7 @@ class Indexer:
         return len(waiting)
 
     async def run_ahead(self) -> None:
-        """Embed for ever the passages just written, while `run` works off what else waits."""
+        """Embed new passages for ever, while `run` embeds the backlog."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -391,7 +391,7 @@ class Indexer:
                 self.wake()
 
     async def _embed_new(self) -> None:
-        """Embed the newest passages; of many, only those that can still go to disk with their commit."""
+        """Embed the newest passages; of many, only those that are in time for their commit."""
         size = 0
         while self._new and size < AHEAD_SIZE:
             passage_id, passage = self._new.popitem()

@@ -1,4 +1,4 @@
-"""Pairs the prompts and answers that hooks left as events, and writes them as turns.
+"""Pairs prompts with answers, which hooks write as events, and writes them as turns.
 
 A hook leaves one event (`HookEvent`) and knows no other. Here events are processed in order, so only this
 module knows which prompts were queued, interrupted, abandoned or said in a pause. Transcripts tell how a
@@ -32,14 +32,14 @@ SECOND = 1_000_000_000
 
 
 class Taken(NamedTuple):
-    """An event that was taken, and the path of the request to compare its session, if there is one."""
+    """A processed event, and the path of the request to compare its session, if it made one."""
 
     event: HookEvent
     request: str | None
 
 
 class _Call(NamedTuple):
-    """An event and the user's policy now."""
+    """An event with the user's current policy."""
 
     home: Home
     event: HookEvent
@@ -47,7 +47,7 @@ class _Call(NamedTuple):
 
     @property
     def then(self) -> capture.Policy:
-        """The policy when the hook ran."""
+        """Return the policy when the hook ran."""
         event, policy = self.event, self.policy
         if not event.records:
             return policy._replace(paused=False)
@@ -55,7 +55,7 @@ class _Call(NamedTuple):
 
 
 def take(home: Home, path: str) -> Taken:
-    """Take one event: write the turns that it completes into the spool, and remove it.
+    """Process one event: write the turns that it completes to the spool, and remove it.
 
     Raises:
         SpoolError: it or a prompt before it is damaged.
@@ -92,7 +92,7 @@ def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
 
 
 def _policy(home: Home) -> capture.Policy:
-    """The user's policy; an unreadable one takes nothing from transcripts."""
+    """Return the user's policy; if it cannot be read, one that takes nothing from transcripts."""
     try:
         return capture.policy(capture.read(home))
     except FileNotFoundError:
@@ -102,7 +102,7 @@ def _policy(home: Home) -> capture.Policy:
 
 
 def _answered(call: _Call) -> None:
-    """Record the turn: the saved prompts and their answer, under a key that a repetition shares."""
+    """Record the turn, the saved prompts with their answer, under a key that a repeated event shares."""
     event = call.event
     pair = _pair(call)
     if pair and _is_anothers(call, pair.waiting):
@@ -142,13 +142,13 @@ def _pair(call: _Call) -> Pair | None:
 
 
 def _waiting(call: _Call) -> Sequence[Pair]:
-    """The prompts of the session that wait, whatever id the event has."""
+    """Return the waiting prompts of the session, whatever the id of the event."""
     pair = prompts.pair(call.home, call.event.session_id, None, call.event.time_ns)
     return pair.waiting if pair else ()
 
 
 def _turns(call: _Call) -> list[dict[str, Any]]:
-    """The last turns of the transcript until the event, raw; none without one that can be read."""
+    """Return the last turns of the transcript before the event, raw; none if it cannot be read."""
     event = call.event
     if not event.transcript_path:
         return []
@@ -185,7 +185,7 @@ def _is_anothers(call: _Call, waiting: Sequence[Pair]) -> bool:
 
 
 def _save(call: _Call, text: str | None, redacted: int) -> None:
-    """Keep the prompt of this event and where it was said; of one that may not be recorded, its time."""
+    """Save the prompt of this event with its folder; of one that may not be recorded, only the time."""
     event, said = call.event, None
     if event.records:
         said = {
@@ -207,14 +207,14 @@ def _mark_answered(call: _Call, pair: Pair) -> None:
 
 
 def _touch(call: _Call) -> None:
-    """Let the session's folder say when its last event was, not when that was taken."""
+    """Set the time of the session's folder to that of its last event."""
     with suppress(FileNotFoundError):
         folder = spool.session_folder(call.home, call.event.session_id)
         os.utime(folder, ns=(call.event.time_ns, call.event.time_ns))
 
 
 def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
-    """Record the prompts that ended without a Stop as turns of their own; whether there were any.
+    """Record the prompts that ended without a Stop as separate turns; return True if there were any.
 
     The transcript shows the end of a prompt long before the next one is answered. The rest of the turn is
     taken from there later.
@@ -225,7 +225,7 @@ def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
 
 
 def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
-    """The prompts that the transcript shows to have ended, by its names for their turns.
+    """Return the prompts whose turns have ended in the transcript, by its ids of the turns.
 
     `over`: none of them is answered now.
     """
@@ -239,7 +239,7 @@ def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
 
 
 def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
-    """Record prompts to which no answer is to come, each as a turn without one.
+    """Record prompts that will not be answered, each as a turn without an answer.
 
     What was said while it was to be recorded is not lost because its answer is not to be, or never came.
     """
@@ -260,13 +260,13 @@ def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
 
 
 def _settle(call: _Call, waiting: Sequence[Pair]) -> None:
-    """Record prompts that no Stop will answer, by the transcript's names where it shows them."""
+    """Record prompts that no Stop will answer, under the transcript's ids where it has them."""
     ended = {prompt.files[0]: prompt for prompt in _named(call, waiting, over=True)} if waiting else {}
     _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
 
 
 def _settle_left_behind(call: _Call) -> None:
-    """Record the prompts whose processes were killed, and drop what was kept of old sessions."""
+    """Record the prompts of killed processes, and delete the files of old sessions."""
     event, now = call.event, call.event.time_ns / SECOND
     for waiting in prompts.left_behind(call.home, now):
         said = waiting[0].said or {}
@@ -276,7 +276,7 @@ def _settle_left_behind(call: _Call) -> None:
 
 
 def _request(call: _Call) -> str:
-    """Leave the request to compare the session with its transcript, which outlives this engine."""
+    """Write a request to compare the session with its transcript, which outlives this engine."""
     event = call.event
     request = {
         "session_id": event.session_id,
@@ -289,7 +289,7 @@ def _request(call: _Call) -> str:
 
 
 def _clean(text: str) -> tuple[str, int]:
-    """A text of a transcript as it may be stored, and how many secrets were taken out of it."""
+    """Return a transcript's text as it may be stored, and the number of secrets removed from it."""
     text, redacted = redact(storable(text).strip())
     return cut(text.strip()), redacted
 
@@ -301,7 +301,7 @@ def _envelope(
     redacted: int,
     said: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """A turn for the spool; of this event's scope, host and policy, or of those under which it was `said`."""
+    """Return a turn for the spool, with the event's scope, host and policy, or with those in `said`."""
     event = call.event
     now: dict[str, Any] = {
         "scope": event.scope,
@@ -327,5 +327,5 @@ def _envelope(
 
 
 def _hashed_key(session_id: str, answer: str | None) -> str:
-    """A turn's key if the host gives none and no prompt was saved: the same for the same answer."""
+    """Return a key for a turn without an id or a saved prompt: the same for the same answer."""
     return turn.ANSWER_KEY + sha256(f"{session_id}\n{answer or ''}".encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Prompts that wait for their answer, one file each in `<home>/spool/prompts/<session>/`.
+"""Prompts that wait for their answers, one file each in `<home>/spool/prompts/<session>/`.
 
 Knows which prompts an answer belongs to, also when it is given twice; does not know hosts, policy or secrets
 (texts come redacted).
@@ -40,7 +40,7 @@ class _Name(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The prompts of one turn: `key` its prompt_id, `user` their joined texts, `started_at` the first time.
+    """The prompts of one turn: its prompt_id (`key`), their joined texts (`user`), and when it began.
 
     `user` is None if no person typed them. `said` tells where the first was said, as `save` has it. `hidden`
     tells whether the last one waits and was not to be recorded. `waiting` are those that no turn holds yet,
@@ -66,7 +66,7 @@ def save(
     said: dict[str, Any] | None,
     now_ns: int,
 ) -> None:
-    """Keep a prompt until its answer comes.
+    """Save a prompt until its answer arrives.
 
     `text` None stands for one that no person wrote, and `said` None for one that is not to be recorded: its
     answer is not recorded either. `said` is else a dict of all that a record of the prompt alone needs:
@@ -84,7 +84,7 @@ def save(
 
 
 def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | None = None) -> Pair | None:
-    """Find the prompts that an answer is to, among those said until then; None when none was saved.
+    """Find the prompts of an answer, among those said before it; None if none was saved.
 
     With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest
     that waits. Without: the session's latest. Whatever still waits before that prompt was queued and belongs
@@ -112,7 +112,7 @@ def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | Non
 
 
 def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
-    """Note which turn holds the prompts of a pair, and drop the oldest answered ones."""
+    """Note which turn has the prompts of a pair, and delete the oldest answered ones."""
     folder = spool.session_folder(home, session_id)
     for file in pair.files:
         if file.count(".") == 2:
@@ -129,7 +129,7 @@ def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
 
 
 def hidden(home: Home, session_id: str) -> list[str]:
-    """When prompts of a session were said that are not to be recorded, as far as it is kept; ISO 8601."""
+    """Return the known times (ISO 8601) of a session's prompts that may not be recorded."""
     folder = spool.session_folder(home, session_id)
     left = []
     for path in spool.events(home, "hidden"):
@@ -147,7 +147,7 @@ def hidden(home: Home, session_id: str) -> list[str]:
 
 
 def unnamed(home: Home, session_id: str) -> set[str]:
-    """Return the words of the prompts that wait in a session and have no id of the host.
+    """Return the words of a session's waiting prompts that have no id from the host.
 
     Their Stop records them under another key than the transcript has. None while files are damaged or go.
     """
@@ -197,13 +197,13 @@ def sweep(home: Home, now: float) -> None:
 
 
 def instant(time_ns: int) -> str:
-    """Nanoseconds since 1970 as ISO 8601 in UTC, to the microsecond."""
+    """Return nanoseconds since 1970 as ISO 8601 in UTC, to the microsecond."""
     seconds, rest = divmod(time_ns, 1_000_000_000)
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest // 1000:06d}Z"
 
 
 def _names(folder: str) -> list[_Name]:
-    """The files in a session's folder, oldest first."""
+    """Return the files in a session's folder, oldest first."""
     try:
         files = sorted(os.listdir(folder))
     except FileNotFoundError:
@@ -217,7 +217,7 @@ def _names(folder: str) -> list[_Name]:
 
 
 def _target(names: list[_Name], prompt_id: str | None) -> _Name | None:
-    """The last prompt that an answer is to."""
+    """Return the last prompt that an answer belongs to."""
     if prompt_id is None:
         return names[-1] if names else None
     key = spool.file_name(prompt_id)
@@ -259,7 +259,7 @@ def _joined(saved: list[_Saved], prompt_id: str | None, is_one: bool = False) ->
 
 
 def _one_by_one(saved: list[_Saved]) -> list[list[_Saved]]:
-    """The prompts that wait, each with all its files: two copies of the hook save one twice."""
+    """Return the waiting prompts, each with all its files: two copies of a hook save a prompt twice."""
     prompts: list[list[_Saved]] = []
     for file, content in saved:
         if file.count(".") != 2:

@@ -17,7 +17,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.sharing")
 
-LOOK_SECONDS = 0.5  # how often the inbox is looked into: a request each
+LOOK_SECONDS = 0.5  # between two looks into the inbox, each a request
 
 
 class Sharing:
@@ -62,7 +62,7 @@ class Sharing:
             shared.leads = False
             try:
                 await shared.lease.release()
-            except (OSError, RuntimeError, ValueError) as error:  # it then runs out by itself
+            except (OSError, RuntimeError, ValueError) as error:  # the lease expires by itself
                 log.warning("the lease could not be given back: %s", reason(error))
 
     async def _begin(self) -> None:
@@ -91,7 +91,7 @@ async def _for_ever(step: Callable[[], Awaitable[object]]) -> None:
             await step()
             troubled = False
         except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-            # LanceDB's too: a network that may come back.
+            # LanceDB's own failures too: the network may come back.
             level = logging.INFO if troubled else logging.ERROR
             log.log(level, "the shared store did not answer: %s", reason(error))
             troubled = True

@@ -50,7 +50,7 @@ _INDEXES = ("passages", "building")  # the tables with an index of words and one
 
 
 class Bounds(NamedTuple):
-    """What a table of up to `LARGE` rows may have before it is compacted; of 5,000 rows that takes 0.05 s.
+    """The limits of a table of up to `LARGE` rows, above which it is compacted; 5,000 rows take 0.05 s.
 
     A fragment costs 0.45 ms in every one of the five to seven look-ups of a search. Passages outside the word
     index are searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25. With 4 segments, and so
@@ -89,12 +89,12 @@ class Upkeep:
         self.working = False
 
     def wake(self, commits: int = 1) -> None:
-        """Note that something was written; a backlog's vectors count as many commits, for their many rows."""
+        """Note a commit; the vectors of a backlog count as several, because they rewrite many rows."""
         self._commits += commits
         self._wake.set()
 
     async def run(self) -> None:
-        """Tidy for ever: tables over their bounds at once, the rest in a pause, superseded versions later."""
+        """Compact for ever: tables over their limits at once, the rest when idle; remove old versions."""
         while True:
             if await passed(QUIET_SECONDS, self._wake):
                 await self.prune()
@@ -106,7 +106,7 @@ class Upkeep:
                 await self.tidy(IDLE)
 
     async def tidy(self, bounds: Bounds) -> int:
-        """Compact every table that is over its bounds; how many were.
+        """Compact every table that is over its limits; return their number.
 
         The engine that maintains a store does so.
         """
@@ -174,7 +174,7 @@ class Upkeep:
         return index is not None and index.num_unindexed_rows > bounds.unindexed
 
     async def _compact(self, name: str, bounds: Bounds, *, pause: float = 0.0) -> None:
-        """Compact, put the result on disk, and only then remove the versions it replaces.
+        """Compact, sync the result to the disk, and only then remove the versions that it replaces.
 
         `pause` spares the version that a query of this moment reads, where it is older than `KEEP_VERSIONS`.
         Writes come in between: each step of a table that has many rows takes seconds.
@@ -200,7 +200,7 @@ class Upkeep:
         give_memory_back()
 
     async def _optimize(self, name: str, keep: timedelta, *, orphans: bool = False) -> bool:
-        """Compact a table and add new rows to its indexes; False if it took the place of the one searched."""
+        """Compact a table and add new rows to its indexes; return False if the table was replaced."""
         async with self._store.lock:
             if name not in self._store.tables.names:
                 return False

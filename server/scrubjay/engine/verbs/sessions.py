@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, cast
@@ -200,10 +200,7 @@ class Sessions(Verb):
         shown = places[start : start + size]
         rows = await self._store.get(Turn, [place.id for place in shown], columns=_TURN)
         turns = [self._access.counted(rows[place.id]) for place in shown if place.id in rows]
-        recalled = await self._recalled(key)
         facts = await self._facts(key)
-        cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
-        documents = await self._store.get(Document, cited, columns=COLUMNS)
         name, text = (await self._titles_and_summaries([key]))[key]
         return SessionView(
             scope=scope,
@@ -213,14 +210,20 @@ class Sessions(Verb):
             total=len(places),
             start=start,
             turns=[_turn(each) for each in turns],
-            recalled=recalled,
+            recalled=await self._recalled(key),
             facts=[values_of(fact) for fact in facts],
-            documents=[
-                {"id": row.id, "title": row.title, "path": row.place}
-                for row in documents.values()
-                if row.forgotten_at is None
-            ],
+            documents=await self._documents(facts),
         )
+
+    async def _documents(self, facts: Iterable[Memory]) -> list[dict[str, Any]]:
+        """Return the documents that these facts cite, without the forgotten ones."""
+        cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
+        documents = await self._store.get(Document, cited, columns=COLUMNS)
+        return [
+            {"id": row.id, "title": row.title, "path": row.place}
+            for row in documents.values()
+            if row.forgotten_at is None
+        ]
 
     async def _recalled(self, key: Key) -> list[RecalledTurn]:
         here = conditions.both(conditions.matching(scope=key[0], session_id=key[1]), conditions.NOT_FORGOTTEN)

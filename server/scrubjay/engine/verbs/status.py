@@ -63,13 +63,7 @@ class Status(Verb):
             "space_id": store.note.space_id,
             "trouble": self._indexer.trouble,
             "notice": self._indexer.notice,
-            "records": {
-                "turns": await store.count(Turn, visible),
-                "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
-                "documents": await store.count(Document, visible),
-                "passages": await store.count_passages(),
-                "waiting_for_vector": await store.count_passages(conditions.NO_VECTOR),
-            },
+            "records": await _records(store),
             "captured": await store.count(Turn, from_hooks),
             "without_answer": await store.count(Turn, lacking),
             "hosts": await self._hosts(from_hooks, lacking, set_aside[-ERRORS_SHOWN:]),
@@ -119,6 +113,17 @@ def _shared(store: Store) -> dict[str, Any] | None:
     if store.shared is None:
         return None
     return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.is_maintainer}
+
+
+async def _records(store: Store) -> dict[str, int]:
+    visible = conditions.NOT_FORGOTTEN
+    return {
+        "turns": await store.count(Turn, visible),
+        "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
+        "documents": await store.count(Document, visible),
+        "passages": await store.count_passages(),
+        "waiting_for_vector": await store.count_passages(conditions.NO_VECTOR),
+    }
 
 
 async def _fragments(store: Store) -> int:

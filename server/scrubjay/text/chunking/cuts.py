@@ -68,7 +68,7 @@ def line_starts(text: str) -> list[int]:
 
 
 def checksum(text: str, at: int) -> int:
-    """Return a checksum of the next characters, which moves with them, and so does a cut chosen by it."""
+    """Return a checksum of the next characters, so that a cut chosen by it moves with the text."""
     return crc32(text[at : at + _LOOKAHEAD].encode("utf-8", "surrogatepass"))
 
 
@@ -96,7 +96,7 @@ def _cut(
 def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span], *, steady: bool) -> int:
     """Return the end of the piece that begins at `start`: a good cut, but not in the window's first third.
 
-    Cutting too early makes crumbs: a greeting alone is a passage that answers nothing.
+    A cut too early makes pieces that answer nothing, such as a greeting.
     """
     if end - start <= size:
         return end

@@ -74,7 +74,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int, str, int, str]]:
     lines = [line.rstrip("\r") for line in text.split("\n")]
     end = end_of_front_matter(text)
     at = text.count("\n", 0, end)
-    if end:  # its lines, among them comments, are no headings
+    if end:  # a comment in front matter is not a heading
         at += 1
         yield 0, at, "text", 0, ""
     while at < len(lines):

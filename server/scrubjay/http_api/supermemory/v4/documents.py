@@ -147,10 +147,10 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
     status=404,
 )
 async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
-    """Scrubjay stores no files, so there is no address of one."""
+    """Refuse: Scrubjay stores a document's text and not its file, so it has no URL of one."""
     row = await _document(context, name, within)
     advice = f"Read its content with GET /v3/documents/{row.id}."
-    raise NotFound(f"The text of {row.title or row.id} is stored, and not the file. {advice}")
+    raise NotFound(f"Only the text of {row.title or row.id} is stored, not the file. {advice}")
 
 
 @route("POST /v3/documents/list", "List documents", "Documents")
@@ -247,7 +247,7 @@ async def add(context: Context, body: AddedDocument) -> Answer:
 @route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
 async def add_batch(context: Context, body: Batch) -> Answer:
     """Add texts or objects, the earliest documentDate first; a wrong one does not stop the others."""
-    context.permissions.writes_to(body.tag())  # refuses once what is wrong for all of them
+    context.permissions.writes_to(body.tag())  # one refusal, if the tag of all is wrong
     results: dict[int, Answer] = {}
     documents: dict[int, AddedDocument] = {}
     new: dict[int, NewDocument] = {}

@@ -1,4 +1,4 @@
-"""What version 5 answers. A field with ? appears only if it was asked for."""
+"""Shapes of the answers of version 5. A field with ? appears only if the request asks for it."""
 
 from scrubjay.http_api.answers import Answers
 
