@@ -187,8 +187,8 @@ def test_an_unknown_setting_and_a_wrong_value_are_refused_and_change_nothing(new
 def test_a_model_that_is_not_on_disk_is_reported_at_once(newcomer):
     done = newcomer.types("config", "model", "nobody/nothing")
     assert done.returncode == 0
-    extra = find_spec("sentence_transformers") is not None
-    assert ("`scrubjay pull nobody/nothing`" if extra else '`pip install "scrubjay[models]"`') in done.stderr
+    extra = find_spec("huggingface_hub") is not None
+    assert ("`scrubjay pull nobody/nothing`" if extra else '`pip install "scrubjay[onnx]"`') in done.stderr
 
 
 def test_pull_refuses_an_invalid_model_name_before_it_opens_a_connection(newcomer):
