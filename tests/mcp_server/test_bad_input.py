@@ -170,7 +170,7 @@ async def test_options_are_an_object_of_arguments_not_given_elsewhere(engine: En
         (
             "search_memories",
             {"query": "q", "search_mode": "all"},
-            "search_mode = 'all': must be 'memories', 'hybrid' or 'documents'.",
+            "search_mode = 'all': must be 'memories', 'hybrid', 'documents' or 'undistilled'.",
         ),
         (
             "search_memories",

@@ -193,6 +193,9 @@ def test_a_huge_number_is_read_quickly() -> None:
 # Patterns that meet short texts only, by a piece of their source: the length of the longest, in characters.
 BOUNDED = {
     r"rollout-.{19}": 255,  # the name of a file
+    # a word that may be a path or a name of code
+    r"[\w.@+~\\/-]*[\w+-]\.": 120,
+    r"(?<![\w./\\-])((?:[A-Za-z_]": 120,
     # the text before a word that may be a secret
     r"publi(?:c|sh\w*)": 60,
     r"sig\w*|DNSKEY": 60,

@@ -2,10 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 MOST = 12  # paths or symbols of one text
 
+_WORD = re.compile(r"[\w.@+~\\/-]+")  # what a path or a name is within
+_LONGEST_WORD = 120  # characters; `_PATH` and `_SHAPED` take quadratic time in a word
 _PATH = re.compile(r"[\w.@+~\\/-]*[\w+-]\.[A-Za-z]\w{0,9}\b|[\w.@+-]+(?:/[\w.@+-]+)+")
 _LONGEST = 20_000  # characters of a text that are searched
 # A name as only code has it: in backticks, before a call, with an underscore, a dot or several capitals.
@@ -25,9 +27,8 @@ def symbols(text: str) -> tuple[str, ...]:
     ('Store.commit', 'flush_all', 'MOST_TOKENS')
     """
     text = text[:_LONGEST]
-    found = {
-        (match.start(1), match[1]) for rule in (_TICKED, _CALLED, _SHAPED) for match in rule.finditer(text)
-    }
+    found = {(match.start(1), match[1]) for rule in (_TICKED, _CALLED) for match in rule.finditer(text)}
+    found.update((at + match.start(1), match[1]) for at, match in _in_words(_SHAPED, text))
     names = (re.sub("::|#", ".", name) for _, name in sorted(found))
     return tuple(dict.fromkeys(name for name in names if not _EXTENSION.search(name)))[: 4 * MOST]
 
@@ -38,8 +39,15 @@ def paths(text: str) -> tuple[str, ...]:
     >>> paths("In `src/a.py:12` and b.toml.")
     ('src/a.py', 'b.toml')
     """
-    found = (match[0].rstrip(".").replace("\\", "/") for match in _PATH.finditer(text[:_LONGEST]))
+    found = (match[0].rstrip(".").replace("\\", "/") for _, match in _in_words(_PATH, text[:_LONGEST]))
     return tuple(dict.fromkeys(found))[: 4 * MOST]
+
+
+def _in_words(pattern: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield the matches of a pattern in each word, and where the word begins."""
+    for word in _WORD.finditer(text):
+        if len(word[0]) <= _LONGEST_WORD:
+            yield from ((word.start(), match) for match in pattern.finditer(word[0]))
 
 
 class Listing:

@@ -135,7 +135,7 @@ class Engine:
             async with asyncio.timeout(seconds):
                 await self._loaded.wait()
         except TimeoutError as error:
-            sentence = f"The engine is still starting after {seconds:.0f} s: the machine is busy."
+            sentence = f"The engine is still starting after {seconds:.2g} s: the machine is busy."
             raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
 
     async def core(self) -> Core:
