@@ -32,7 +32,10 @@ from scrubjay.home.settings import Settings, write_capture
 from scrubjay.hooks import entry
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import KeptSessions, parse
+from scrubjay.transcripts.turn import HOST_WORDS
 
+# A title or summary that the host wrote belongs to the session: it is at the turn that was then the last.
+OF_SESSION = {name for name, _ in HOST_WORDS.values()}
 STEPS = st.lists(st.sampled_from([*TURNS, *OTHERS]), min_size=1, max_size=9)
 
 
@@ -120,15 +123,18 @@ class User:
         rows = await self.core.store.select(Turn, "true")
         rows.sort(key=lambda turn: (turn.started_at, turn.turn))
         names = {self.scope(name): name for name in ("sparrow", "swallow", "secret")}
+        metadata = [
+            {key: value for key, value in turn.metadata.items() if key not in OF_SESSION} for turn in rows
+        ]
         return [
             (
                 names.get(turn.scope, turn.scope),
                 turn.user or "",
                 turn.assistant or "",
                 turn.tools,
-                json.dumps(turn.metadata, sort_keys=True, default=str),
+                json.dumps(own, sort_keys=True, default=str),
             )
-            for turn in rows
+            for turn, own in zip(rows, metadata, strict=True)
         ]
 
     def scope(self, name: str) -> str:

@@ -104,7 +104,9 @@ def test_a_folder_is_indexed_listed_found_and_updated(user) -> None:
     assert re.search(r"^  1 docs/note1\.md  \d{4}-\d\d-\d\d  doc_\w{8}  ", page) and "lines 1-" in page
     found = json.loads(user.gets("documents", "ship", "--top", "2", "--json"))
     assert len(found["results"]) == 2 and found["tokens"]["budget"] == 4_000
-    nothing = user.gets("documents", "zxqv")
+    found = user.types("documents", "zxqv")
+    nothing = found.stdout
+    assert found.returncode == 1
     assert nothing.startswith("No document answers this. Searched: the documents of ") and "--all" in nothing
     assert user.gets("index", "docs/*1.md") == "Nothing new; 1 document unchanged.\n"
 
