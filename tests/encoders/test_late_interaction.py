@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hashing_encoder import HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
@@ -13,6 +14,8 @@ from scrubjay.encoders.token_codes import BITS, EncodedQuery
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
+
+pytestmark = pytest.mark.long
 
 CODED = "token_vectors IS NOT NULL"
 TELLING = "src != 'chunk' AND (role IS NULL OR role != 'summary')"

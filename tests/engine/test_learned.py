@@ -4,11 +4,15 @@ forgetting and restoring.
 
 from __future__ import annotations
 
+import pytest
+
 from scrubjay.engine.core import Core
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import AddMemory, DocumentText, Forget, SearchMemories
 from scrubjay.records.extracted import DOCUMENT_GONE, EXTRACTED, NO_LONGER, facts_of_documents
+
+pytestmark = pytest.mark.long
 
 SCOPE = "acme"
 DEPLOYS = (

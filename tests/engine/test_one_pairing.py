@@ -184,6 +184,7 @@ def soon(monkeypatch):
     monkeypatch.setattr("scrubjay.engine.background.completion.DELAYS", (0.0, 0.01))
 
 
+@pytest.mark.long
 def test_every_kind_of_turn_is_the_same_by_any_route():
     check([each for kind in TURNS for each in (kind, "plain")], has_ids=True)
 

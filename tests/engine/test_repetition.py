@@ -18,6 +18,8 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Memory
 from scrubjay.records.memories import MOST, count_repetition
 
+pytestmark = pytest.mark.long
+
 RULE = "Run `make lint` before every commit."
 
 

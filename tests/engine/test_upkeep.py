@@ -13,6 +13,8 @@ from scrubjay.engine.background.upkeep import Bounds, Upkeep
 from scrubjay.engine.core import Core
 from scrubjay.home.paths import Home
 
+pytestmark = pytest.mark.long
+
 
 async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
     for n in range(25):

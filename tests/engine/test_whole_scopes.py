@@ -8,10 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 import said
 
 from scrubjay.engine.core import Core
 from scrubjay.store.schema import read_table
+
+pytestmark = pytest.mark.long
 
 
 async def test_only_findable_records_are_counted_but_every_scope_is_listed(core: Core) -> None:

@@ -12,6 +12,8 @@ from said import SCOPE, fact, turn
 from scrubjay.engine.engine import Engine
 from scrubjay.models.records import Memory
 
+pytestmark = pytest.mark.long
+
 AT = "/api/v1/memories"
 
 

@@ -12,6 +12,8 @@ from scrubjay.engine.engine import Engine
 from scrubjay.home.partitions import PartitionBook
 from scrubjay.models.records import SUMMARY, Memory, Turn
 
+pytestmark = pytest.mark.long
+
 SYSTEM = ["mem_hippocampus", "mem_semantic", "mem_episodic", "mem_preference", "mem_procedural"]
 MINE = {"id": "mem_recipes", "name": "Recipes", "description": "What was cooked"}
 

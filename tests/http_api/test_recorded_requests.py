@@ -21,6 +21,8 @@ from scrubjay.http_api.app import build_app
 from scrubjay.http_api.door import Door
 from scrubjay.mcp_server.server import build_server
 
+pytestmark = pytest.mark.long
+
 RECORDED = Path(__file__).parent.parent / "clients" / "recorded"
 EMPTYING = ("documents.delete_bulk, tags", "namespaces.delete")  # leave nothing in the tag
 CLIENTS = ("python-3.62.0", "python-5.0.1", "npm-4.25.4", "others")

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from scrubjay.errors import InputError
 from scrubjay.reading import FileText, read, read_file
 
+pytestmark = pytest.mark.long
+
 WORD, SLIDES, BOOK = made.word(), made.slides(), made.workbook(20)
 STYLES = b'<w:styles xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"/>'  # tiny
 SMALL_WORD = made.repacked(WORD, {"word/styles.xml": STYLES, "word/stylesWithEffects.xml": STYLES})

@@ -16,6 +16,8 @@ from scrubjay.models.requests import AddMemory, parse
 from scrubjay.search.similar import nearest_facts
 from scrubjay.text.short_ids import short_id
 
+pytestmark = pytest.mark.long
+
 
 async def test_a_fact_in_other_words_is_stored_and_the_similar_one_is_named(core: Core):
     first = await fact(core, "Run `make lint` before every commit.")

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from scrubjay.text.likeness import is_same_matter, similarity, verdict
 
+pytestmark = pytest.mark.long
+
 
 @given(st.text(), st.text())
 def test_likeness_is_symmetric_and_between_0_and_1(one: str, other: str) -> None:
