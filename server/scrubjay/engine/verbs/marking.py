@@ -6,6 +6,8 @@ import os
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
+from operator import itemgetter
 
 from scrubjay.code.book import Book
 from scrubjay.code.marks import Marker
@@ -35,7 +37,8 @@ class Marking:
             [hit.model_copy(update={"mark": made.get(hit.id)}) for hit in part]
             for part in (hits.results, hits.related)
         )
-        results.sort(key=lambda hit: (STALE if hit.mark else 0.0) - (hit.score or 0.0))
+        if hits.period is None:  # an answer about a time is in the order of time
+            results = _behind(results)
         return hits.model_copy(update={"results": results, "related": related})
 
     async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
@@ -59,3 +62,19 @@ class Marking:
                 mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
                 made |= {hit.id: mark} if mark else {}
         return made
+
+
+def _behind(hits: Sequence[Hit]) -> list[Hit]:
+    """Put marked hits behind those nearly as good, and leave the rest in its order.
+
+    A fact precedes the one that it amends whatever their scores: no hit counts as better than one before.
+
+    >>> def hit(name, score, mark=None):
+    ...     return Hit.model_construct(id=name, score=score, mark=mark)
+    >>> hits = [hit("later", 0.8), hit("older", 0.9), hit("stale", 0.79, "gone"), hit("last", 0.76)]
+    >>> [each.id for each in _behind(hits)]
+    ['later', 'older', 'last', 'stale']
+    """
+    levels = accumulate((hit.score or 0.0 for hit in hits), min)
+    placed = [(STALE * bool(hit.mark) - level, hit) for level, hit in zip(levels, hits, strict=True)]
+    return [hit for _, hit in sorted(placed, key=itemgetter(0))]
