@@ -48,13 +48,17 @@ _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+
 
 @dataclass(frozen=True)
 class RankedChunk:
-    """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1]."""
+    """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1].
+
+    `role` is None, or that of a commit.
+    """
 
     id: str
     document_id: str
     position: int
     text: str
     score: float
+    role: str | None = None
 
 
 async def rank_chunks(
@@ -89,7 +93,7 @@ async def rank_chunks(
     proof = np.where(waits, covered, evidence(cosine, covered))
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     return [
-        RankedChunk(row.id, row.record_id, row.part, row.text, float(score))
+        RankedChunk(row.id, row.record_id, row.part, row.text, float(score), row.role)
         for row, score in zip((rows[at] for at in order), non_increasing(proof[order]), strict=True)
         if score > 0
     ]
