@@ -51,7 +51,7 @@ async def plan_add(
         document = known.model_copy(update=_file_fields(request, known))
         return Plan(None if document == known else Change(document), _answer(document, envelope))
     # In a thread, because 10 MB take six seconds, in which others want their answers.
-    document, passages = await asyncio.to_thread(_document, request, envelope, document_id, known, now)
+    document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, known, now)
     facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None, facts=facts)
     return Plan(
         Change(document, passages, rewritten=known is not None), _answer(document, envelope), facts_too
