@@ -9,7 +9,7 @@ from scrubjay.models.records import COMMIT, Document
 from scrubjay.models.requests import SearchMemories, SearchRecords
 from scrubjay.models.results import DocumentPlace, Hit
 from scrubjay.search.hits import chunk_as_hit, excerpt
-from scrubjay.search.retrieval.chunks import RankedChunk, rank_chunks
+from scrubjay.search.retrieval.chunks import RankedChunk, body_of, rank_chunks
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed, Ranking
@@ -24,7 +24,8 @@ from scrubjay.text.summary import shorten
 LEAST, BEHIND = 0.5, 0.15
 LEAST_BUDGET = 200  # tokens of an answer with room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
-MOST_COMMITS, BODY_SHOWN = 3, 200  # commits of an answer; characters of the first one's message
+# Commits of an answer, how far each may be behind the best, and characters of the first one's message.
+MOST_COMMITS, DROP, BODY_SHOWN = 5, 0.2, 200
 _COLUMNS = ("id", "title", "path", "filepath", "scope", "forgotten_at", "expires_at", "updated_at")
 
 
@@ -59,6 +60,7 @@ async def document_hints(store: Store, question: Question, ranking: Ranking, emb
     ranked = await rank_chunks(store, asked, embed, documents=1)
     files = [chunk for chunk in ranked if chunk.role != COMMIT and chunk.score >= max(LEAST, proof - BEHIND)]
     commits = [chunk for chunk in ranked if chunk.role == COMMIT and chunk.score >= max(LEAST, proof)]
+    commits = [chunk for chunk in commits if chunk.score >= commits[0].score - DROP]
     place = await _place(store, asked, files[0]) if files else None
     return Hints(place, await _commits(store, asked, commits))
 
@@ -78,8 +80,7 @@ async def _commits(store: Store, asked: Question, ranked: Sequence[RankedChunk])
 
 def commit_as_hit(document: Document, query: str, *, is_first: bool) -> Hit:
     """Return a commit as a line: its subject, and of the first one what bears on the query."""
-    subject, _, rest = document.content.partition("\n")
-    said = " ".join(rest.rpartition("Files: ")[0].split())
+    subject, said = document.content.partition("\n")[0], " ".join(body_of(document.content).split())
     shown = f"{subject}: {excerpt(said, query, BODY_SHOWN)}" if said and is_first else subject
     return chunk_as_hit(document, shorten(shown, BODY_SHOWN + TITLE_SHOWN), hit_id=document.id)
 

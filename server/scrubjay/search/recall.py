@@ -62,8 +62,8 @@ async def search_memories(
     and `now`. `programmatic` is for programs: select hits as if no window were requested, keep each window
     within the partition of its hit, count no tokens and include doubtful hits. Unless it is set, a question
     about a time is answered from that time if `timed`; days are those of the time zone of `now`. No hit
-    scores below `least_score`, and only records `among` these ids are hits. `measure` counts the characters of
-    a hit as the interface shows it.
+    scores below `least_score`, and only records `among` these ids are hits. `measure` counts the characters
+    of a hit as the interface shows it.
     """
     at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
     question = replace(_question(request, scope, at), record_id=among)
