@@ -107,7 +107,7 @@ class SearchMemories(Request):
     scope: Scope | None = about("Default: this project and the user's own; *: every project.")
     session_id: Name | None = about("Only this session.")
     path: Path | None = about(
-        "FILE, FILE:LINE or FILE:SYMBOL: only the turns, facts and commits that shaped it, newest first."
+        "Only what shaped this file, newest first, with commits; also FILE:LINE or FILE:SYMBOL."
     )
     filters: Filters | None = about(FILTERS)
     threshold: Share = about("Least relevance_score of a hit, 0 to 1.", 0.0)
