@@ -40,7 +40,11 @@ QUIET_MS = 400  # after the last change of a burst: editors write a file in step
 
 
 @command(
-    value("paths", "PATH", PATHS, nargs="+"),
+    value("paths", "PATH", PATHS, nargs="*"),
+    (
+        flag("--git", "only the messages of commits, which the root of a repository includes by itself"),
+        flag("--no-git", "only files, no commits"),
+    ),
     flag("--watch", "keep running, and index every change until Ctrl-C"),
     flag("--again", "read every file again, even unchanged ones"),
     flag("--hidden", "include hidden files and folders, such as .github"),
@@ -48,13 +52,15 @@ QUIET_MS = 400  # after the last change of a burst: editors write a file in step
     value("--scope", "NAME", "add to this scope instead of this folder's project"),
 )
 def index(place: Place, options: argparse.Namespace) -> int:
-    """Make files, folders or standard input searchable, and keep them up to date."""
+    """Make files, folders, commits or standard input searchable, and keep them up to date."""
     if options.paths == ["-"]:
         _add_standard_input(place, options)
         return 0
-    paths = _absolute(place, options.paths)
+    if not options.paths and not options.git:
+        raise InputError("Give the path of a file or a folder, such as `.`, or --git for commits only.")
+    paths = _absolute(place, options.paths or ["."])
     with call_engine(place, scope=options.scope) as engine:
-        done = _index(engine, paths, options.again, options.hidden)
+        done = _index(engine, paths, options)
         _print_counts(done)
         _print_passed_over(done.get("passed_over", []), paths)
         for each in done.get("left_out", []):
@@ -74,17 +80,20 @@ def _follow(place: Place, paths: Sequence[str], options: argparse.Namespace) -> 
     for is_last in (False, True):
         try:
             with call_engine(place, scope=options.scope) as engine:
-                _print_counts(_index(engine, paths, False, options.hidden), quiet=True)
+                _print_counts(_index(engine, paths, options, again=False), quiet=True)
             return
         except EngineError as error:
             if is_last:
                 print(f"scrubjay: {error} It will be retried with the next change.", file=sys.stderr)
 
 
-def _index(engine: EngineClient, paths: Sequence[str], again: bool, hidden: bool) -> dict[str, Any]:
-    wanted = {"paths": list(paths), "again": again, "hidden": hidden}
+def _index(
+    engine: EngineClient, paths: Sequence[str], options: argparse.Namespace, **others: bool
+) -> dict[str, Any]:
+    commits = "only" if options.git else "none" if options.no_git else "root"
+    wanted = {"paths": list(paths), "again": options.again, "hidden": options.hidden, "commits": commits}
     with Progress("indexing") as progress:
-        counts: dict[str, Any] = engine.call("index", wanted, progress.step)
+        counts: dict[str, Any] = engine.call("index", wanted | others, progress.step)
     return counts
 
 
@@ -101,9 +110,11 @@ def _print_passed_over(folders: Sequence[str], paths: Sequence[str]) -> None:
 def _print_counts(done: dict[str, Any], *, quiet: bool = False) -> None:
     counts = {name: done.get(name, 0) for name in ("added", "changed", "renamed", "removed")}
     failed = done.get("failed", [])
-    if quiet and not any(counts.values()) and not failed:
+    if quiet and not any(counts.values()) and not failed and not done.get("commits"):
         return
     words = ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
+    if commits := done.get("commits", 0):
+        words = ", ".join(filter(None, (words, f"{plural(commits, 'commit')} added")))
     print(f"{words or 'Nothing new'}; {plural(done['unchanged'], 'document')} unchanged.", flush=True)
     for each in failed[:MOST_FAILED]:
         print(f"not read: {visible(each['reason'])}", file=sys.stderr)

@@ -27,7 +27,8 @@ from scrubjay.text.short_ids import short_id
 
 BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
 TAG = "only with this tag; may be repeated, all must match"
-SEARCH_OPTIONS = "top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
+BRANCH = value("--branch", "NAME", "only what was said or saved on this branch of the repository")
+SEARCH_OPTIONS = "branch top_k max_tokens prev_turns next_turns since until tags search_mode as_of".split()
 MODES = ("memories", "hybrid", "documents")
 DOCUMENTS = "`scrubjay documents QUERY`"
 
@@ -39,6 +40,7 @@ DOCUMENTS = "`scrubjay documents QUERY`"
         flag("-t --turns", "only turns"),
         value("--session", "ID", "only of this session (`scrubjay sessions` lists them)"),
     ),
+    BRANCH,
     SCOPE,
     JSON,
 )
@@ -48,6 +50,7 @@ def list_(place: Place, options: argparse.Namespace) -> None:
     with call_engine(place) as engine:
         scope = chosen_scope(options) or here(engine)
         asked = given(last=options.last, scope=scope, kinds=kinds, session=options.session)
+        asked |= given(branch=options.branch)
         hits = engine.call("list", asked)
     width = line_width(most=None) or PIPED_WIDTH
     nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` lists every project."
@@ -105,6 +108,7 @@ def show(place: Place, options: argparse.Namespace) -> None:
     flag("-f --facts", "only facts, no recorded turns"),
     choice("--mode", MODES, "facts and turns (default), all, or documents", dest="search_mode"),
     value("--as-of", "DATE", "only what was known at this time (the start of a date)"),
+    BRANCH,
     flag("--history", "show older and newer versions of each fact", dest="related_memories"),
     flag("--forgotten", "include forgotten and expired records"),
     flag("--explain", "show how each hit was found and scored"),
@@ -130,9 +134,9 @@ def search(place: Place, options: argparse.Namespace) -> int:
         searched = search_scopes(asked.get("scope"), own)
         documents = DOCUMENTS if answer.get("has_documents") else None
         lines = iter([nothing(searched, answer.get("period"), "--all for every project", documents)])
-    last = document_line(answer, place.path("."))
+    last = *commit_lines(answer, line_width()), *document_line(answer, place.path("."))
     print_answer(answer, chain(note(answer), lines, last), as_json=options.json)
-    return 0 if answer["results"] or "document" in answer else 1
+    return 0 if answer["results"] or last else 1
 
 
 @command(
@@ -154,6 +158,12 @@ def _why_lines(answer: Mapping[str, Any], width: int) -> Iterator[str]:
         mark = f"  [{each['mark']['text']}]" if "mark" in each else ""
         yield f"{local(each['date']):%Y-%m-%d %H:%M}  {each['name']}{mark}"
         yield f"{INDENT}{first_line(each['text'], width - len(INDENT))}"
+
+
+def commit_lines(answer: Mapping[str, Any], width: int | None) -> Iterator[str]:
+    """Yield the lines about commits that may answer."""
+    for commit in answer.get("commits", ()):
+        yield from _entry(commit, "   ", "a commit that may answer", width)
 
 
 def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:

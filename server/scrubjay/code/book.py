@@ -39,15 +39,21 @@ class Book:
             rows = book.execute(f"SELECT * FROM anchors WHERE id IN ({marks}) AND at IS NOT NULL", list(ids))
             return {row[0]: _anchor(*row[1:]) for row in rows}
 
-    def about(self, path: str) -> dict[str, Anchor]:
-        """Return the anchors of all records that name a file."""
+    def about(self, paths: Iterable[str]) -> dict[str, Anchor]:
+        """Return the anchors of all records that name one of these files."""
         if not os.path.exists(self._path):
             return {}
         with closing(self._open()) as book:
-            rows = book.execute(
-                "SELECT * FROM anchors WHERE instr(files, ?)", [json.dumps(path, ensure_ascii=False)]
-            )
-            return {row[0]: _anchor(*row[1:]) for row in rows}
+            asked = ([json.dumps(path, ensure_ascii=False)] for path in paths)
+            found = (book.execute("SELECT * FROM anchors WHERE instr(files, ?)", each) for each in asked)
+            return {row[0]: _anchor(*row[1:]) for rows in found for row in rows}
+
+    def on_branch(self, branch: str) -> list[str]:
+        """Return the ids of the records that were made on a branch."""
+        if not os.path.exists(self._path):
+            return []
+        with closing(self._open()) as book:
+            return [row[0] for row in book.execute("SELECT id FROM anchors WHERE branch = ?", [branch])]
 
     def put(self, anchors: Mapping[str, Anchor | None]) -> None:
         """Add or replace anchors; None for a record outside every repository."""

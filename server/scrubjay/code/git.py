@@ -28,6 +28,10 @@ _SAFE = (
     "log.showSignature=false",
     "core.quotePath=false",
 )
+# Authors that are programs, such as "dependabot[bot]" and "release-bot".
+_ROBOT = re.compile(
+    rb"\[bot\]|[ _-]bot\b|^(?:dependabot|renovate|greenkeeper|pre-commit-ci)\b", re.IGNORECASE
+)
 _ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
 _KEYWORDS = (
     "def class function func fn struct enum trait interface type module const let var static impl "
@@ -149,7 +153,7 @@ def _defining_line(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[
 def head_at(work: WorkTree, seconds: float) -> tuple[str, str | None] | None:
     """Return the commit and the branch that were HEAD at a time: by the reflog, else by dates."""
     commit = branch = None
-    for line in _reflog(work):
+    for line in _lines(os.path.join(work.git_dir, "logs", "HEAD")):
         words = line.partition("\t")
         parts = words[0].split()
         if len(parts) < 4 or not parts[-2].isdigit() or int(parts[-2]) > seconds:
@@ -163,9 +167,9 @@ def head_at(work: WorkTree, seconds: float) -> tuple[str, str | None] | None:
     return None if commit is None else (commit, branch)
 
 
-def _reflog(work: WorkTree) -> list[str]:
+def _lines(path: str) -> list[str]:
     try:
-        with open(os.path.join(work.git_dir, "logs", "HEAD"), encoding="utf-8", errors="replace") as file:
+        with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(20_000_000).splitlines()
     except OSError:
         return []
@@ -220,27 +224,62 @@ def _removed_since(work: WorkTree, commit: str) -> dict[str, str]:
 
 
 class Commit(NamedTuple):
-    """One commit: its short id, its time in seconds since 1970, and the first line of its message."""
+    """One commit: its id, its time in seconds since 1970, its message, and the files that it changed."""
 
     id: str
     at: int
-    subject: str
+    message: str = ""
+    files: tuple[str, ...] = ()
+
+    @property
+    def short(self) -> str:
+        """The beginning of its id, as it is shown."""
+        return self.id[:SHORT]
+
+    @property
+    def subject(self) -> str:
+        """The first line of its message."""
+        return self.message.partition("\n")[0].strip()
 
 
 def commits_of(work: WorkTree, path: str, lines: tuple[int, int] | None, most: int) -> list[Commit]:
-    """Return the commits that changed a file, or lines of it, newest first, without merges and robots."""
-    form = (
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-merges",
-        "-n",
-        str(2 * most),
-        "--format=%x01%h%x00%ct%x00%an%x00%s",
-    )
-    where = ("-s", f"-L{lines[0]},{lines[1]}:{path}") if lines else ("--follow", "--", path)
-    out = git(work.root, "log", *form, *where) or b""
-    rows = [row.split("\0") for row in out.decode("utf-8", "replace").split("\1")]
-    made = [
-        Commit(row[0], int(row[1]), row[3].strip()) for row in rows if len(row) == 4 and "[bot]" not in row[2]
-    ]
-    return made[:most]
+    """Return the commits that changed a file, or lines of it, newest first, without merges and robots.
+
+    Those of a file name it, as it may have had another name.
+    """
+    form = ("-s", f"-L{lines[0]},{lines[1]}:{path}") if lines else ("--follow", "--name-only", "--", path)
+    return (_log(work, SECONDS, "%B", "-n", str(2 * most), *form) or [])[:most]
+
+
+def history(work: WorkTree, most: int) -> list[Commit] | None:
+    """Return the ids and times of the newest commits of HEAD and all local branches, newest first.
+
+    Merges and robots are left out. None if git does not answer.
+    """
+    return _log(work, LONG_SECONDS, "", "-n", str(most), "--branches", "HEAD", "--")
+
+
+def read_commits(work: WorkTree, ids: Iterable[str]) -> list[Commit] | None:
+    """Return these commits with their messages and files; where a shallow clone begins, without files."""
+    form = ("--no-walk=unsorted", "--stdin", "--name-only", "--root", "--no-renames")
+    given = "".join(f"{each}\n" for each in ids).encode()
+    begins = _lines(os.path.join(work.common, "shallow"))
+    made = _log(work, LONG_SECONDS, "%B", *form, given=given)
+    return made and [each._replace(files=()) if each.id in begins else each for each in made]
+
+
+def _log(
+    work: WorkTree, seconds: float, message: str, *arguments: str, given: bytes | None = None
+) -> list[Commit] | None:
+    """Return commits by one `git log`, without merges and robots; `message` is its format for that."""
+    form = ("-z", "--no-merges", "--no-ext-diff", "--no-textconv", "--encoding=UTF-8")
+    # a NUL before each commit, and a dot before a message, which may be empty
+    wanted = f"--format=%x00%H%x00%ct%x00%an <%ae>%x00.{message}"
+    out = git(work.root, "log", *form, wanted, *arguments, given=given, seconds=seconds)
+    rows = (row.split(b"\0") for row in (out or b"").strip(b"\0").split(b"\0\0") if row)
+    return None if out is None else [_commit(*row) for row in rows if not _ROBOT.search(row[2])]
+
+
+def _commit(name: bytes, at: bytes, _: bytes, message: bytes, *files: bytes) -> Commit:
+    names = tuple(os.fsdecode(file.removeprefix(b"\n")) for file in files)
+    return Commit(name.decode(), int(at), message[1:].decode("utf-8", "replace").strip(), names)

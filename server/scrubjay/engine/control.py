@@ -11,10 +11,11 @@ import contextlib
 import json
 import os
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
+from scrubjay.engine.verbs.ingest import Commits
 from scrubjay.errors import EngineError, InputError, NotFound, ScrubjayError
 from scrubjay.home import openings
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
@@ -195,8 +196,8 @@ async def _list(core: Core, call: Call) -> list[Hit]:
     if (session := call.params.get("session")) is not None:
         scope, session_id = await core.ids.session(str(session))
         kinds = [kind for kind in kinds if kind is not Document]
-    last = call.last(10, most=1_000)
-    return await core.lists.latest(last, scope, kinds=kinds, session_id=session_id)
+    last, among = call.last(10, most=1_000), await _on_branch(core, call)
+    return await core.lists.latest(last, scope, kinds=kinds, session_id=session_id, among=among)
 
 
 async def _sessions(core: Core, call: Call) -> dict[str, Any]:
@@ -215,8 +216,18 @@ async def _edit(core: Core, call: Call) -> Result:
 
 
 async def _search(core: Core, call: Call) -> Result:
+    among = await _on_branch(core, call)
     asked = await _asked(core, call, SearchMemories)
-    return await core.search.memories(asked, call.client_scope, folder=call.folder)
+    return await core.search.memories(asked, call.client_scope, folder=call.folder, among=among)
+
+
+async def _on_branch(core: Core, call: Call) -> tuple[str, ...] | None:
+    """Return the ids of the records that were made on the branch that a call names, if any."""
+    if (branch := call.params.pop("branch", None)) is None:
+        return None
+    if not (ids := await asyncio.to_thread(core.book.on_branch, str(branch))):
+        raise NotFound(f"Nothing is known to have been said on a branch {str(branch)[:100]!r}.")
+    return tuple(ids)
 
 
 async def _why(core: Core, call: Call) -> Result:
@@ -252,7 +263,10 @@ async def _add_document(core: Core, call: Call) -> Result:
 
 
 async def _index(core: Core, call: Call) -> Ingested:
-    """Update the documents of files and folders: {paths, scope?, again?, hidden?}, paths absolute."""
+    """Update the documents of files and folders, paths absolute, and of commits.
+
+    {paths, scope?, again?, hidden?, commits?}
+    """
     paths = call.params.get("paths")
     sound = isinstance(paths, list) and all(isinstance(path, str) and os.path.isabs(path) for path in paths)
     if not sound or not paths:
@@ -262,8 +276,12 @@ async def _index(core: Core, call: Call) -> Ingested:
         call.progress(done, total, os.path.basename(path))
 
     again, hidden = (call.params.get(name) is True for name in ("again", "hidden"))
+    commits = call.params.get("commits", "root")
+    if commits not in get_args(Commits):
+        raise InputError(f"commits = {commits!r}: must be one of {', '.join(get_args(Commits))}.")
+    wanted = {"again": again, "hidden": hidden, "commits": commits}
     scope = write_scope(call.params.get("scope"), call.own)
-    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, again=again, hidden=hidden)
+    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, **wanted)
 
 
 async def _export(core: Core, call: Call) -> Result:

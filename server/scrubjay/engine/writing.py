@@ -36,6 +36,7 @@ from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope, Kind, envelope
 from scrubjay.models.requests import Request
 from scrubjay.models.results import Result
+from scrubjay.records.commits import plan_commits
 from scrubjay.records.documents import plan_add as plan_document
 from scrubjay.records.exchange import plan_import
 from scrubjay.records.forgetting import plan_forget, plan_restore
@@ -69,6 +70,7 @@ _PLANNERS: dict[str, Planner] = {
     "turn": plan_record,
     "memory": plan_memory,
     "document": plan_document,
+    "commits": plan_commits,
     "forget": plan_forget,
     "restore": plan_restore,
     "import": plan_import,

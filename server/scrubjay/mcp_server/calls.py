@@ -43,6 +43,7 @@ from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
 REPORT_SECONDS = 0.25  # between two progress notifications
+REASONS = 10  # that shaped a file, unless the call gives a number
 PIECE = 3_000  # tokens of what is to be distilled, unless the call gives a number
 
 Report = Callable[[int, int, str], Awaitable[None]]
@@ -188,6 +189,8 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
     frame = render.Frame(search_scopes(request.scope, by.seen), folder=by.folder)
     if request.search_mode == "undistilled":
         return await _undistilled(engine, request, by, frame)
+    if request.path is not None:
+        return await _reasons(engine, request, by, frame)
     structured = request.include.structured
 
     def measure(hit: Hit) -> int:
@@ -197,6 +200,21 @@ async def _search_memories(engine: Engine, request: SearchMemories, by: Caller, 
         request, by.seen, folder=by.folder, measure=measure
     )
     return fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed, structured=structured)[1]
+
+
+async def _reasons(engine: Engine, request: SearchMemories, by: Caller, frame: render.Frame) -> Answer:
+    """Answer with what shaped a file or a definition, as `scrubjay why` does."""
+    if by.folder is None:
+        raise InputError("path = a file of the project: this client has no project folder. Leave path out.")
+    place, scope = str(request.path), request.scope or by.scope or USER_SCOPE
+    found = await (await engine.core()).why.asked(
+        place, by.folder, scope, request.top_k or REASONS, request.query
+    )
+    text = render.reasons(found, frame)
+    while len(text) > 4 * (request.max_tokens or MOST_TOKENS) and found.results:
+        found = found.model_copy(update={"results": found.results[:-1]})
+        text = render.reasons(found, frame)
+    return Answer(text, found.wire() if request.include.structured else None)
 
 
 async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, frame: render.Frame) -> Answer:

@@ -15,7 +15,7 @@ files, functions or errors where you know them, and times as the user does ("yes
 Leave top_k and max_tokens out: you get the few lines that matter, best first. Each begins with its date and \
 its name, such as 66288832/5 (turn 5 of a session) or a fact's id; say that name again to forget or update \
 it. prev_turns / next_turns (2 is a good number) show what was said around a hit. Documents are searched \
-separately, with search_documents; a last line may name one that has the answer.
+separately, with search_documents; a last line may name one that has the answer, and commits may follow.
 
 Save: call add_memory for what will still matter in another session: a decision with its reason, a \
 preference, a convention, a fact about the project. One fact a call, understandable on its own. When a known \
@@ -59,7 +59,7 @@ OFFERS = (
         "Recall what was said, decided or saved in earlier sessions. Use it whenever the answer may depend "
         "on earlier work. Returns a few dated lines, the best first, or says that nothing was found.",
         requests.SearchMemories,
-        ("query", "top_k", "max_tokens", "since", "until", "prev_turns", "next_turns", "scope"),
+        ("query", "path", "top_k", "max_tokens", "since", "until", "prev_turns", "next_turns", "scope"),
         "search_mode: memories (facts and turns), documents, hybrid or undistilled. include_turns false: "
         "facts, and summaries of sessions. tags, partition_ids (lists), session_id: only these. filters, on "
         "metadata: "

@@ -14,7 +14,16 @@ from scrubjay.models.requests import Request
 from scrubjay.redaction.redact import redact
 
 Kind = Literal[
-    "turn", "memory", "document", "forget", "restore", "import", "review", "sessions", "host_memories"
+    "turn",
+    "memory",
+    "document",
+    "commits",
+    "forget",
+    "restore",
+    "import",
+    "review",
+    "sessions",
+    "host_memories",
 ]
 
 # The fields with free text. Ids, numbers, times and names of sessions are not redacted.
@@ -130,5 +139,11 @@ def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
             return {key: clean(item) for key, item in value.items()}
         return value
 
-    redacted = {name: clean(value) if name in _PROSE else value for name, value in fields.items()}
+    redacted: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "commits":  # each with fields of its own
+            parts = [redact_fields(each) for each in value]
+            redacted[name], total = [part for part, _ in parts], total + sum(count for _, count in parts)
+        else:
+            redacted[name] = clean(value) if name in _PROSE else value
     return redacted, total

@@ -93,6 +93,9 @@ class Memory(Record):
     review: Literal["approved", "declined"] | None = None  # for an inferred fact
 
 
+COMMIT = "commit"  # the type of a document that is the message of a commit
+
+
 class Document(Record):
     """One document as it was given."""
 
@@ -133,7 +136,8 @@ class Passage(Row):
     src: PassageSrc
     record_id: str
     part: int  # 0-based within (record, role)
-    role: str | None = None  # user | assistant | summary | a speaker's name; None for facts and chunks
+    # user | assistant | summary | a speaker's name; None for facts; for chunks None, or that of a commit
+    role: str | None = None
     text: str
     search_text: str
     # The vector's text if it differs from `text`: with a speaker's name before it, or headings before a

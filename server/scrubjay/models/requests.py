@@ -106,6 +106,9 @@ class SearchMemories(Request):
     tags: Tags | None = about("Only records that carry all of these tags.")
     scope: Scope | None = about("Default: this project and the user's own; *: every project.")
     session_id: Name | None = about("Only this session.")
+    path: Path | None = about(
+        "Only what shaped this file, newest first, with commits; also FILE:LINE or FILE:SYMBOL."
+    )
     filters: Filters | None = about(FILTERS)
     threshold: Share = about("Least relevance_score of a hit, 0 to 1.", 0.0)
     weight_relevance: Weight = 1.0
@@ -435,6 +438,21 @@ class DocumentText(Request):
         if (self.content is None) == (self.error is None):
             raise ValueError("a document has either content or an error")
         return self
+
+
+class CommitText(Request):
+    """One commit: its id, its date, and its message with the files that it changed."""
+
+    id: Name
+    date: Instant
+    content: Text
+
+
+class CommitTexts(Request):
+    """Commits of one repository; `folder` is its common git folder."""
+
+    folder: str
+    commits: Annotated[list[CommitText], Field(min_length=1)]
 
 
 def parse(kind: type[R], arguments: dict[str, Any] | None) -> R:

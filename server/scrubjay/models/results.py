@@ -198,6 +198,7 @@ class MemoryHits(Result):
     left_out: int | None = None  # hits that did not fit into the budget
     period: str | None = None  # the period that was searched, if limited
     document: DocumentPlace | None = None  # a document that may answer as well as the hits
+    commits: list[Hit] = []  # that may answer as well, the best first
     has_documents: bool | None = None  # without hits, true: there are documents, but none is named
     # why meaning, or the latest writes, were not searched, and how to repair that
     degraded: str | None = None
@@ -321,7 +322,14 @@ class Ingested(Result):
     forgotten: SkipJsonSchema[int] = 0  # files skipped because their documents were forgotten
     failed: list[NotRead] = []
     passed_over: list[str] = []  # hidden folders
+    commits: SkipJsonSchema[int] = 0  # messages of commits that are new
     left_out: list[NotRead] = []  # files that are no text, a sentence for each reason
+
+
+class Written(Result):
+    """How many records a write of several documents changed."""
+
+    count: int
 
 
 class DocumentAdded(Result):

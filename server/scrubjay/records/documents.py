@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Document, Memory, Passage, content_hash, derived_id, fields_of
+from scrubjay.models.records import COMMIT, Document, Memory, Passage, content_hash, derived_id, fields_of
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
 from scrubjay.records.extracted import plan_facts
@@ -51,7 +51,7 @@ async def plan_add(
         document = known.model_copy(update=_file_fields(request, known))
         return Plan(None if document == known else Change(document), _answer(document, envelope))
     # In a thread, because 10 MB take six seconds, in which others want their answers.
-    document, passages = await asyncio.to_thread(_document, request, envelope, document_id, known, now)
+    document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, known, now)
     facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None, facts=facts)
     return Plan(
         Change(document, passages, rewritten=known is not None), _answer(document, envelope), facts_too
@@ -83,20 +83,22 @@ def _is_unchanged(known: Document, request: DocumentText) -> bool:
     )
 
 
-def _document(
+def new_document(
     request: DocumentText, envelope: Envelope, document_id: str, known: Document | None, now: datetime
 ) -> tuple[Document, tuple[Passage, ...]]:
+    """Make a document of a text, and its passages; `known` is the one that it replaces."""
     kind, content = request.type or "markdown", request.content or ""
     pieces = cut_document(content, kind, request.path, request.metadata)
     if request.type is None and not any(piece.headings for piece in pieces):
         kind = "text"
+    made_at = request.date if kind == COMMIT else None  # a commit's own date is the only one that matters
     document = Document(
         id=document_id,
         scope=envelope.scope,
         partition_id=PARTITION,
         source=envelope.source,
-        created_at=known.created_at if known else envelope.at,
-        updated_at=now,
+        created_at=known.created_at if known else made_at or envelope.at,
+        updated_at=made_at or now,
         last_accessed_at=now,
         title=_title(request, kind),
         type=kind,

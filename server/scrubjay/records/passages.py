@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from scrubjay.models.records import (
+    COMMIT,
     SUMMARY,
     AnyRecord,
     Document,
@@ -179,6 +180,7 @@ def document_passages(document: Document, pieces: Sequence[Chunk]) -> tuple[Pass
                 document,
                 (above, text) if number == 1 else (above, text, str(number)),
                 src="chunk",
+                role=COMMIT if document.type == COMMIT else None,
                 part=part,
                 text=text,
                 search_text=expand("\n".join(filter(None, (above, text, place, values)))),
@@ -205,6 +207,8 @@ def _other_names(document: Document) -> str:
 def title_above(document: Document) -> str | None:
     """Return the title to search with each part of a document: none that only repeats how its text begins."""
     repeats = document.type == "text" and document.title == opening(document.content)
+    if document.type == COMMIT:  # its id says nothing about its meaning
+        return (document.title or "").partition(" ")[2] or None
     return None if repeats else document.title
 
 

@@ -1,12 +1,15 @@
-"""Finds the one passage of a document that may answer a question at least as well as the memories do."""
+"""Finds the passage of a document and the commits that may answer a question as well as the memories do."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from scrubjay.encoders.token_codes import EncodedQuery
-from scrubjay.models.records import Document
+from scrubjay.models.records import COMMIT, Document
 from scrubjay.models.requests import SearchMemories, SearchRecords
-from scrubjay.models.results import DocumentPlace
-from scrubjay.search.retrieval.chunks import rank_chunks
+from scrubjay.models.results import DocumentPlace, Hit
+from scrubjay.search.hits import chunk_as_hit, excerpt
+from scrubjay.search.retrieval.chunks import RankedChunk, body_of, rank_chunks
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed, Ranking
@@ -21,6 +24,8 @@ from scrubjay.text.summary import shorten
 LEAST, BEHIND = 0.5, 0.15
 LEAST_BUDGET = 200  # tokens of an answer with room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
+# Commits of an answer, how far each may be behind the best, and characters of the first one's message.
+MOST_COMMITS, DROP, BODY_SHOWN = 5, 0.2, 200
 _COLUMNS = ("id", "title", "path", "filepath", "scope", "forgotten_at", "expires_at", "updated_at")
 
 
@@ -42,16 +47,45 @@ def embed_once(embed: Embed) -> Embed:
     return first
 
 
-async def document_hint(
-    store: Store, question: Question, ranking: Ranking, embed: Embed
-) -> DocumentPlace | None:
-    """Find the passage of a document that answers about as well as the best memory, or better; else None."""
-    needed = max(LEAST, _proof(ranking) - BEHIND)
-    asked = replace(question, srcs=("chunk",), forgotten=False)
+class Hints(NamedTuple):
+    """What else may answer: a passage of a document, and commits, the best first."""
+
+    document: DocumentPlace | None = None
+    commits: tuple[Hit, ...] = ()
+
+
+async def document_hints(store: Store, question: Question, ranking: Ranking, embed: Embed) -> Hints:
+    """Find the passage and the commits that answer about as well as the best memory, or better."""
+    asked, proof = replace(question, srcs=("chunk",), forgotten=False), _proof(ranking)
     ranked = await rank_chunks(store, asked, embed, documents=1)
-    if not ranked or ranked[0].score < needed:
-        return None
-    best = ranked[0]
+    files = [chunk for chunk in ranked if chunk.role != COMMIT and chunk.score >= max(LEAST, proof - BEHIND)]
+    commits = [chunk for chunk in ranked if chunk.role == COMMIT and chunk.score >= max(LEAST, proof)]
+    commits = [chunk for chunk in commits if chunk.score >= commits[0].score - DROP]
+    place = await _place(store, asked, files[0]) if files else None
+    return Hints(place, await _commits(store, asked, commits))
+
+
+async def _commits(store: Store, asked: Question, ranked: Sequence[RankedChunk]) -> tuple[Hit, ...]:
+    best: dict[str, RankedChunk] = {}
+    for chunk in ranked:
+        best.setdefault(chunk.document_id, chunk)
+    first = list(best)[:MOST_COMMITS]
+    rows = await store.get(Document, first) if first else {}
+    return tuple(
+        commit_as_hit(rows[each], asked.text, is_first=each == first[0])
+        for each in first
+        if each in rows and asked.admits(rows[each])
+    )
+
+
+def commit_as_hit(document: Document, query: str, *, is_first: bool) -> Hit:
+    """Return a commit as a line: its subject, and of the first one what bears on the query."""
+    subject, said = document.content.partition("\n")[0], " ".join(body_of(document.content).split())
+    shown = f"{subject}: {excerpt(said, query, BODY_SHOWN)}" if said and is_first else subject
+    return chunk_as_hit(document, shorten(shown, BODY_SHOWN + TITLE_SHOWN), hit_id=document.id)
+
+
+async def _place(store: Store, asked: Question, best: RankedChunk) -> DocumentPlace | None:
     rows = await store.get(Document, [best.document_id], columns=_COLUMNS)
     where = conditions.equal("id", best.id)
     lines = await store.passages(where, columns=["line_start", "line_end"])

@@ -1,6 +1,7 @@
 """Recall, for `search_memories`: retrieves candidates, scores them, selects hits within a budget."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
@@ -12,7 +13,7 @@ from scrubjay.models.records import Memory, PassageSrc, fields_of
 from scrubjay.models.requests import ForgetMatching, SearchMemories, SearchRecords
 from scrubjay.models.results import Confidence, Explanation, Hit, Leg, MemoryHits, Weighed
 from scrubjay.search.choosing import Measure, ScoredCandidates, Selector, text_length
-from scrubjay.search.document_hint import document_hint, embed_once, length, may_name_one
+from scrubjay.search.document_hint import Hints, document_hints, embed_once, length, may_name_one
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
@@ -47,6 +48,7 @@ async def search_memories(
     programmatic: bool = False,
     timed: bool = True,
     least_score: float = 0.0,
+    among: tuple[str, ...] | None = None,
     measure: Measure = text_length,
 ) -> MemoryHits:
     """Recall facts and turns, best first.
@@ -54,16 +56,17 @@ async def search_memories(
     score = weighted mean of relevance, importance / 10 and recency, each in [0, 1]. `related` holds the turns
     of windows in time order, then, if `with_related`, records related to the first hits. The interface fills
     in `timing` and `tokens.rendered`. If no filter applies and related records are wanted, `document` is a
-    passage of a document that answers about as well.
+    passage of a document that answers about as well, and `commits` are the commits that do.
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
     and `now`. `programmatic` is for programs: select hits as if no window were requested, keep each window
     within the partition of its hit, count no tokens and include doubtful hits. Unless it is set, a question
     about a time is answered from that time if `timed`; days are those of the time zone of `now`. No hit
-    scores below `least_score`. `measure` counts the characters of a hit as the interface shows it.
+    scores below `least_score`, and only records `among` these ids are hits. `measure` counts the characters
+    of a hit as the interface shows it.
     """
     at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
-    question = _question(request, scope, at)
+    question = replace(_question(request, scope, at), record_id=among)
     span = await span_asked(store, question) if timed and not programmatic else None
     if span is not None and not span.words:
         return await timeline(store, request, span, measure)
@@ -79,22 +82,27 @@ async def search_memories(
         question, ranking = await retrieve_in_time(store, question, span, embed)
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if programmatic else _confidence(ranking, request, is_narrow=is_narrow)
-    document = await document_hint(store, question, ranking, embed) if asks_documents else None
-    others = {"document": document, "has_documents": (documents and document is None) or None}
+    hints = await document_hints(store, question, ranking, embed) if asks_documents else Hints()
+    others = {"document": hints.document, "commits": list(hints.commits)}
     if confidence == "none":
-        return no_hits(period).model_copy(update=others)
+        return no_hits(period).model_copy(update=others | _unsearched(documents, hints))
     weights = _weights(request, ranking)
     scored = await _score(store, ranking, weights, request, least_score, at, programmatic=programmatic)
-    room = length(document)
+    room = length(hints.document) + sum(map(measure, hints.commits))
     selector = Selector(store, request, question, with_related, programmatic, confidence, measure, spent=room)
     hits = await selector.select(scored)
     tokens = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
-    hits = hits.model_copy(update={"period": period, "document": document, "tokens": tokens})
+    hits = hits.model_copy(update={"period": period, "tokens": tokens, **others})
     if not hits.results:
-        hits = hits.model_copy(update=others)
+        hits = hits.model_copy(update=_unsearched(documents, hints))
     if request.include.explain:
         return hits.model_copy(update={"results": _explain(hits.results, ranking, weights)})
     return hits
+
+
+def _unsearched(documents: bool, hints: Hints) -> dict[str, bool | None]:
+    """Return the field of an answer without hits that says if documents exist and none is named."""
+    return {"has_documents": (documents and hints == Hints()) or None}
 
 
 async def _has_others(store: Store, question: Question) -> bool:

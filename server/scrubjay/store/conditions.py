@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Literal, NamedTuple, NewType
 
-from scrubjay.models.records import SUMMARY, Memory, Record
+from scrubjay.models.records import COMMIT, SUMMARY, Memory, Record
 from scrubjay.store.schema import micros
 
 Where = NewType("Where", str)  # a condition as SQL; only this room makes one
@@ -166,6 +166,7 @@ NOT_FORGOTTEN = missing("forgotten_at")
 # Passages that wait for a vector: all without one, except those of removed documents.
 NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
+NOT_A_COMMIT = differs("type", COMMIT)  # of documents
 NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which repeats its turns
 
 

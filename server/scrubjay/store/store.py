@@ -361,13 +361,14 @@ class Store:
         now: datetime,
         *,
         kinds: Iterable[type[AnyRecord]] = tuple(TABLE_OF),
-        session_id: str | None = None,
+        **of: str | Collection[str] | None,
     ) -> list[AnyRecord]:
-        """Return the `last` newest committed records of these kinds that are current, newest first."""
+        """Return the `last` newest records of these kinds that are current, without commits, newest first."""
         rows: list[AnyRecord] = []
         for kind in kinds:
-            here = conditions.matching(scope=scope, session_id=session_id)
-            where = conditions.both(conditions.current(kind, now), here)
+            here = conditions.matching(scope=scope, **of)
+            others = conditions.NOT_A_COMMIT if kind is Document else None
+            where = conditions.both(conditions.current(kind, now), here, others)
             rows += await self.newest(kind, where, last)  # type: ignore[type-var]
         rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
         return rows[:last]

@@ -1,18 +1,24 @@
 """Runs the ingests of an engine, one at a time, and lists its documents with their status."""
 
 import asyncio
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
+from scrubjay.home.repositories import WorkTree, work_tree
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.records import Document
 from scrubjay.models.results import Ingested, ListedDocument, NotRead
 from scrubjay.records.ingest import job
+from scrubjay.records.ingest.commits import index_commits
 from scrubjay.records.ingest.tree import files_at
 from scrubjay.store import conditions
 
+# Of a repository: those of a path that is its root, only those without any file, or none.
+Commits = Literal["root", "only", "none"]
 _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_count", "updated_at"]
 
 
@@ -37,23 +43,35 @@ class Ingest(Verb):
         report: job.Report,
         again: bool = False,
         hidden: bool = False,
+        commits: Commits = "root",
     ) -> Ingested:
-        """Update the documents of files and folders.
+        """Update the documents of files and folders, and of the commits of their repositories.
 
         If it is cancelled, finished documents stay.
+
+        Raises:
+            InputError: a path is missing or cannot be read; or only commits are wanted, and it is in no
+                repository.
         """
         async with self._turn:
             self._running = job.Ingest(self._store, self._writer.write, self._clock, scope, source)
             try:
-                return await self._running.run(paths, report, again=again, hidden=hidden)
+                files = [] if commits == "only" else paths
+                done = await self._running.run(files, report, again=again, hidden=hidden)
             finally:
                 self._running = None
+            for work in await asyncio.to_thread(_repositories, paths, commits):
+                writes = self._store, self._writer.write, self._clock
+                added, removed = await index_commits(work, *writes, scope, source, report)
+                counts = {"commits": done.commits + added, "removed": done.removed + removed}
+                done = done.model_copy(update=counts)
+            return done
 
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
         """List the documents of a scope ("*": everywhere): those being ingested, then the latest."""
         await self._writer.caught_up()
         here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
-        where = conditions.both(conditions.NOT_FORGOTTEN, here)
+        where = conditions.both(conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, here)
         rows = await self._store.select(Document, where, columns=_COLUMNS)
         rows = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:last]
         waiting = await self._store.records_without_vectors([row.id for row in rows]) if rows else set()
@@ -67,7 +85,9 @@ class Ingest(Verb):
         """Say which files of the indexed folders are no documents, and why, as the disk is now."""
         await self._writer.caught_up()
         here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
-        where = conditions.both(conditions.NOT_FORGOTTEN, here, conditions.present("folder"))
+        where = conditions.both(
+            conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, here, conditions.present("folder")
+        )
         rows = await self._store.select(Document, where, columns=["folder"])
         reasons: list[NotRead] = []
         for folder in sorted({row.folder for row in rows if row.folder}):
@@ -78,6 +98,20 @@ class Ingest(Verb):
             else:
                 reasons += tree.why_left_out(folder) if tree else ()
         return reasons
+
+
+def _repositories(paths: Sequence[str], commits: Commits) -> list[WorkTree]:
+    """Return the working trees whose commits are wanted with these paths."""
+    if commits == "none":
+        return []
+    found: dict[str, WorkTree] = {}
+    for path in paths:
+        tree = work_tree(path if os.path.isdir(path) else os.path.dirname(path), os.path.expanduser("~"))
+        if tree is None and commits == "only":
+            raise InputError(f"{path[:300]!r} is in no git repository, so it has no commits.")
+        if tree is not None and (commits == "only" or tree.root == os.path.realpath(path)):
+            found.setdefault(tree.common, tree)
+    return list(found.values())
 
 
 def _listed(row: Document, lacks_vectors: bool) -> ListedDocument:

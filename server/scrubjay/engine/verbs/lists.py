@@ -75,14 +75,18 @@ class Lists(Verb):
         *,
         kinds: Collection[type[AnyRecord]] = (Memory, Turn, Document),
         session_id: str | None = None,
+        among: Collection[str] | None = None,
     ) -> list[Hit]:
         """Return the latest additions to a scope ("*": everywhere), or to one session, newest first.
+
+        With `among` only records with these ids are returned.
 
         A turn has a title that says what it is about, never "yes, do it".
         """
         await self._writer.caught_up()
         where = None if scope == EVERY_SCOPE else scope
-        records = await self._store.latest(last, where, self._clock(), kinds=kinds, session_id=session_id)
+        now, of = self._clock(), {"session_id": session_id, "id": among}
+        records = await self._store.latest(last, where, now, kinds=kinds, **of)
         return [
             as_hit(record).model_copy(update={"title": title([exchange_of(record)]) or None})
             if isinstance(record, Turn)

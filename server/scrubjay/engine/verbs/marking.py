@@ -9,10 +9,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import itemgetter
 
+from scrubjay.code.anchors import Anchor
 from scrubjay.code.book import Book
 from scrubjay.code.marks import Marker
 from scrubjay.code.trees import Trees
 from scrubjay.home.repositories import head_of
+from scrubjay.models.records import COMMIT
 from scrubjay.models.results import Hit, Mark, MemoryHits
 
 log = logging.getLogger("scrubjay.engine.verbs.marking")
@@ -30,27 +32,28 @@ class Marking:
 
     async def marked(self, hits: MemoryHits, folder: str | None) -> MemoryHits:
         """Return the hits with their marks; `folder` is the caller's, whose working tree counts."""
-        made = await self.marks([*hits.results, *hits.related], folder)
+        parts = hits.results, hits.related, hits.commits
+        made = await self.marks([hit for part in parts for hit in part], folder)
         if not made:
             return hits
-        results, related = (
-            [hit.model_copy(update={"mark": made.get(hit.id)}) for hit in part]
-            for part in (hits.results, hits.related)
+        results, related, commits = (
+            [hit.model_copy(update={"mark": made.get(hit.id)}) for hit in part] for part in parts
         )
         if hits.period is None:  # an answer about a time is in the order of time
             results = _behind(results)
-        return hits.model_copy(update={"results": results, "related": related})
+        return hits.model_copy(update={"results": results, "related": related, "commits": commits})
 
     async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
         """Return the marks of hits that may not hold, by id."""
         try:
-            return await asyncio.to_thread(self._marks, [hit for hit in hits if hit.src != "chunk"], folder)
+            return await asyncio.to_thread(self._marks, hits, folder)
         except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
             log.warning("hits were not marked: %s", error)
             return {}
 
     def _marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
-        anchors = self._book.get([hit.id for hit in hits])
+        anchors = self._book.get([hit.id for hit in hits if hit.src != "chunk"])
+        anchors |= {hit.id: anchor for hit in hits if (anchor := commit_of(hit))}
         scopes = {hit.scope for hit in hits if hit.id in anchors}
         inside = [os.path.join(folder, "")] if folder else []
         trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, inside))}
@@ -62,6 +65,12 @@ class Marking:
                 mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
                 made |= {hit.id: mark} if mark else {}
         return made
+
+
+def commit_of(hit: Hit) -> Anchor | None:
+    """Return the anchor of a commit's message: it holds of the branches that have the commit."""
+    name = hit.metadata.get(COMMIT) if hit.src == "chunk" else None
+    return Anchor(str(name), "") if name and (hit.title or "").startswith(f"{name} ") else None
 
 
 def _behind(hits: Sequence[Hit]) -> list[Hit]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,8 +18,12 @@ from scrubjay.home.repositories import WorkTree
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import AnyRecord, Memory, Turn, is_current
 from scrubjay.models.results import Mark, Result
-from scrubjay.search.hits import as_hit
+from scrubjay.records.ingest.commits import text_of
+from scrubjay.search.hits import as_hit, excerpt
+from scrubjay.search.retrieval.asked import coverage
 from scrubjay.text.short_ids import short_id
+
+MOST, SHOWN = 100, 240  # reasons of which a query chooses; characters of each
 
 
 class Reason(Result):
@@ -47,6 +51,7 @@ class _Place:
     path: str
     symbol: str | None = None
     lines: tuple[int, int] | None = None
+    exists: bool = True
 
 
 @dataclass(eq=False)
@@ -57,23 +62,30 @@ class Why(Verb):
     _trees: Trees
     _marking: Marking
 
-    async def asked(self, place: str, folder: str, scope: str, last: int) -> Reasons:
+    async def asked(self, place: str, folder: str, scope: str, last: int, query: str = "") -> Reasons:
         """Return what shaped `place`, which is FILE, FILE:LINE or FILE:SYMBOL, relative to `folder`.
 
+        Of more than `last` reasons, those with most words of the query are returned, in their order.
+
         Raises:
-            InputError: `folder` is in no repository, or the file is missing, or has no such line or symbol.
+            InputError: `folder` is in no repository, or the file is unknown, or has no such line or symbol.
         """
         await self._writer.caught_up()
         work = await asyncio.to_thread(self._trees.of, scope, [os.path.join(folder, "")])
         if work is None:
             raise InputError(f"{folder} is not in a git repository, so nothing is known of its files.")
         found = await asyncio.to_thread(_place, work, place, folder)
-        anchors = await asyncio.to_thread(self._book.about, found.path)
-        commits = await asyncio.to_thread(commits_of, work, found.path, found.lines, last)
-        said = await self._said(
-            {each: one for each, one in anchors.items() if _names(one, found)}, scope, folder
-        )
-        reasons = sorted([*said, *map(_commit, commits)], key=lambda reason: reason.date, reverse=True)
+        most = MOST if query else last
+        commits = await asyncio.to_thread(commits_of, work, found.path, found.lines, most)
+        paths = {found.path, *(path for commit in commits for path in commit.files)}
+        anchors = await asyncio.to_thread(self._book.about, paths)
+        named = {each: anchor for each, anchor in anchors.items() if _names(anchor, found, paths)}
+        reasons = [*await self._said(named, scope, folder), *map(_commit, commits)]
+        if not reasons and not found.exists:
+            raise InputError(f"There is no file {place[:200]!r} in {work.root}, and nothing names it.")
+        reasons.sort(key=lambda reason: reason.date, reverse=True)
+        if query:
+            reasons = _nearest(reasons, query, last)
         return Reasons(place=place, results=reasons[:last])
 
     async def _said(self, anchors: Mapping[str, Anchor], scope: str, folder: str) -> list[Reason]:
@@ -98,12 +110,21 @@ class Why(Verb):
 
 def _commit(commit: Commit) -> Reason:
     date = datetime.fromtimestamp(commit.at, UTC)
-    return Reason(kind="commit", name=f"commit {commit.id}", date=date, text=commit.subject)
+    text = text_of(commit._replace(files=()))
+    return Reason(kind="commit", name=f"commit {commit.short}", date=date, text=text)
 
 
-def _names(anchor: Anchor, place: _Place) -> bool:
+def _nearest(reasons: Sequence[Reason], query: str, most: int) -> list[Reason]:
+    """Return the reasons with most words of a query, in their order, each cut to what bears on it."""
+    shares = coverage(query, [reason.text for reason in reasons[:MOST]]).tolist()
+    best = sorted(range(len(shares)), key=lambda at: -shares[at])[:most]
+    texts = ((reasons[at], " ".join(reasons[at].text.split())) for at in sorted(best))
+    return [each.model_copy(update={"text": excerpt(text, query, SHOWN)}) for each, text in texts]
+
+
+def _names(anchor: Anchor, place: _Place, paths: Collection[str]) -> bool:
     """Return True if a record names the place; without a definition, it is about the whole file."""
-    files = [file for file in anchor.files if file.path == place.path]
+    files = [file for file in anchor.files if file.path in paths]
     named = {name for file in files for name, _ in file.symbols}
     return bool(files) and (place.symbol is None or place.symbol in named or not named)
 
@@ -113,6 +134,8 @@ def _place(work: WorkTree, place: str, folder: str) -> _Place:
     name, rest = (name, rest) if colon and name else (place, "")
     path = os.path.relpath(os.path.realpath(os.path.join(folder, name)), work.root).replace(os.sep, "/")
     content = None if path.startswith("../") else read_file(work.root, path)
+    if content is None and not (rest or path.startswith("../")):
+        return _Place(work, path, exists=False)
     if content is None:
         raise InputError(f"There is no file {name[:200]!r} in {work.root}.")
     lines = lines_of(path, content)

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from scrubjay.search.retrieval.asked import coverage
+from scrubjay.models.records import COMMIT
+from scrubjay.search.retrieval.asked import coverage, read
 from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import COSINE_SPAN, QUOTED, Floats, scale
@@ -27,6 +28,8 @@ DENSE, LEXICAL = 0.4, 0.6
 # Bonus of a chunk that defines what the question names: with it 93 of 100 definitions come first, else 58; a
 # plateau from 0.5 on.
 DEFINES = 1.0
+EXPLAINS = 0.15  # likewise, of a commit that says more than its subject, if a reason is asked for
+LEAST_REASON = 40  # characters of what it says
 MOST_NAMES = 8  # identifiers taken from one question
 
 _TOKEN = re.compile(r"`([^`\n]+)`|([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(\(?)")
@@ -48,13 +51,17 @@ _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+
 
 @dataclass(frozen=True)
 class RankedChunk:
-    """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1]."""
+    """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1].
+
+    `role` is None, or that of a commit.
+    """
 
     id: str
     document_id: str
     position: int
     text: str
     score: float
+    role: str | None = None
 
 
 async def rank_chunks(
@@ -82,6 +89,8 @@ async def rank_chunks(
     wording = scale(bm25, floor=0.0)
     total = DENSE * np.where(waits, wording, scale(cosine, least_span=COSINE_SPAN)) + LEXICAL * wording
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
+    if read(question.text).answer == "reason":
+        total += EXPLAINS * np.array([row.role == COMMIT and explains(row.text) for row in rows])
     order = np.lexsort((-np.nan_to_num(cosine), -total))
     # A word may be in the headings, the path or the metadata, which are searched in addition to the text.
     least = 1 / max(len(set(compared_words(question.text))), 1)
@@ -89,10 +98,24 @@ async def rank_chunks(
     proof = np.where(waits, covered, evidence(cosine, covered))
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     return [
-        RankedChunk(row.id, row.record_id, row.part, row.text, float(score))
+        RankedChunk(row.id, row.record_id, row.part, row.text, float(score), row.role)
         for row, score in zip((rows[at] for at in order), non_increasing(proof[order]), strict=True)
         if score > 0
     ]
+
+
+def explains(text: str) -> bool:
+    r"""Return True if the message of a commit says more than its subject.
+
+    >>> explains("Stop\n\nIt hung for a minute whenever the proxy was away.\n\nFiles: a.py")
+    True
+    """
+    return len(body_of(text)) >= LEAST_REASON
+
+
+def body_of(text: str) -> str:
+    """Return what the message of a commit says after its subject, without the names of files."""
+    return text.partition("\n\nFiles: ")[0].partition("\n")[2].strip()
 
 
 def non_increasing(values: Floats) -> Floats:

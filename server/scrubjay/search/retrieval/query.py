@@ -24,7 +24,7 @@ class Question:
     tags: tuple[str, ...] = ()
     session_id: str | None = None
     host: str | None = None  # the host of turns; other records have none
-    record_id: str | None = None
+    record_id: str | tuple[str, ...] | None = None
     path: str | None = None  # of a file or of a folder
     exact_path: bool = False  # a folder ends in a slash
     filters: Filter | None = None

@@ -1,0 +1,54 @@
+"""Commits: how their messages become documents. Git was read before."""
+
+import asyncio
+from datetime import datetime
+
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.records import COMMIT, Document, derived_id
+from scrubjay.models.requests import CommitText, CommitTexts, DocumentText, FileState, parse
+from scrubjay.models.results import Written
+from scrubjay.records.documents import LONGEST_TITLE, new_document
+from scrubjay.store.changes import Change, Plan
+from scrubjay.store.store import Store
+
+SHORT = 12  # hex digits of a commit that are shown
+
+
+def custom_id(commit: str) -> str:
+    """Return the custom_id of the document of a commit."""
+    return f"commit:{commit}"
+
+
+async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[Written]:
+    """Plan the addition of commits, each of which is a document that never changes."""
+    request = parse(CommitTexts, envelope.args)
+    ids = [derived_id("doc", envelope.scope, "custom", custom_id(each.id)) for each in request.commits]
+    known = await store.get(Document, await store.may_hold(Document, ids))
+    new = [
+        (_as_document(commit, request.folder), each, known.get(each))
+        for commit, each in zip(request.commits, ids, strict=True)
+        if each not in known or known[each].forgotten_at is not None
+    ]
+
+    def changes() -> list[Change]:
+        return [
+            Change(*new_document(text, envelope, each, before, now), rewritten=before is not None)
+            for text, each, before in new
+        ]
+
+    made = await asyncio.to_thread(changes)
+    return Plan(made[0] if made else None, Written(count=len(made)), tuple(made[1:]))
+
+
+def _as_document(commit: CommitText, folder: str) -> DocumentText:
+    """Return the text of a commit's document; its title is the beginning of its id, and its subject."""
+    short, subject = commit.id[:SHORT], commit.content.partition("\n")[0]
+    return DocumentText(
+        content=commit.content,
+        type=COMMIT,
+        title=f"{short} {subject}"[:LONGEST_TITLE],
+        custom_id=custom_id(commit.id),
+        metadata={COMMIT: short},
+        date=commit.date,
+        file=FileState(size=0, mtime=0, digest="", folder=folder),
+    )
