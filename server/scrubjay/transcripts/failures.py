@@ -20,37 +20,44 @@ MAX_ERROR = 200  # characters of an error line
 _EDGE = 400  # characters of an output's beginning and end in which hosts write the exit code
 _MOST_LINES = 400  # at both ends of an output, that are looked at
 _EXIT = re.compile(
-    r"^\W{0,3}(?:(?:the )?(?:process|command) )?exit(?:ed)?(?: with)?(?: exit)?[ _](?:code|status)\W{1,3}(-?\d{1,9})\b",
+    r"^\W{0,3}(?:(?:the )?(?:process|command) )?exit(?:ed)?(?: with)?(?: exit)?[ _](?:code|status)\W{1,3}"
+    r"(-?\d{1,9})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # What begins an error that a program names, and words of any other.
 _NAMED = re.compile(
-    r"(?:^|[\s:(])(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Exit|NotFound|Failure)(?::|$|\s\[|\s*\()"
+    r"(?:^|[\s:(])(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Exit|NotFound|Failure)"
+    r"(?::|$|\s\[|\s*\()"
     r"|(?:^|\s|\])(?:fatal|panic|error|ERROR|Error|FATAL)(?:\[\w+\]|\s(?:TS)?\d+)?:"
     r"|^(?:npm (?:ERR!|error) (?:code|missing)|E {2,}\S)|\bE[A-Z]{4,}:|\berror(?:\[\w+\]| TS\d+)"
 )
 _WORDS = re.compile(
-    r"(?i)\b(?:not found|no such|cannot|can't|could not|couldn't|denied|refused|undefined|unresolved|unable to|invalid"
-    r"|unknown|missing|timed out|already (?:in use|exists)|killed|conflict|mismatch|unexpected|expired|outdated"
-    r"|out of|overflow|violates|unsupported|not supported|must be|expected|failed|aborted)\b"
+    r"(?i)\b(?:not found|no such|cannot|can't|could not|couldn't|denied|refused|undefined|unresolved|unable to"
+    r"|invalid|unknown|missing|timed out|already (?:in use|exists)|killed|conflict|mismatch\w*|unexpected|expired"
+    r"|outdated|out of|overflow|violates|unsupported|not supported|must be|expected|failed|aborted)\b"
 )
 _TRACEBACK = "Traceback (most recent call last)"
-_PREFIX = re.compile(r"^(?:E {2,}|[>|#$✖✘×❌]+ |\d{4}-\d\d-\d\d[T ][\d:.,]+Z? |\[[\d:. T-]+\] |npm (?:ERR!|error) )+")
+_PREFIX = re.compile(
+    r"^(?:E {2,}|[>|#$✖✘❌]+ |\d{4}-\d\d-\d\d[T ][\d:.,]+Z? |\[[\d:. T+-]+\] |npm (?:ERR!|error) )+"
+)
 _NOISE = re.compile(
     r"^(?:exit code|command:|directory:|output:|stdout|stderr|error: \(none\)|wall time|process exited|chunk id"
     r"|original token|signal:|[-=_*~.\s]*$)",
     re.IGNORECASE,
 )
-# What differs between two appearances of one error, from the most particular to the least.
+# What differs between two appearances of one error: where it was, and what was measured.
+_POSITION = re.compile(r"^[\w./\\@+-]{1,120}(?:\(\d+,\d+\)|(?::\d+){1,2}):?\s+(?:- )?")
 _VARIES = (
     (re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"<>]+"), "<url>"),
-    (re.compile(r"(?:[A-Za-z]:)?[~\w.@+-]*(?:[/\\][\w.@+%-]+)+[/\\]?(?::\d+)*"), "<path>"),
-    (re.compile(r"(?<![\w.])[\w-]{1,80}\.(?:[cm]?[jt]sx?|py|go|rs|java|kt|rb|php|cs?|cpp|hpp?|swift|sql|to?ml|ya?ml|json|lock|txt|sh|env|log)(?::\d+)*\b"), "<path>"),
-    (re.compile(r"\b(?:0x[0-9a-fA-F]+|(?=[a-f]*\d)[0-9a-f]{7,64}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){3,4})\b"), "<hash>"),
+    (re.compile(r"(?<![\w.@/\\])(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\][\w.@+%-]+)+[/\\]?(?::\d+)*"), "<path>"),
+    (re.compile(r"\b(?:0x[0-9a-fA-F]+|(?=[a-f]*\d)[0-9a-f]{7,64}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4})\b"), "<hash>"),
     (re.compile(r"(?<![\w.])[+-]?\d[\d.,:_]*(?:ms|s|m|h|[kKMGT]i?B|%)?(?![\w])"), "#"),
 )  # fmt: skip
-_POSITION = re.compile(r"^<path>(?:\([#,]+\))?:?\s*(?:- )?")  # before what a compiler says
-_QUOTED = re.compile(r"(?<!\w)'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|`[^`\n]{1,120}`|‘[^’\n]{1,120}’")
+# What may be another thing of the same kind: quoted names, paths inside the project, and names of files.
+_NAMES = re.compile(
+    r"(?<!\w)'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|`[^`\n]{1,120}`"
+    r"|(?<![\w<])[\w.@+-]{1,80}(?:/[\w.@+-]{1,80})+(?::\d+)*"
+)
 _DETAIL = re.compile(r"[\w-]{2,}")
 
 Failure = namedtuple("Failure", "command error then")
@@ -59,7 +66,7 @@ Failure = namedtuple("Failure", "command error then")
 `then` is "" if it passed without another command, and None if it did not pass.
 """
 Shape = namedtuple("Shape", "strict loose details")
-"""An error without what varies: `loose` is also without quoted names; `details` are the words left out."""
+"""An error without what varies: `loose` is also without names; `details` are the words left out."""
 
 
 def exit_code(output: str) -> int | None:
@@ -105,7 +112,9 @@ def error_line(output: str) -> str:
     tidy = [(_PREFIX.sub("", line[: 2 * MAX_ERROR]), line) for line in lines]
     tidy = [(line.strip(), raw) for line, raw in tidy if not _NOISE.match(line.strip())]
     if any(_TRACEBACK in raw for _, raw in tidy):
-        named = [line for line, raw in tidy if raw[:1].strip() and _NAMED.search(line) and _TRACEBACK not in raw]
+        named = [
+            line for line, raw in tidy if raw[:1].strip() and _NAMED.search(line) and _TRACEBACK not in raw
+        ]
         named.reverse()
     else:
         named = [line for line, raw in tidy if _NAMED.search(raw[: 2 * MAX_ERROR])]
@@ -127,22 +136,21 @@ def shape(error: str) -> Shape:
     "no module named ''"
     """
     error = re.sub(r"^exit -?\d+: ", "", error)[: 2 * MAX_ERROR]
-    left_out = []
+    error, left_out = _POSITION.sub("", error), []
     for pattern, sign in _VARIES:
         left_out += [match[0] for match in pattern.finditer(error)]
         error = pattern.sub(sign, error)
-    error = _POSITION.sub("", error.strip())
     strict = " ".join(error.split()).casefold().rstrip(".!:")
-    left_out += [match[0] for match in _QUOTED.finditer(error)]
+    left_out += [match[0] for match in _NAMES.finditer(error)]
     details = frozenset(word.casefold() for part in left_out for word in _DETAIL.findall(part))
-    return Shape(strict, _QUOTED.sub("''", strict), details)
+    return Shape(strict, _NAMES.sub("''", strict), details)
 
 
 def packed(runs: Sequence[Sequence[Any]]) -> list[str]:
     """Return the failed ones of a turn's commands as texts for its record.
 
-    Each run is a call's id, the command and its failure (None if it passed). A text is the command, its error,
-    and, if the same command passed later, a line with the commands run in between.
+    Each run is a call's id, the command and its failure (None if it passed). A text has a line for the command,
+    one for its error and, if the same command passed later, one for the commands run in between.
     """
     texts = []
     for at, (_, command, error) in enumerate(runs):

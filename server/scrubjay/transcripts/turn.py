@@ -45,9 +45,9 @@ IMAGE = "[image]"  # a prompt without a word
 def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     """Return a record's fields of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
 
-    `metadata` has its `commands`, those that `failed` with their errors (`failures.packed`), what the host wrote
-    about the session (`HOST_WORDS`), and says if the turn was `interrupted` or ended by an `api_error`. `clean`
-    removes from each text what must not be stored.
+    `metadata` has its `commands`, those that `failed` with their errors (`failures.packed`), what the host
+    wrote about the session (`HOST_WORDS`), and says if the turn was `interrupted` or ended by an `api_error`.
+    `clean` removes from each text what must not be stored.
     """
     commands = [_brief(clean(command)) for command in turn["commands"]]
     has_failed = any(error is not None for *_, error in turn["runs"])
@@ -98,7 +98,14 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
     assistant had the last word), `interrupted` (by the user), `failed` (the service did); `folders` (the
     working folders, as keys). Some have `until`, the time of the last line.
     """
-    turn: Fields = {"prompts": [prompt], "assistant": [], "tools": [], "files": [], "commands": [], "runs": []}
+    turn: Fields = {
+        "prompts": [prompt],
+        "assistant": [],
+        "tools": [],
+        "files": [],
+        "commands": [],
+        "runs": [],
+    }
     turn.update(complete=False, interrupted=False, failed=False, folders={})
     for name, value in (("prompt_id", prompt_id), ("session_id", session_id), ("uuid", uuid)):
         turn[name] = value if isinstance(value, str) and value.strip() else None

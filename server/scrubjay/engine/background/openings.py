@@ -75,8 +75,8 @@ class Openings:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
                     until = None if opening.until is None else opening.until.timestamp()
-                    counts = {"sessions": opening.sessions, "facts": opening.facts}
-                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until, **counts)
+                    rest = {"sessions": opening.sessions, "facts": opening.facts, "hints": opening.hints}
+                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until, **rest)
                     if scope in self._due:  # a change came in between, and found nothing to remove
                         openings.remove(self._home, scope)
             except (

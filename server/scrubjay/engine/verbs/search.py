@@ -8,7 +8,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.marking import Marking
@@ -19,7 +19,7 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.records import is_current
 from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
-from scrubjay.search import commands, injection
+from scrubjay.search import commands, hints, injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
 from scrubjay.search.hits import as_hit
@@ -59,8 +59,8 @@ class Search(Verb):
     ) -> MemoryHits:
         """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`.
 
-        Unless they are for a program, they are marked against the working tree that `folder` is in, and a turn
-        whose commands answer stands first.
+        Unless they are for a program, a turn whose commands answer is the first hit, and hits are marked against
+        the working tree that `folder` is in.
         """
         hits = await self.recall(request, scope, **options)
         if request.as_of is None and not options.get("programmatic"):
@@ -159,6 +159,13 @@ class Search(Verb):
             max_bytes=injection.room(event),
             instructions=await asyncio.to_thread(instructions, self._home, scope),
         )
+
+    async def prepared(self, scope: str) -> Opening:
+        """Return the opening of a project's next session, with hints for its tools if the user wants them."""
+        made = await self.opening({}, scope)
+        if self._settings().inject != "edit":
+            return made
+        return replace(made, hints=await hints.prepared(self._store, scope, self._clock(), made.text))
 
     async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
         """Leave out hits that were forgotten or replaced by writes that are not committed yet."""
