@@ -26,9 +26,9 @@ Event = namedtuple(
     "opens inputs output has_failed",
 )
 """One event. `kind` is prompt, answer, start or end, before or after (of a tool), or None for one that is
-ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a session
-starts; `opens` is the kind of event at which this host shows a session's opening. `inputs` and `output` are a
-tool's, and `has_failed` is True if the event itself says that it failed."""
+ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a
+session starts; `opens` is the kind of event at which this host shows a session's opening. `inputs` and
+`output` are a tool's, and `has_failed` is True if the event itself says that it failed."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:

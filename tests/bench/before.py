@@ -9,7 +9,16 @@ first    the turn that made the command pass stands first
 wrong    of the answers that are shown as certain, those that are another turn's
 never    of errors that no history has, those that get an answer shown as certain
 
-The baselines: the turn with most of the query's words, by their rarity; the newest turn that ran the command; and
+`calls.toml` has tool calls on the made-up projects, labelled by hand. They go through the hook's own code, with the
+file that an engine writes.
+
+silent   of the calls of ordinary sessions, those before which nothing is said
+right    of the lines said, those that are labelled for that call; `aimed` calls are there to be answered
+found    of the labelled calls, those with a right line
+
+The baseline of a call says the newest record that has the name of its file, or the command's first two words.
+
+The baselines of an error: the turn with most of the query's words, by their rarity; the newest turn that ran the command; and
 the search without this knowledge of commands.
 """
 
@@ -27,14 +36,17 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import projects
 from figures import grid, header
-from kept import SCOPE
+from kept import SCOPE, record_all, said_by
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings
+from scrubjay.hooks import tools
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, SearchMemories, parse
@@ -44,6 +56,7 @@ from scrubjay.transcripts import claude_code
 from scrubjay.transcripts.turn import fields_of
 
 ERRORS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
+CALLS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("calls.toml").read_text("utf-8"))
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 # What is said between: about commands, errors and tests too, as in ordinary sessions.
 CHAT = (
@@ -264,15 +277,97 @@ def _rows(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
     ]
 
 
+async def calls(show: bool) -> list[tuple[str, ...]]:
+    """Return the table of what is said before tool calls."""
+    counts: Counter[str] = Counter()
+    for name, labels in CALLS.items():
+        project = projects.load(projects.FOLDER / f"{name}.toml")
+        prepared, keys = await _prepared(project)
+        sessions = [("ordinary", session) for session in labels["sessions"]]
+        sessions += [("aimed", [call]) for call in labels["aimed"]]
+        for kind, session in sessions:
+            given: set[str] = set()
+            for call in session:
+                inputs, right = _call(call)
+                event = SimpleNamespace(kind="before", inputs=inputs)
+                found = tools.before_tool(event, prepared, project.now.timestamp())
+                key = keys.get(found["id"]) if found and found["id"] not in given else None
+                given.update([found["id"]] if found else [])
+                base = _newest_named(project, inputs)
+                for teller, said in (("", key), ("newest ", base)):
+                    counts[f"{teller}{kind} said"] += said is not None
+                    counts[f"{teller}{kind} right"] += said is not None and said in right
+                counts[kind] += 1
+                counts[f"{kind} labelled"] += bool(right)
+                if show and (key or right) and (key is None or key not in right):
+                    print(f"{name} {kind}: {call} -> {found and found['text']}")
+    return _call_rows(counts)
+
+
+def _call_rows(counts: Mapping[str, int]) -> list[tuple[str, ...]]:
+    rows = [("calls", "calls ", "silent", "right, of said", "found, of labelled")]
+    for kind in ("ordinary", "aimed"):
+        for teller in ("", "newest "):
+            said, right = counts[f"{teller}{kind} said"], counts[f"{teller}{kind} right"]
+            silent = f"{100 * (counts[kind] - said) / counts[kind]:.1f} %"
+            name = f"{kind}, {teller or 'hints'}".strip()
+            rows.append(
+                (
+                    name,
+                    str(counts[kind]),
+                    silent,
+                    f"{right} of {said}",
+                    f"{right} of {counts[f'{kind} labelled']}",
+                )
+            )
+    return rows
+
+
+async def _prepared(project: projects.Project) -> tuple[Mapping[str, Any], dict[str, str]]:
+    """Return what an engine writes down for the tools of a project, and the keys of the records by id."""
+    with tempfile.TemporaryDirectory() as folder:
+        core = await open_core(open_home(folder), Settings(inject="edit"), lambda: project.now)
+        try:
+            said, ids = said_by(project.records, SCOPE)
+            await record_all(core, said)
+            prepared = await core.search.prepared(SCOPE)
+        finally:
+            await core.close()
+    return prepared.hints or {}, {record_id: key for key, record_id in ids.items()}
+
+
+def _call(line: str) -> tuple[dict[str, str], list[str]]:
+    """Return a call's inputs, and the keys of the records that are worth a line."""
+    call, _, right = line.partition(" => ")
+    tool, _, rest = call.partition(" ")
+    if tool == "run":
+        return {"command": rest}, right.split()
+    path, _, text = rest.partition(" :: ")
+    return {"file_path": f"/work/{path}", "old_string": "", "new_string": text}, right.split()
+
+
+def _newest_named(project: projects.Project, inputs: Mapping[str, str]) -> str | None:
+    """Return the key of the newest record that has the name of the file, or the command's first two words."""
+    name = inputs.get("file_path", "").rpartition("/")[2] or " ".join(inputs["command"].split()[:2])
+    found = (
+        record.key or ""
+        for record in reversed(project.records)
+        if record.kind != "document" and name in record.text
+    )
+    return next(found, None)
+
+
 def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(
         description="Measure what comes at an error, before an edit and before a command."
     )
     parser.add_argument("--show", action="store_true", help="print what is missed")
+    parser.add_argument("--calls", action="store_true", help="only the tool calls, without a model")
     options = parser.parse_args()
     print("\n".join(f"{name:>9}: {value}" for name, value in header().items()), end="\n\n")
-    print(grid(asyncio.run(errors(options.show))))
+    print(grid(asyncio.run(calls(options.show))), end="\n\n")
+    print(grid(asyncio.run(errors(options.show))) if not options.calls else "")
     return 0
 
 

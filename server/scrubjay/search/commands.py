@@ -23,20 +23,21 @@ _GENERIC = frozenset("run runs running start command commands use used here out 
 _WORD = re.compile(r"[a-z][\w-]+")
 _SHOWN = 80  # characters of a command
 _ASKS = re.compile(
-    r"(?i)\bhow (?:do|does|can|should|are|is|to|did)\b.{0,60}\b(?:run|ran|start|launch|execute|build|built|lint"
+    r"(?i)\bhow (?:do|does|can|should|are|is|to|did)\b.{0,60}\b(?:run|ran|start|launch|execute|build"
+    r"|built|lint"
     r"|test|format|deploy|migrat\w+|install|seed|generated?|check|call|invoke)\w*\b"
     r"|\b(?:which|what)(?:'s| is)? (?:the )?command\b"
 )
 # Words of a question, and what commands for that are called.
 _KINDS = {
-    r"tests?|testing|suite|specs?": r"test|tests|pytest|jest|vitest|rspec|phpunit|tox|nox|spec|playwright|ctest",
-    r"lint\w*|style check\w*": r"lint|ruff|eslint|flake8|clippy|golangci-lint|rubocop|pylint|biome|shellcheck",
+    r"tests?|testing|suite|specs?": r"test|tests|pytest|jest|vitest|rspec|phpunit|tox|nox|spec|ctest",
+    r"lint\w*|style check\w*": r"lint|ruff|eslint|flake8|clippy|golangci-lint|rubocop|biome|shellcheck",
     r"format\w*": r"fmt|format|black|prettier|gofmt|rustfmt",
     r"types?|type-?check\w*|typing": r"mypy|tsc|pyright|typecheck|type-check|check-types",
-    r"migrat\w+|schema": r"migrate|migration|migrations|alembic|flyway|liquibase|prisma|knex|dbmate|goose|sqlx",
+    r"migrat\w+|schema": r"migrate|migration|migrations|alembic|flyway|liquibase|prisma|knex|dbmate|sqlx",
     r"build\w*|compil\w+|bundle": r"build|compile|assemble|bundle|gradle|gradlew|mvn|cmake|webpack|vite",
     r"servers?|app|locally|dev|stack": r"serve|dev|runserver|uvicorn|gunicorn|start|up|run",
-    r"deploy\w*|releas\w+|roll ?out": r"deploy|release|ship|kubectl|flyctl|helm|fastlane|kamal|ansible-playbook",
+    r"deploy\w*|releas\w+|roll ?out": r"deploy|release|ship|kubectl|flyctl|helm|fastlane|ansible-playbook",
     r"install\w*|set ?up|dependenc\w+": r"install|sync|ci|setup|bootstrap",
     r"bench\w*|load test\w*": r"bench|benchmark|k6|locust|wrk|hey",
     r"seed\w*|fixtures?": r"seed|loaddata|fixtures",

@@ -31,25 +31,29 @@ _STRENGTHS = (
     (
         2,
         r"must|never|do(?:es)? not (?:add|use|change|edit|touch|call|remove|rename|run|move|commit)"
-        r"|don't|may not|may only|cannot|should not|by hand|generated|otherwise|on purpose|deliberately|has to"
-        r"|have to|breaks?|broke|only (?:there|in|from|by|with|get|be)|and only|leave|careful|beware|nowhere else|always"
+        r"|don't|may not|may only|cannot|should not|by hand|generated|otherwise|on purpose|deliberately"
+        r"|has to"
+        r"|have to|breaks?|broke|only (?:there|in|from|by|with|get|be)|and only|leave|careful|beware"
+        r"|nowhere else|always"
         r"|duty|in sync|the same in|not? (?:be )?edited|keep",
     ),
     (
         1,
-        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|whoever|limit|no longer",
+        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|whoever|limit"
+        r"|no longer",
     ),
 )
 _RULES = tuple((weight, re.compile(rf"(?i)\b(?:{words})\b")) for weight, words in _STRENGTHS)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
 _FILE = re.compile(
-    r"[\w.@+/-]*[\w@+-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml|ya?ml|json|ini"
-    r"|cfg|tf|hcl|sh|md|txt|lock|vue|svelte|s?css|html?|proto|gradle|xml|conf|env|vdf|tscn|dart|exs?|scala|nix|service"
-    r"|lnt)"
+    r"[\w.@+/-]*[\w@+-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml"
+    r"|ya?ml|json|ini|cfg|tf|hcl|sh|md|txt|lock|vue|svelte|s?css|html?|proto|gradle|xml|conf"
+    r"|env|vdf|tscn|dart|exs?|scala|nix|service|lnt)"
 )
 # Files that every folder has: without their folder they name none.
 _EVERYWHERE = frozenset(
-    "index.ts index.js index.tsx __init__.py mod.rs lib.rs main.py main.go main.rs main.c readme.md package.json "
+    "index.ts index.js index.tsx __init__.py mod.rs lib.rs main.py main.go main.rs main.c readme.md "
+    "package.json "
     "changelog.md config.py utils.py makefile dockerfile types.ts settings.py conftest.py license.md".split()
 )
 _COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
@@ -70,6 +74,11 @@ class Hint:
     symbols: tuple[str, ...] = ()
     commands: tuple[str, ...] = ()
 
+    @property
+    def sentence(self) -> str:
+        """Return the text without its date and place."""
+        return self.text.partition("): ")[2]
+
 
 async def prepared(store: Store, scope: str, now: datetime, said: str = "") -> dict[str, Any]:
     """Return what hooks of a project may say, as it is written down, without what its opening says anyway."""
@@ -77,7 +86,7 @@ async def prepared(store: Store, scope: str, now: datetime, said: str = "") -> d
     turns = await store.newest(Turn, conditions.both(here, conditions.current(Turn, now)), RECORDS)
     facts = await store.newest(Memory, conditions.both(here, conditions.current(Memory, now)), RECORDS)
     return {
-        "about": [asdict(hint) for hint in hints([*facts, *turns]) if hint.text not in said][:MOST],
+        "about": [asdict(hint) for hint in hints([*facts, *turns]) if hint.sentence not in said][:MOST],
         "errors": errors(turns[::-1])[-MOST:],
     }
 

@@ -32,16 +32,22 @@ _NAMED = re.compile(
     r"|^(?:npm (?:ERR!|error) (?:code|missing)|E {2,}\S)|\bE[A-Z]{4,}:|\berror(?:\[\w+\]| TS\d+)"
 )
 _WORDS = re.compile(
-    r"(?i)\b(?:not found|no such|cannot|can't|could not|couldn't|denied|refused|undefined|unresolved|unable to"
-    r"|invalid|unknown|missing|timed out|already (?:in use|exists)|killed|conflict|mismatch\w*|unexpected|expired"
-    r"|outdated|out of|overflow|violates|unsupported|not supported|must be|expected|failed|aborted)\b"
+    r"(?i)\b(?:not found|no such|cannot|can't|could not|couldn't|denied|refused|undefined|unresolved"
+    r"|unable to"
+    r"|invalid|unknown|missing|timed out|already (?:exists|running)|in use|killed|conflict|mismatch\w*"
+    r"|unexpected"
+    r"|expired|outdated|out of|overflow|violat\w+|inconsistent|incompatible|detected|required|leak|panicked"
+    r"|unreachable|pending|exceed\w*|too many|duplicate|locked|unsupported|not supported|must be"
+    r"|expected|fail\w*"
+    r"|abort\w*)\b"
 )
 _TRACEBACK = "Traceback (most recent call last)"
 _PREFIX = re.compile(
-    r"^(?:E {2,}|[>|#$✖✘❌]+ |\d{4}-\d\d-\d\d[T ][\d:.,]+Z? |\[[\d:. T+-]+\] |npm (?:ERR!|error) )+"
+    r"^(?:E {2,}|[>|#$✖✘❌]+ |\d{4}-\d\d-\d\d[T ][\d:.,]+Z? |\[[\d:. T+-]+\] |Output: |npm (?:ERR!|error) )+"
 )
 _NOISE = re.compile(
-    r"^(?:exit code|command:|directory:|output:|stdout|stderr|error: \(none\)|wall time|process exited|chunk id"
+    r"^(?:exit code|command:|directory:|output:|stdout|stderr|error: \(none\)|wall time|process exited"
+    r"|chunk id"
     r"|original token|signal:|[-=_*~.\s]*$)",
     re.IGNORECASE,
 )
@@ -50,7 +56,7 @@ _POSITION = re.compile(r"^[\w./\\@+-]{1,120}(?:\(\d+,\d+\)|(?::\d+){1,2}):?\s+(?
 _VARIES = (
     (re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"<>]+"), "<url>"),
     (re.compile(r"(?<![\w.@/\\])(?:[A-Za-z]:|~|\.{1,2})?(?:[/\\][\w.@+%-]+)+[/\\]?(?::\d+)*"), "<path>"),
-    (re.compile(r"\b(?:0x[0-9a-fA-F]+|(?=[a-f]*\d)[0-9a-f]{7,64}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4})\b"), "<hash>"),
+    (re.compile(r"\b(?:0x[0-9a-fA-F]+|(?=[a-f]*\d)[0-9a-f]{7,64}|[0-9a-f]{8}(?:-[0-9a-f]+){4})\b"), "<hash>"),
     (re.compile(r"(?<![\w.])[+-]?\d[\d.,:_]*(?:ms|s|m|h|[kKMGT]i?B|%)?(?![\w])"), "#"),
 )  # fmt: skip
 # What may be another thing of the same kind: quoted names, paths inside the project, and names of files.
@@ -149,8 +155,8 @@ def shape(error: str) -> Shape:
 def packed(runs: Sequence[Sequence[Any]]) -> list[str]:
     """Return the failed ones of a turn's commands as texts for its record.
 
-    Each run is a call's id, the command and its failure (None if it passed). A text has a line for the command,
-    one for its error and, if the same command passed later, one for the commands run in between.
+    Each run is a call's id, the command and its failure (None if it passed). A text has a line for the
+    command, one for its error and, if the same command passed later, one for the commands in between.
     """
     texts = []
     for at, (_, command, error) in enumerate(runs):

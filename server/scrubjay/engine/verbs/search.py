@@ -59,8 +59,8 @@ class Search(Verb):
     ) -> MemoryHits:
         """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`.
 
-        Unless they are for a program, a turn whose commands answer is the first hit, and hits are marked against
-        the working tree that `folder` is in.
+        Unless they are for a program, a turn whose commands answer is the first hit, and hits are marked
+        against the working tree that `folder` is in.
         """
         hits = await self.recall(request, scope, **options)
         if request.as_of is None and not options.get("programmatic"):
