@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 COUNTS = ("sessions", "facts")
+KEPT = (*COUNTS, "hints")
 
 
 def read(home: Home, scope: str, now: float) -> dict[str, Any] | None:
@@ -68,8 +69,8 @@ def write(
         OSError: the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
-    opening = {"scope": scope, "text": text, "until": until, "sessions": sessions, "facts": facts}
-    opening.update({"hints": hints} if hints else {})
+    counts = {"sessions": sessions, "facts": facts}
+    opening = {"scope": scope, "text": text, "until": until, **counts, **({"hints": hints} if hints else {})}
     spool.durable_write(home, _path(home, scope), json.dumps(opening).encode("ascii"))
 
 
