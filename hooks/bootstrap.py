@@ -13,7 +13,7 @@ import time
 
 READ_S = 1.4  # a payload arrives at once, or its host never ends its input
 # by kind of event; hosts wait 10 s, Claude Code 1.5 s for everything that ends a session
-DEADLINE_S = {"start": 1.5, "prompt": 1.5, "answer": 1.5, "end": 1}
+DEADLINE_S = {"start": 1.5, "prompt": 1.5, "answer": 1.5, "end": 1, "before": 1.5, "after": 1.5}
 LATE_S = 60  # for work that continues in the background, on a slow disk
 # Where no process can be forked, unfinished work is lost, so a disk gets more time.
 ALONE_S = {"start": 3, "prompt": 2, "answer": 5, "end": 1}

@@ -42,7 +42,9 @@ def run(registered, event_name, stdin, stdout, env, read, clock=time.time_ns):
         session_id = event.session_id
         if event.kind and session_id is None:
             raise InputError("The event has no session_id of 1 to 200 characters; it was left alone.")
-        if event.kind and not event.is_subagent:
+        if event.kind in events.TOOLS and not event.is_subagent:
+            answer = hosts.answer(event, *events.tool_used(_call(home, event, env, clock())))
+        elif event.kind and not event.is_subagent:
             known = _load_patterns(home)
             answer = hosts.answer(event, *events.HANDLERS[event.kind](_call(home, event, env, clock())))
             if patterns.count() > known:

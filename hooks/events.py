@@ -73,6 +73,18 @@ def session_ended(call):
     return NOTHING
 
 
+def tool_used(call):
+    """Return a line about what a tool is to change or run, or about its failure, if the user wants that."""
+    if call.inject != "edit":
+        return NOTHING
+    from scrubjay.hooks import tools  # which other events need not load
+
+    now = call.now_ns / 1e9
+    return _shown(
+        call, "edit", {"text": tools.hint(call.home, call.event, call.hello.scope, now), "facts": 1}
+    )
+
+
 def _spool(call, **said):
     """Write the event to the spool, without words and folders if it may not be recorded."""
     event = call.event
@@ -163,4 +175,13 @@ def _clean(text):
     return cut(text[:-EDGE].rstrip(), beyond=beyond), redacted
 
 
-HANDLERS = {"prompt": prompt_submitted, "answer": answered, "start": session_started, "end": session_ended}
+HANDLERS = {
+    "prompt": prompt_submitted,
+    "answer": answered,
+    "start": session_started,
+    "end": session_ended,
+}
+TOOLS = (
+    "before",
+    "after",
+)  # kinds of events of a tool, which write nothing to the spool and need no redaction

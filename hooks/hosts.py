@@ -17,16 +17,18 @@ from scrubjay.hosts.facts import HOSTS as FACTS
 from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
 
 MAX_INJECTION = 2048  # bytes, including the tags around it; Claude Code itself cuts at 10,000 characters
+_OUTPUT = "error tool_response tool_response.llmContent.0.text tool_response.llmContent tool_response.output"
 CURSOR_OPENS = (3, 20)  # earlier versions drop the output of sessionStart (3.6.31 and 3.12.17 do)
 
 Event = namedtuple(
     "Event",
     "kind name host session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent "
-    "opens",
+    "opens inputs output has_failed",
 )
-"""One event. `kind` is prompt, answer, start or end, or None for one that is ignored; `name` is the host's
-name for it. Texts may be None. `source` is who submitted a prompt, or why a session starts; `opens` is the
-kind of event at which this host shows a session's opening."""
+"""One event. `kind` is prompt, answer, start or end, before or after (of a tool), or None for one that is
+ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a
+session starts; `opens` is the kind of event at which this host shows a session's opening. `inputs` and
+`output` are a tool's, and `has_failed` is True if the event itself says that it failed."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
@@ -72,6 +74,9 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
         source=text.get("source"),
         is_subagent=False,
         opens=facts.get("opens", "start"),
+        inputs=payload["tool_input"] if isinstance(payload.get("tool_input"), dict) else {},
+        output=_first(payload, _OUTPUT),
+        has_failed="error" in payload or None,
     )
     event = _TIDY[host](event, payload, env) if host in _TIDY else event
     return event._replace(prompt=strip_injected(event.prompt or "") or None)
@@ -82,6 +87,7 @@ def events(host: str) -> dict:
     names = {} if HOSTS[host].get("own_events") else dict(DEFAULTS["events"])
     for part in FACTS[host].get("capture", ()):
         names.update(part.get("events", ()))
+        names.update({event: tool["kind"] for event, tool in part.get("tools", {}).items()})
     return names
 
 

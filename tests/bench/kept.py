@@ -93,7 +93,8 @@ async def opened(
     try:
         if not (path / "complete").exists():
             start = time.perf_counter()
-            await _fill(core, said)
+            await record_all(core, said)
+            await _embed_all(core)
             (path / "complete").touch()
             print(
                 f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s",
@@ -108,12 +109,16 @@ async def opened(
         await core.close()
 
 
-async def _fill(core: Core, said: Sequence[Said]) -> None:
+async def record_all(core: Core, said: Sequence[Said]) -> None:
+    """Write everything in order, and commit it."""
     for start in range(0, len(said), _TOGETHER):
         await asyncio.gather(
             *(core.write(made) for made in _envelopes(core, said[start : start + _TOGETHER]))
         )
     await core.writer.settle()
+
+
+async def _embed_all(core: Core) -> None:
     encoder = await core.indexer.load()
     while (
         await core.indexer.embed_some(encoder)

@@ -52,6 +52,7 @@ SHARED = (  # the parts of the package that hooks use, some of them only when th
     "transcripts/__init__",
     "transcripts/book",
     "transcripts/claude_code",
+    "transcripts/failures",
     "transcripts/formats",
     "transcripts/injected",
     "transcripts/json_lines",
@@ -169,6 +170,69 @@ def test_a_prepared_opening_needs_no_engine(host: Host) -> None:
     host.policy(excluded=[str(host.project)])
     assert host.fire("session_start", source="startup") == {}
     assert host.log() == ""
+
+
+HINTS = {
+    "about": [
+        {"id": "t1", "text": "2026-03-01 (t1): Never edit api/gen.py.", "until": None, "files": ["api/gen.py"],
+         "symbols": ["flush_all"], "commands": ["make gen"]},
+        {"id": "t2", "text": "expired", "until": 1.0, "files": ["old.py"], "symbols": [], "commands": []},
+        {"id": "t3", "text": "long " * 99, "until": None, "files": ["long.py"], "symbols": [], "commands": []},
+    ],
+    "errors": [{"id": "t4", "shape": "open <path>: no such file", "text": "`make` passed after `make data`."}],
+}  # fmt: skip
+
+
+def test_a_memory_is_given_once_a_session_before_its_file_is_edited(host: Host) -> None:
+    openings.write(open_home(host.home.root), host.scope, "", None, hints=HINTS)
+    edit = {
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "/work/api/gen.py", "old_string": "a", "new_string": "b"},
+    }
+    assert host.fire("before_tool", **edit) == {}
+    host.policy(inject="edit")
+    said = host.fire("before_tool", **edit)["hookSpecificOutput"]
+    assert said["hookEventName"] == "PreToolUse" and "Never edit api/gen.py." in said["additionalContext"]
+    assert host.fire("before_tool", **edit) == {}
+    (note,) = given.read(host.home)
+    assert (note.by, note.session, note.facts) == ("edit", host.session_id, 1)
+    assert not spool.events(host.home) and host.log() == ""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "is_said"),
+    [
+        ({"file_path": "/w/api/gen.py", "content": "x"}, True),
+        ({"file_path": "/w/api/gen.py"}, False),  # a tool that reads
+        ({"file_path": "/w/notapi/gen.py", "content": "x"}, False),
+        ({"file_path": "/w/b.py", "old_string": "", "new_string": "flush_all()"}, True),
+        ({"file_path": "/w/b.py", "edits": [{"old_string": "", "new_string": "do_flush_all()"}]}, False),
+        ({"command": "cd x && make gen"}, True),
+        ({"command": "make generate"}, False),
+        ({"command": "rm api/gen.py"}, True),
+        ({"command": "*** Begin Patch\n*** Update File: api/gen.py\n+x"}, True),
+        ({"command": ["bash", "-lc", "make gen"]}, True),
+        ({"file_path": "old.py", "content": "x"}, False),
+        ({"file_path": "long.py", "content": "x"}, False),  # over 120 tokens
+        ({"file_path": 7, "edits": 7, "command": {}}, False),
+    ],
+)
+def test_a_hint_is_about_exactly_the_file_symbol_or_command(host: Host, inputs: dict, is_said: bool) -> None:
+    from scrubjay.hooks import hosts, tools
+
+    openings.write(home := open_home(host.home.root), "s", "", None, hints=HINTS)
+    payload = {"session_id": "s", "hook_event_name": "PreToolUse", "tool_input": inputs}
+    event = hosts.read("claude-code", payload, {}, "/w")
+    assert bool(tools.hint(home, event, "s", 2e9)) is is_said
+
+
+def test_a_failure_comes_with_what_made_the_command_pass_last_time(host: Host) -> None:
+    host.policy(inject="edit")
+    openings.write(open_home(host.home.root), host.scope, "", None, hints=HINTS)
+    run = {"tool_name": "Bash", "tool_input": {"command": "make"}}
+    assert host.fire("after_tool", **run, error="Exit code 1\nopen /a.txt: permission denied") == {}
+    said = host.fire("after_tool", **run, error="Exit code 1\nopen /srv/b.txt: No such file")
+    assert "make data" in said["hookSpecificOutput"]["additionalContext"]
 
 
 def test_a_user_is_told_once_a_session_what_it_was_given(host: Host) -> None:
@@ -455,7 +519,11 @@ def test_the_console_command_runs_the_same_code(host: Host) -> None:
         stdout = io.StringIO()
         entry.run("claude-code", None, io.BytesIO(host.payload(name, **fields)), stdout, env, kinds.append)
         assert stdout.getvalue() == ""
-    assert kinds == ["prompt", "answer", "start", "end"] == sorted(bootstrap.DEADLINE_S, key=kinds.index)
+    assert (
+        kinds
+        == ["prompt", "answer", "start", "end", "before", "after"]
+        == sorted(bootstrap.DEADLINE_S, key=kinds.index)
+    )
     assert host.turns() == [("p1", "Rename tick() please", "Renamed to advance().")]
 
 

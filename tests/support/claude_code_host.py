@@ -34,6 +34,8 @@ EVENTS = {
     "stop": "Stop",
     "session_start": "SessionStart",
     "session_end": "SessionEnd",
+    "before_tool": "PreToolUse",
+    "after_tool": "PostToolUseFailure",
 }
 
 

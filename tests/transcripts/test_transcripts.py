@@ -74,6 +74,7 @@ def test_a_turn_is_a_prompt_and_everything_answered_to_it() -> None:
         "tools": ["Read", "Edit", "NotebookEdit"],
         "files": ["/src/loop.py", "/nb.ipynb"],
         "commands": [],
+        "runs": [],
         "started_at": "2026-03-05T12:00:00Z",
         "complete": True,
         "interrupted": False,
@@ -357,6 +358,29 @@ def test_the_last_commands_are_kept_in_brief_and_without_secrets() -> None:
     assert commands == wanted
     long = fields_of(turn, str)["metadata"]["commands"][-1]
     assert len(long) == MAX_COMMAND and long.endswith("s…")
+
+
+def test_failed_commands_are_kept_with_their_error_and_what_made_them_pass() -> None:
+    def ran(call: str, command: str, output: str, is_error: bool = False) -> list[dict]:
+        use = {"type": "tool_use", "id": call, "name": "Bash", "input": {"command": command}}
+        result = {"type": "tool_result", "tool_use_id": call, "content": output, "is_error": is_error}
+        return [line("assistant", [use]), user([result])]
+
+    lines = [
+        user("test it"),
+        *ran("a", "pytest -q", "Exit code 1\nE   ModuleNotFoundError: No module named 'x'", True),
+    ]
+    lines += [*ran("b", "pip install x", "ok"), *ran("c", "pytest -q", "2 passed")]
+    lines += [
+        *ran("d", "make", "The user doesn't want to proceed", True),
+        *ran("e", "ls q", "Exit code 2\nno q", True),
+    ]
+    (turn,) = turns([*lines, says("Installed it.")])
+    metadata = fields_of(turn, lambda text: text.replace("'x'", "[redacted]"))["metadata"]
+    assert [each.split("\n") for each in metadata["failed"]] == [
+        ["pytest -q", "exit 1: ModuleNotFoundError: No module named [redacted]", "pip install x"],
+        ["ls q", "exit 2: no q"],
+    ]
 
 
 def test_how_a_turn_ended_is_recorded() -> None:

@@ -344,6 +344,8 @@ def _standing(hit: dict[str, Any]) -> Iterator[str]:
         yield f"(version {hit['version']}, replaced since)"
     if "mark" in hit:
         yield f"[{hit['mark']['text']}]"
+    if "note" in hit:
+        yield f"[{hit['note']}]"
     if "forgotten_at" in hit:
         reason = f": {hit['forget_reason']}" if "forget_reason" in hit else ""
         yield f"(forgotten on {local(hit['forgotten_at']):%Y-%m-%d}{reason})"

@@ -24,6 +24,7 @@ from scrubjay.cli.command import Place, command, confirm, flag, value
 from scrubjay.cli.display import plural, print_answer
 from scrubjay.errors import EngineError, InputError, ScrubjayError
 from scrubjay.home.scopes import nearest, project_folders
+from scrubjay.home.settings import load
 from scrubjay.hosts.additions import Plugin
 from scrubjay.hosts.changes import Change, Draft, connecting, disconnecting, write
 from scrubjay.hosts.installation import console_command, hear_hook
@@ -65,7 +66,8 @@ def setup(place: Place, options: argparse.Namespace) -> int:
     clients = look(place.env, place.cwd)
     hosts = _chosen(options.only, clients, remove=options.remove)
     machine = this_machine(place.env)._replace(projects=tuple(project_folders(place.home)))
-    plan = _Plan(place, machine, clients, hosts, options.remove)
+    has_tools = load(place.home.config).inject == "edit"
+    plan = _Plan(place, machine, clients, hosts, options.remove, has_tools)
     steps = [plan.step(host) for host in hosts]
     due = [step for step in steps if step.files]
     if not options.json:
@@ -111,6 +113,7 @@ class _Plan(NamedTuple):
     clients: Clients
     hosts: list[Host]
     remove: bool
+    has_tools: bool  # a hook before tools is wanted
 
     def step(self, host: Host) -> Step:
         """Return the plan for a host; nothing is written."""
@@ -124,7 +127,7 @@ class _Plan(NamedTuple):
                 changes = [*self._alone(host), *host.traces(self.machine)]
                 step.drafts = disconnecting(self.place.home, changes)
             elif not step.plugins:
-                changes = host.changes(self.machine, self.place.named_root)
+                changes = host.changes(self.machine, self.place.named_root, has_tools=self.has_tools)
                 step.drafts = connecting(self.place.home, changes)
         except ScrubjayError as error:
             step.trouble = str(error)
@@ -135,8 +138,9 @@ class _Plan(NamedTuple):
         root = self.place.named_root
         served = {server.host.name for server in self.clients.servers}
         others = [other for other in HOSTS if other.name in served and other not in self.hosts]
-        shared = [change for other in others for change in other.changes(self.machine, root)]
-        return [change for change in host.changes(self.machine, root) if change not in shared]
+        shared = [change for other in others for change in other.changes(self.machine, root, has_tools=True)]
+        ours = host.changes(self.machine, root, has_tools=True)
+        return [change for change in ours if change not in shared]
 
     def carry_out(self, step: Step) -> None:
         """Carry out a step with the current files, because two hosts may share one."""

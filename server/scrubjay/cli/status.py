@@ -31,6 +31,7 @@ _INJECT = {
     "off": "only on request (inject = off)",
     "session": "opens sessions (inject = session)",
     "prompt": "opens sessions, and adds to prompts (inject = prompt)",
+    "edit": "opens sessions, and adds to edits and commands (inject = edit)",
 }
 REASONS = 5  # reasons shown of envelopes that were moved away
 

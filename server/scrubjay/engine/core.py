@@ -270,7 +270,7 @@ class Core:
 
     async def _opening(self, scope: str) -> Opening | None:
         wanted = self.settings.inject != "off" and self.store.shared is None
-        return await self.search.opening({}, scope) if wanted else None
+        return await self.search.prepared(scope) if wanted else None
 
     def _committed(self) -> None:
         self.indexer.wake()

@@ -105,7 +105,7 @@ def allowed(turn: Fields, wishes: Wishes, written_at: float) -> Fields | None:
     until = seconds(turn.get("until")) or said
     is_cut = any(off <= until and said < on for off, on in wishes.pauses)
     if is_cut or capture.is_excluded(wishes.policy, *folders):
-        nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": []}
+        nothing: Fields = {"assistant": "", "tools": [], "files": [], "commands": [], "runs": []}
         return {**turn, "prompts": turn["prompts"][:1], **nothing}
     return turn
 

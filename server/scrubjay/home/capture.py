@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 CAPTURES = ("all", "salient", "summary_only", "off")
-# What a model sees unasked: nothing; an opening of each session; the opening, and lines next to prompts.
-INJECTIONS = ("off", "session", "prompt")
+# What a model sees unasked: nothing; an opening of each session; the opening, and lines next to prompts; the
+# opening, and lines before edits and commands and at failures.
+INJECTIONS = ("off", "session", "prompt", "edit")
 MAX_TEXT = 1_000_000  # characters of one side of a turn; a test compares it with models.fields.MAX_TURN_TEXT
 
 Policy = namedtuple("Policy", "capture min_length paused excluded inject")

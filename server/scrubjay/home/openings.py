@@ -1,8 +1,9 @@
 """Session openings prepared in advance: `<home>/openings/<scope>.json`.
 
 A session usually starts before its engine, and a hook does not wait for one. So the engine writes what the
-next session of a project will be shown, and removes it before it acknowledges a change. Standard library
-only and Python 3.9 syntax, because hooks read them.
+next session of a project will be shown, and removes it before it acknowledges a change. With
+`inject = "edit"` the file also has what may be said before an edit or a command. Standard library only and
+Python 3.9 syntax, because hooks read them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from scrubjay.home.files import move_aside_nonfile, parsed, read_whole
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
     from scrubjay.home.paths import Home
 
 COUNTS = ("sessions", "facts")
+KEPT = (*COUNTS, "hints")
 
 
 def read(home: Home, scope: str, now: float) -> dict[str, Any] | None:
@@ -38,18 +41,36 @@ def read(home: Home, scope: str, now: float) -> dict[str, Any] | None:
     return said if sound and not (spool.pending(home) or spool.events(home, "answer")) else None
 
 
+def hints(home: Home, scope: str) -> dict[str, Any]:
+    """Return what hooks of tools may say in a scope (see `search/hints`); {} if unknown."""
+    try:
+        opening = parsed(read_whole(_path(home, scope), own=True))
+        found = opening["hints"] if opening["scope"] == scope else {}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
 def write(
-    home: Home, scope: str, text: str, until: float | None, *, sessions: int = 0, facts: int = 0
+    home: Home,
+    scope: str,
+    text: str,
+    until: float | None,
+    *,
+    sessions: int = 0,
+    facts: int = 0,
+    hints: Mapping[str, Any] | None = None,
 ) -> None:
     """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
 
-    `sessions` and `facts` are how many of each its text names.
+    `sessions` and `facts` are how many of each its text names; `hints` are for tools.
 
     Raises:
         OSError: the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
-    opening = {"scope": scope, "text": text, "until": until, "sessions": sessions, "facts": facts}
+    counts = {"sessions": sessions, "facts": facts}
+    opening = {"scope": scope, "text": text, "until": until, **counts, **({"hints": hints} if hints else {})}
     spool.durable_write(home, _path(home, scope), json.dumps(opening).encode("ascii"))
 
 

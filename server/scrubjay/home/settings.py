@@ -145,7 +145,8 @@ class Settings:
     # 300 tokens once per session are well spent; lines next to every prompt are the user's choice
     inject: str = _INJECT.of(
         "session",
-        "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts).",
+        "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts), "
+        "edit (also lines before edits and commands; run `scrubjay setup` again).",
     )
     paused: bool = _SWITCH.of(False, "Pause capture.")
     excluded: tuple[str, ...] = _FOLDERS.of(

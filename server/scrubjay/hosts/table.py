@@ -32,6 +32,7 @@ class Ours:
     machine: Machine
     host: str
     root: str | None = None
+    has_tools: bool = False  # its hook runs before tools too
 
     def server(self) -> dict[str, Any]:
         """Return what an entry of our server may name."""
@@ -64,7 +65,14 @@ class Ours:
             "event_line": line(self.hook(event), platform),
             "stable_line": line(self.hook(stable=True), platform),
         }
-        return _filled(part.get("handler_on_windows", shape) if platform == "win32" else shape, values)
+        handler = _filled(part.get("handler_on_windows", shape) if platform == "win32" else shape, values)
+        tool = part.get("tools", {}).get(event)
+        return {"matcher": tool["matcher"], **handler} if tool else handler
+
+    def handlers(self, part: Part) -> dict[str, Any]:
+        """Return our handler of each event of a part; those of tools only if they are wanted."""
+        tools = part.get("tools", ()) if self.has_tools else ()
+        return {event: self.handler(part, event) for event in (*events(part), *tools)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +97,9 @@ class Host:
     trial: Part = field(default_factory=lambda: DEFAULTS["trial"])  # a prompt's payload
     history: Sequence[Part] = ()
 
-    def changes(self, machine: Machine, root: str | None = None) -> list[Change]:
-        """Return all our changes to this host's files."""
-        us, hooks = Ours(machine, self.name, root), Ours(machine, self.reads or self.name, root)
+    def changes(self, machine: Machine, root: str | None = None, *, has_tools: bool = False) -> list[Change]:
+        """Return all our changes to this host's files; with `has_tools`, hooks of tools too."""
+        us, hooks = Ours(machine, self.name, root), Ours(machine, self.reads or self.name, root, has_tools)
         tools = [change for part in self.tools for change in _tools(us, part)]
         return tools + [change for part in self.capture for change in _capture(hooks, part)]
 
@@ -182,7 +190,7 @@ def _capture(us: Ours, part: Part) -> Iterator[Change]:
     if kind == "plugin":
         yield OwnFile(file, _plugin(us, part["plugin"]))
         return
-    handlers = {event: us.handler(part, event) for event in events(part)}
+    handlers = us.handlers(part)
     lists = {event: [handler] for event, handler in handlers.items()}
     if kind == "elements":
         for name, value in frame.items():

@@ -228,7 +228,8 @@ def _state(hit: Hit, frame: Frame) -> str:
 
 def _mark(hit: Hit) -> str:
     """Return what became of the code that a hit names, if it changed."""
-    return f" [{one_line(hit.mark.text)}]" if hit.mark else ""
+    texts = [hit.mark.text if hit.mark else "", defused(hit.note or "")]
+    return "".join(f" [{one_line(text)}]" for text in texts if text)
 
 
 def _links(hit: Hit, frame: Frame) -> list[str]:

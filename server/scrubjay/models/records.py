@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from scrubjay.transcripts.failures import Failure, unpacked
+
 Relation = Literal["updates", "extends", "derives"]
 
 
@@ -71,6 +73,12 @@ class Turn(Record):
         """The shell commands run in it, shortened; capture keeps them in the metadata."""
         commands = self.metadata.get("commands")
         return tuple(map(str, commands)) if isinstance(commands, list) else ()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The commands that failed in it, with their errors; capture keeps them in the metadata."""
+        failed = self.metadata.get("failed")
+        return tuple(unpacked(failed)) if isinstance(failed, list) else ()
 
 
 class Memory(Record):

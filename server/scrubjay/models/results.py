@@ -151,6 +151,7 @@ class Hit(Result):
     amended_name: str | None = None  # as it is shown
     amended_at: datetime | None = None
     mark: Mark | None = None
+    note: str | None = None  # for a hit that answers by its commands: which of them failed or passed
     contradicts: str | None = None  # the id of another fact of the answer that contradicts it
     forgotten_at: datetime | None = None
     forget_reason: str | None = None

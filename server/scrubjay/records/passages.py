@@ -104,7 +104,7 @@ def _turn_passage(turn: Turn, role: str, part: int, text: str) -> Passage:
 
 def _with_ties(turn: Turn, passage: Passage, text: str) -> Passage:
     """Add to a passage what ties its turn to others, and the work that its text does not name."""
-    done = (*turn.files, *turn.commands)
+    done = (*turn.files, *turn.commands, *(failure.error for failure in turn.failures))
     unnamed = [each for each in done if each not in passage.text]
     search_text = f"{passage.search_text}\n{expand(' '.join(unnamed))}" if unnamed else passage.search_text
     tied = tie_words(text or passage.text, files=turn.files, tags=turn.tags, records=turn.alike)

@@ -8,9 +8,10 @@ matter in this project, and at last a few about the user. What the project's own
 import asyncio
 import math
 import re
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
@@ -52,12 +53,16 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Opening:
-    """The text for the model, possibly "", when the first fact in it expires, and what it names."""
+    """The text for the model, possibly "", when the first fact in it expires, and what it names.
+
+    `hints` are what hooks may say before an edit or a command, if that is wanted.
+    """
 
     text: str = ""
     until: datetime | None = None
     sessions: int = 0
     facts: int = 0
+    hints: Mapping[str, Any] | None = None
 
 
 async def opening(

@@ -11,7 +11,7 @@ import time
 
 from scrubjay.transcripts.injected import is_of_others, is_said, strip_injected
 from scrubjay.transcripts.json_lines import parsed
-from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
+from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, said_in_result
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -135,15 +135,16 @@ class Book:
         for given in map(inputs.get, _SHELL_INPUTS):
             command = given[-1] if isinstance(given, list) and given else given  # ["bash", "-lc", "make"]
             if isinstance(command, str):
-                add_command(turn, command)
+                add_command(turn, command, call_id)
         turn["complete"] = False
         self._goes_on(turn)
 
-    def returned(self, call_id: Any, result: Any) -> None:
-        """Take the user's words from a tool's result: their answers, or why they rejected it."""
+    def returned(self, call_id: Any, result: Any, is_error: bool | None = None) -> None:
+        """Take from a tool's result the user's words (answers, or why they rejected it), or its failure."""
         turn, text = self._open(), _result(result)
         if not turn or not text:
             return
+        add_result(turn, call_id, text, is_error)
         said = said_in_result(text)
         questions = self._questions.pop(call_id, None) if isinstance(call_id, str) else None
         if not said and questions is not None and not _UNANSWERED.match(text):

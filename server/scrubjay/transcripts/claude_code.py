@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, strip_injected, tagged
 from scrubjay.transcripts.json_lines import parsed
-from scrubjay.transcripts.turn import IMAGE, add_command, new_turn, once, said_in_result
+from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, said_in_result
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -176,10 +176,7 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
     texts, results = [], []
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
-            content = block.get("content")
-            blocks = content if isinstance(content, list) else [{"text": content}]
-            text = [each.get("text") for each in blocks if isinstance(each, dict)]
-            results.append("\n\n".join(each for each in text if isinstance(each, str)).strip())
+            results.append(_result(block))
         elif block.get("type") == "text" and isinstance(block.get("text"), str):
             texts.append(strip_injected(block["text"]))
     texts = list(filter(None, texts))
@@ -227,7 +224,7 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
             turn["tools"] = once([*turn["tools"], block.get("name")])
             turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
             if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):
-                add_command(turn, inputs["command"])
+                add_command(turn, inputs["command"], block.get("id"))
             turn["complete"] = False
 
 
@@ -235,6 +232,7 @@ def _add_words(turn: Fields, entry: Fields, texts: list[str], results: list[str]
     """Add what the user did during a turn: interrupted it, queued a prompt, or answered a tool."""
     if any(text in INTERRUPTED for text in (*texts, *results)):
         turn["interrupted"], turn["complete"] = True, False
+    _add_results(turn, entry)
     if entry["type"] == "attachment":
         added = [prompt] if prompt else None
     else:
@@ -242,6 +240,21 @@ def _add_words(turn: Fields, entry: Fields, texts: list[str], results: list[str]
     if added is not None:
         turn["prompts"] += added
         turn["complete"] = False
+
+
+def _add_results(turn: Fields, entry: Fields) -> None:
+    """Add what a message's results say of the commands of a turn."""
+    for block in _blocks(entry):
+        if block.get("type") == "tool_result":
+            add_result(turn, block.get("tool_use_id"), _result(block), block.get("is_error") is True)
+
+
+def _result(block: Fields) -> str:
+    """Return the text of a tool's result."""
+    content = block.get("content")
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    text = [each.get("text") for each in blocks if isinstance(each, dict)]
+    return "\n\n".join(each for each in text if isinstance(each, str)).strip()
 
 
 def _goes_on(turn: Fields, entry: Fields) -> None:

@@ -119,7 +119,7 @@ def _codex_item(book: Book, body: Fields, at: Any, *, has_prompts: bool, is_bare
     elif kind in ("function_call_output", "custom_tool_call_output"):
         book.returned(body.get("call_id"), body.get("output"))
     elif kind == "local_shell_call":
-        book.used("shell", _dict(body, "action"))
+        book.used("shell", _dict(body, "action"), body.get("call_id"))
 
 
 def _copilot(book: Book, entries: Iterator[Fields]) -> None:
@@ -148,7 +148,8 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
         elif kind == "tool.execution_start":
             book.used(data.get("toolName"), _parsed(data.get("arguments")), data.get("toolCallId"))
         elif kind == "tool.execution_complete":
-            book.returned(data.get("toolCallId"), data.get("result") or data.get("error"))
+            failed = data.get("success") is False
+            book.returned(data.get("toolCallId"), data.get("result") or data.get("error"), failed)
         elif kind == "abort":
             book.interrupted()
 
@@ -255,7 +256,7 @@ def _cursor(book: Book, entries: Iterator[Fields]) -> None:
         if entry.get("role") == "user":
             for block in dicts(content):
                 if block.get("type") == "tool_result":
-                    book.returned(block.get("tool_use_id"), block.get("content"))
+                    book.returned(block.get("tool_use_id"), block.get("content"), block.get("is_error"))
             book.said(words(content), None, entry.get("id"), entry.get("timestamp") or entry.get("ts"))
         elif entry.get("role") == "assistant":
             book.answered(joined(content))

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from scrubjay.transcripts.failures import failure_of, packed
+
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
 MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
 MAX_COMMAND = 120  # characters of one of them
+_MOST_RUNS = 100  # commands of one turn whose results are looked at
 # What the host's model wrote about the session so far, by its key in a turn: its name in the metadata, and
 # how many characters are kept.
 HOST_WORDS = {"title": ("session_title", 200), "recap": ("session_summary", 4_000)}
@@ -42,12 +45,20 @@ IMAGE = "[image]"  # a prompt without a word
 def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     """Return a record's fields of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
 
-    `metadata` has its `commands`, what the host wrote about the session (`HOST_WORDS`), and says if the turn
-    was `interrupted` or ended by an `api_error`. `clean` removes from each text what must not be stored.
+    `metadata` has its `commands`, those that `failed` with their errors (`failures.packed`), what the host
+    wrote about the session (`HOST_WORDS`), and says if the turn was `interrupted` or ended by an `api_error`.
+    `clean` removes from each text what must not be stored.
     """
     commands = [_brief(clean(command)) for command in turn["commands"]]
+    has_failed = any(error is not None for *_, error in turn["runs"])
+    runs = [
+        (call_id, _brief(clean(command)), None if error is None else clean(error))
+        for call_id, command, error in turn["runs"]
+        if has_failed
+    ]
     metadata = {
         "commands": [command for command in commands if command],
+        "failed": packed([run for run in runs if run[1]]),
         "interrupted": turn["interrupted"],
         "api_error": turn["failed"],
     }
@@ -82,11 +93,19 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
 
     Its members: `prompts` (the first, and those that the user added while the assistant worked), `assistant`
     (the answers, joined by blank lines in the end), `tools`, `files`, `commands` (first lines of shell
-    commands), each once; `prompt_id`, `session_id`, `uuid`; `started_at` (ISO 8601); `complete` (the
+    commands), each once; `runs` (each run of them: the call's id, the command, and its failure or None);
+    `prompt_id`, `session_id`, `uuid`; `started_at` (ISO 8601); `complete` (the
     assistant had the last word), `interrupted` (by the user), `failed` (the service did); `folders` (the
     working folders, as keys). Some have `until`, the time of the last line.
     """
-    turn: Fields = {"prompts": [prompt], "assistant": [], "tools": [], "files": [], "commands": []}
+    turn: Fields = {
+        "prompts": [prompt],
+        "assistant": [],
+        "tools": [],
+        "files": [],
+        "commands": [],
+        "runs": [],
+    }
     turn.update(complete=False, interrupted=False, failed=False, folders={})
     for name, value in (("prompt_id", prompt_id), ("session_id", session_id), ("uuid", uuid)):
         turn[name] = value if isinstance(value, str) and value.strip() else None
@@ -94,11 +113,19 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
     return turn
 
 
-def add_command(turn: Fields, command: str) -> None:
+def add_command(turn: Fields, command: str, call_id: Any = None) -> None:
     """Add the first line of a command; one that was run before moves to the end."""
     line = command.strip().partition("\n")[0].strip()[:_LONGEST_LINE]
     if line:
+        turn["runs"] = [*turn["runs"], [call_id, line, None]][-_MOST_RUNS:]
         turn["commands"] = [*(each for each in turn["commands"] if each != line), line][-MAX_COMMANDS:]
+
+
+def add_result(turn: Fields, call_id: Any, output: str, is_error: bool | None = None) -> None:
+    """Note the failure of the command of a call, if it failed; words of the user are no output."""
+    run = next((run for run in reversed(turn["runs"]) if call_id is not None and run[0] == call_id), None)
+    if run and not said_in_result(output) and not output.startswith(_REJECTED):
+        run[2] = failure_of(output, is_error)
 
 
 def _brief(command: str) -> str:

@@ -7,6 +7,7 @@ shared store another engine may forget its records, so it has no openings.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from scrubjay.engine.background.tasks import passed
 from scrubjay.errors import ScrubjayError
@@ -75,8 +76,8 @@ class Openings:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
                     until = None if opening.until is None else opening.until.timestamp()
-                    counts = {"sessions": opening.sessions, "facts": opening.facts}
-                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until, **counts)
+                    rest: dict[str, Any] = {name: getattr(opening, name) for name in openings.KEPT}
+                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until, **rest)
                     if scope in self._due:  # a change came in between, and found nothing to remove
                         openings.remove(self._home, scope)
             except (

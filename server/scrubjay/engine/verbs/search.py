@@ -8,7 +8,7 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from scrubjay.engine.verbs.marking import Marking
@@ -19,9 +19,10 @@ from scrubjay.models.filters import Filter
 from scrubjay.models.records import is_current
 from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
 from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
-from scrubjay.search import injection
+from scrubjay.search import commands, hints, injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
+from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import Piece, marked
 from scrubjay.search.opening import Opening, opening
 from scrubjay.search.profile import TOKENS, profile
@@ -58,13 +59,32 @@ class Search(Verb):
     ) -> MemoryHits:
         """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`.
 
-        Unless they are for a program, they are marked against the working tree that `folder` is in.
+        Unless they are for a program, a turn whose commands answer is the first hit, and hits are marked
+        against the working tree that `folder` is in.
         """
         hits = await self.recall(request, scope, **options)
         if request.as_of is None and not options.get("programmatic"):
+            hits = await self._with_commands(hits, request, scope)
             hits = await self._marking.marked(hits, folder)
         self._access.note([hit.id for hit in hits.results])
         return hits
+
+    async def _with_commands(self, hits: MemoryHits, request: SearchMemories, scope: Scope) -> MemoryHits:
+        """Put the turn first whose commands answer an error line, or how something is run."""
+        if request.search_mode == "documents" or not request.include_turns:
+            return hits
+        scopes = search_scopes(request.scope, scope)
+        found = await commands.find(self._store, request.query, scopes, self._clock())
+        record = await self._store.find(found.id) if found else None
+        if found is None or record is None:
+            return hits
+        known = next((hit for hit in hits.results if hit.id == found.id), None)
+        first = (known or as_hit(record)).model_copy(update={"note": found.note})
+        others = [hit for hit in hits.results if hit is not known]
+        others = others[: max(0, (request.top_k or len(hits.results) + 1) - 1)]
+        confidence = "strong" if found.is_certain else hits.confidence if others else "weak"
+        results = [first, *others]
+        return hits.model_copy(update={"results": results, "total": len(results), "confidence": confidence})
 
     async def recall(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
         """Recall facts and turns without counting them as accessed."""
@@ -139,6 +159,13 @@ class Search(Verb):
             max_bytes=injection.room(event),
             instructions=await asyncio.to_thread(instructions, self._home, scope),
         )
+
+    async def prepared(self, scope: str) -> Opening:
+        """Return the opening of a project's next session, with hints for its tools if the user wants them."""
+        made = await self.opening({}, scope)
+        if self._settings().inject != "edit":
+            return made
+        return replace(made, hints=await hints.prepared(self._store, scope, self._clock(), made.text))
 
     async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
         """Leave out hits that were forgotten or replaced by writes that are not committed yet."""

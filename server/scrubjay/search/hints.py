@@ -1,0 +1,164 @@
+"""What a hook may say before an edit or a command, or at a failure: one line of a decision or a warning.
+
+It is chosen in advance and written down (`home/openings`), because a hook asks no engine: what is said of a
+file, a symbol or a command, and what made a command pass after an error.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from scrubjay.code.names import paths, symbols
+from scrubjay.models.records import Memory, Turn
+from scrubjay.search.commands import Fix, fixes
+from scrubjay.store import conditions
+from scrubjay.store.store import Store
+from scrubjay.text.foreign import one_line
+from scrubjay.text.short_ids import short_id
+from scrubjay.text.summary import shorten
+from scrubjay.transcripts.failures import shape
+
+RECORDS = 1_000  # the newest turns, and as many facts, that are looked through
+MOST = 300  # hints, and as many errors, of a project
+SENTENCE = 290  # characters of a sentence; with the frame around it, a hook says at most 120 tokens
+_NAMED = 2  # files that a sentence may name: a longer list is about none of them
+_STRONG = 2  # least strength of a turn's sentence; a fact was saved on purpose, which counts 1
+# What makes a sentence worth saying before its file is edited, and how much it counts.
+_STRENGTHS = (
+    (3, r"revert(?:ed|s)?|rolled back|backed out|put back|undid|did(?:n't| not) (?:work|help)|tried"),
+    (
+        2,
+        r"must|never|do(?:es)? not (?:add|use|change|edit|touch|call|remove|rename|run|move|commit)"
+        r"|don't|may not|may only|cannot|should not|by hand|generated|otherwise|on purpose|deliberately"
+        r"|has to"
+        r"|have to|breaks?|broke|only (?:there|in|from|by|with|get|be)|and only|leave|careful|beware"
+        r"|nowhere else|always"
+        r"|duty|in sync|the same in|not? (?:be )?edited|keep",
+    ),
+    (
+        1,
+        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|whoever|limit"
+        r"|no longer",
+    ),
+)
+_RULES = tuple((weight, re.compile(rf"(?i)\b(?:{words})\b")) for weight, words in _STRENGTHS)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
+_FILE = re.compile(
+    r"[\w.@+/-]*[\w@+-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml"
+    r"|ya?ml|json|ini|cfg|tf|hcl|sh|md|txt|lock|vue|svelte|s?css|html?|proto|gradle|xml|conf"
+    r"|env|vdf|tscn|dart|exs?|scala|nix|service|lnt)"
+)
+# Files that every folder has: without their folder they name none.
+_EVERYWHERE = frozenset(
+    "index.ts index.js index.tsx __init__.py mod.rs lib.rs main.py main.go main.rs main.c readme.md "
+    "package.json "
+    "changelog.md config.py utils.py makefile dockerfile types.ts settings.py conftest.py license.md".split()
+)
+_COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
+_PLACE = re.compile(r" ?[<{[][\w -]+[>}\]]")  # `<job>`, which stands for something
+_SYMBOL = re.compile(r"\w*[a-z0-9]_\w{2,}|\w+_\w+_\w+|[a-z]+[A-Z]\w{3,}|[A-Z][a-z]+[A-Z]\w{2,}")
+_SHORTEST_SYMBOL = 8
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One line for a hook, and what it is about; `until` is when its fact expires, in seconds since 1970."""
+
+    id: str
+    text: str
+    strength: int = 0
+    until: float | None = None
+    files: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """Return the text without its date and place."""
+        return self.text.partition("): ")[2]
+
+
+async def prepared(store: Store, scope: str, now: datetime, said: str = "") -> dict[str, Any]:
+    """Return what hooks of a project may say, as it is written down, without what its opening says anyway."""
+    here = conditions.equal("scope", scope)
+    turns = await store.newest(Turn, conditions.both(here, conditions.current(Turn, now)), RECORDS)
+    facts = await store.newest(Memory, conditions.both(here, conditions.current(Memory, now)), RECORDS)
+    return {
+        "about": [asdict(hint) for hint in hints([*facts, *turns]) if hint.sentence not in said][:MOST],
+        "errors": errors(turns[::-1])[-MOST:],
+    }
+
+
+def hints(records: Iterable[Memory | Turn]) -> list[Hint]:
+    """Return the strong sentences of records about a file, symbol or command, the strongest first."""
+    found = {hint.text: hint for record in records for hint in _of(record)}
+    return sorted(found.values(), key=lambda hint: -hint.strength)
+
+
+def _of(record: Memory | Turn) -> Iterator[Hint]:
+    is_fact = isinstance(record, Memory)
+    texts = [record.content] if isinstance(record, Memory) else [record.assistant or record.text or ""]
+    day = record.created_at if isinstance(record, Memory) else record.started_at
+    place = (
+        short_id("memory", record.id)
+        if isinstance(record, Memory)
+        else short_id("turn", record.id, record.session_id, record.turn)
+    )
+    until = record.expires_at.timestamp() if record.expires_at else None
+    for sentence in (part.strip() for text in texts for part in _SENTENCE_END.split(text)):
+        strength = is_fact + strength_of(sentence)
+        if strength < _STRONG or not 20 <= len(sentence) <= 2 * SENTENCE or "|" in sentence[:2]:
+            continue
+        named = subjects(sentence)
+        if any(named):
+            line = f"{day.astimezone():%Y-%m-%d} ({place}): {shorten(one_line(sentence), SENTENCE)}"
+            yield Hint(record.id, line, strength, until, *named)
+
+
+def strength_of(sentence: str) -> int:
+    """Return how much a sentence decides, warns or tells of a reversal."""
+    return sum(weight for weight, rule in _RULES if rule.search(sentence))
+
+
+def subjects(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the files, symbols and commands that a sentence is about; none if it names many.
+
+    >>> subjects("`docs/sync.md` has the rule; run `make sync` by hand.")
+    (('docs/sync.md',), (), ('make sync',))
+    """
+    files = [path for path in paths(sentence) if _FILE.fullmatch(path) and path.lower() not in _EVERYWHERE]
+    commands = [_PLACE.sub("", each).strip() for each in _COMMAND.findall(sentence)]
+    commands = [each for each in commands if " " in each and " = " not in each]
+    names = [name.rpartition(".")[2] for name in symbols(sentence)]
+    names = [name for name in names if _SYMBOL.fullmatch(name) and _is_code(name, sentence)]
+    return tuple(
+        tuple(dict.fromkeys(each)) if len(each) <= _NAMED else () for each in (files, names, commands)
+    )  # type: ignore[return-value]
+
+
+def _is_code(name: str, sentence: str) -> bool:
+    """Return True for a long name that only code has; a product may be called `JetStream`."""
+    is_marked = (
+        name[0].islower()
+        or "_" in name
+        or re.search(rf"`[\w.]*{re.escape(name)}|{re.escape(name)}\(", sentence)
+    )
+    return len(name) >= _SHORTEST_SYMBOL and bool(is_marked)
+
+
+def errors(turns: Sequence[Turn]) -> list[dict[str, Any]]:
+    """Return the known errors whose commands passed later, oldest first, with what made them pass."""
+    told = []
+    for fix in fixes(turns):
+        if fix.fixed is not None and (text := _told(fix)):
+            told.append({"id": fix.fixed.id, "shape": shape(fix.failure.error).strict, "text": text})
+    return told
+
+
+def _told(fix: Fix) -> str:
+    assert fix.fixed is not None
+    place = short_id("turn", fix.fixed.id, fix.fixed.session_id, fix.fixed.turn)
+    words = shorten(one_line(fix.fixed.assistant or ""), SENTENCE - len(fix.shown))
+    return f"{fix.shown} ({place}): {words}" if words else f"{fix.shown} ({place})"

@@ -1,0 +1,100 @@
+"""Errors and commands: what made one pass last time, how something is run here, and what a hook may say of both."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from scrubjay.engine.core import Core
+from scrubjay.home.settings import Settings
+from scrubjay.models.envelopes import envelope
+from scrubjay.models.requests import AddMemory, RecordTurn, SearchMemories, parse
+from scrubjay.search.hints import subjects
+
+SCOPE = "repo_jay__0123456789abcdef"
+ERROR = "exit 1: ModuleNotFoundError: No module named 'redis'"
+
+
+async def record(core: Core, at: datetime, session: str, user: str, assistant: str, **metadata: Any) -> str:
+    arguments = {"session_id": session, "user": user, "assistant": assistant, "ts": at.isoformat()}
+    request = parse(RecordTurn, {**arguments, "metadata": metadata})
+    answer = await core.write(envelope("turn", request, scope=SCOPE, source="hook:stop", at=at))
+    return str(answer.id)
+
+
+async def search(core: Core, query: str) -> Any:
+    hits = await core.search.memories(SearchMemories(query=query), SCOPE)
+    return hits, hits.results[0] if hits.results else None
+
+
+async def test_an_error_finds_the_turn_that_made_its_command_pass(core: Core, now: datetime) -> None:
+    ago = now - timedelta(days=9)
+    fixed = await record(
+        core, ago, "a", "run the tests", "The client was missing.", commands=["pip install redis", "pytest -q"],
+        failed=[f"pytest -q\n{ERROR}\npip install redis"],
+    )  # fmt: skip
+    await record(core, now - timedelta(days=1), "b", "CI: No module named 'redis'", "Not ours.")
+    hits, first = await search(core, "tests/test_q.py:7: ModuleNotFoundError: No module named 'redis'")
+    assert (first.id, hits.confidence) == (fixed, "strong") and "`pip install redis`" in first.note
+    _, similar = await search(core, "ModuleNotFoundError: No module named 'yaml'")
+    assert similar.note is None or similar.note.startswith("a similar error")
+
+
+async def test_a_fix_in_the_next_turn_counts_and_the_last_fix_goes_first(core: Core, now: datetime) -> None:
+    failed = {"commands": ["make up"], "failed": ["make up\nexit 1: bind: address already in use"]}
+    for number, words in enumerate(("Stopped the old one.", "Changed the port to 81.")):
+        at = now - timedelta(days=9 - number)
+        await record(core, at, str(number), "start it", "It failed.", **failed)
+        last = await record(
+            core, at + timedelta(minutes=5), str(number), "and now?", words, commands=["make up"]
+        )
+    _, first = await search(core, "bind: address already in use")
+    assert first.id == last and "passed in this turn" in first.note
+
+
+async def test_how_something_is_run_is_answered_by_a_command_that_passed(core: Core, now: datetime) -> None:
+    for number in range(3):
+        at = now - timedelta(days=9 - number)
+        ran = await record(
+            core, at, f"s{number}", "go on", "Done.", commands=["make check", "ls", "npm test"]
+        )
+    await record(
+        core,
+        now,
+        "f",
+        "try",
+        "It failed.",
+        commands=["tox"] * 5,
+        failed=["tox\nexit 1: tox: command not found"],
+    )
+    _, first = await search(core, "how do we run the tests here?")
+    assert first.id == ran and first.note.startswith("`npm test` passed here in 3 turns")
+
+
+async def test_an_engine_writes_down_what_hooks_may_say(core: Core, now: datetime) -> None:
+    core.settings = Settings(inject="edit")
+    fact = parse(AddMemory, {"content": "Never edit `api/gen.py` by hand, run `make gen`."})
+    await core.write(envelope("memory", fact, scope=SCOPE, source="mcp", at=now))
+    await record(
+        core,
+        now,
+        "a",
+        "test",
+        "Installed it.",
+        commands=["pytest"],
+        failed=[f"pytest\n{ERROR}\npip install redis"],
+    )
+    await core.writer.settle()
+    prepared = (await core.search.prepared(SCOPE)).hints
+    assert [error["shape"] for error in prepared["errors"]] == [
+        "modulenotfounderror: no module named 'redis'"
+    ]
+    assert prepared["about"] == []  # the session's opening says it
+    core.settings = Settings()
+    assert (await core.search.prepared(SCOPE)).hints is None
+
+
+def test_a_sentence_is_about_few_things_and_no_product_is_a_symbol() -> None:
+    assert subjects("Use JetStream; `flush_all()` must be called in a.py.") == (("a.py",), ("flush_all",), ())
+    assert subjects("Changed a.py, b.py and c.py, never d.py.")[0] == ()
+    assert subjects("Only `index.ts` may import it.")[0] == ()
