@@ -11,65 +11,66 @@ def cues(alternatives: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(part.strip() for part in alternatives.split('|'))})", re.IGNORECASE)
 
 
+_ME = r"(?<!if )(?:i|we)"
+_WILL = r"(?:'d|'ll|\swould|\swill)"
 _WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
-_PERSON = r"(?:you|some(?:one|body)|[A-Z]\w+)"
 
-# Left for later, wherever in a session it is said.
+# Left for later, wherever in a session it is said. A space at a bar does not count.
 LATER = cues(
-    rf"""(?:to-?dos?\b | fixme\b | work in progress\b | next (?:steps?|time|session|week|up)\b | tomorrow\b
-    | next (?:i|we) (?:would|will)\b | left (?:to do|open|for (?:later|another|the next)|over|undone)\b
-    | didn't get to\b | for later\b(?! \w) | later today\b | until later\b | later on\b
-    | (?:do|fix|add|handle|revisit|look at|decide|finish|write) (?:it|this|that|them) later\b
-    | (?:look at|do|handle|fix) separately\b | follow-?ups?\b | follow up\b
-    | open (?:for|questions?|issues?|points?|tasks?|items?|problems?|end)\b
-    | postponed?\b | deferred\b | skipped for now\b | not done\b
-    | to be (?:decided|discussed|clarified|implemented)\b | remind me (?:to|that)\b | too much for now\b
-    | before the release\b | (?:i'd|i would) (?:ask|publish)\b
-    | (?:we|you) (?:still )?(?:need (?:to|other|more)|have to (?:make|sign|fill))\b
-    | some(?:body|one) (?:should|must|has to)\b | remains? open\b
+    rf"""(?:to-?dos? | fixme | work in progress | next (?:steps?|time|session|week|up) | tomorrow
+    | next (?:i|we) (?:would|will) | left (?:to do|open|for (?:later|another|the next)|over|undone)
+    | didn't get to | for later(?!\s\w) | later today | until later | later on
+    | (?:do|fix|add|handle|revisit|look at|decide|finish|write) (?:it|this|that|them) later
+    | (?:look at|do|handle|fix) separately | follow-?ups? | follow up
+    | open (?:for|questions?|issues?|points?|tasks?|items?|problems?|end)
+    | postponed? | deferred | (?:skipped|excluded|ignored|disabled|off) for now | not done
+    | to be (?:decided|discussed|clarified|implemented) | remind me (?:to|that) | too much for now
+    | before the release | (?:i'd|i would) (?:ask|publish)
+    | (?:we|you) (?:still )?(?:need (?:to|other|more)|have to (?:make|sign|fill))
+    | remains? open
 
-    | (?:i|we) (?:have not|haven't)\b(?! changed| seen| found| noticed)
-    | which (?:i|we) (?:have not|haven't|did not|didn't)\b
-    | (?:i|we) (?:did not|didn't) (?:dare|test|run|try|check|verify|measure)\b | not dare to\b
-    | (?:i|we) (?:could not|couldn't|can't|cannot) (?:reach|run|start|test|verify|check|reproduce|post|send)\b
-    | (?:is|are) (?:not covered|incomplete|placeholders)\b | so far$ | not so far\b | no \w+ \w+ so far\b
-    | nothing proven\b | (?:excluded|off|ignored|disabled) for now\b | doesn't work yet\b
+    | {_ME} (?:have not|haven't)(?!\s(?:changed|seen|found|noticed))
+    | {_ME} (?:did not|didn't|could not|couldn't|cannot|can't|do not|don't) (?:dare|test|run|try|check|verify
+      |measure|reach|start|reproduce|send|post|judge|understand|finish|touch|know (?:yet|why))
+    | (?:is|are|was|were) (?:not (?:covered|tested|handled|implemented|verified|reached)|incomplete
+      |placeholders?|untested) | (?:was|were) not touched | (?:red|failing|broken|flaky) since | doesn't work yet
+    | no (?:\w+ ){{1,3}}so far | nothing (?:is )?proven
 
-    | (?:needs?|wants?) (?:the same|a (?:new|follow-?up|second|proper)|an? (?:answer|decision|owner))\b
-    | would (?:still )?(?:need|have to)\b | needs to (?:look|decide|check|confirm|approve|answer|sign)\b
-    | (?:has|have|needs?|must|should) (?:to )?be \w+ by (?:hand|you|some(?:one|body)|the)\b
-    | (?:must|should) be recreated\b | should come from\b | you should (?:decide|check|tell|ask)\b
-    | worth (?:a|another|a closer) look\b | (?:a|one) thing i need from you\b
-    | tell me if that suits\b | {_PERSON} has to (?:tell|decide|look|check|ask|confirm|approve|sign)\b
+    | (?:needs?|wants?) (?:the same|a (?:new|follow-?up|second|proper)|an (?:answer|owner))
+    | would (?:still )?(?:need|have to) (?:to )?(?:be|the same) | worth (?:a|another|a closer) look
+    | (?:needs|has) to (?:look|decide|check|confirm|approve|answer|sign|tell)
+    | (?:to|must|should) be \w+ by (?:hand|you|some(?:one|body))
+    | some(?:body|one) (?:should|must|has to) | should come from | thing i need from you
+    | you (?:(?:still )?(?:have to|need to|must|should) )?(?:decide|say) (?:if|whether|which|when|who)
+    | then you decide | you should decide | (?:tell me|let me know) (?:if|when|which|whether)
+    | ^(?:please )?(?:ask|tell|remind|check with|talk to) (?:the |your )?\w+
 
-    | (?:i|we)(?:'d| would|'ll| will) [^.;]{{1,60}} (?:once|when|until|as soon as|as a second step|separately
-      |at the end of the (?:week|month|sprint)|between)\b
-    | (?:i|we)(?:'d| would) wait\b | until i\b
-    | (?:is|are) (?:a separate|a different|another|a second) (?:change|step|matter|story|issue|ticket|pr)\b
-    | (?:opened|filed|created) (?:an? )?(?:issue|ticket)\b | again after the\b | later we should\b
-    | once .{{1,60}} can (?:go|be (?:removed|deleted|dropped))\b | then the old ones can be deleted\b
-    | until (?:they|he|she) \w+
-    | offen sind\b | noch offen\b | steht noch aus\b | fehlt noch\b | erst in \d
-    )"""
+    | {_ME}{_WILL} [^.;]{{1,60}} (?:once|when|until|as soon as|separately|as a second step
+      |at the end of the (?:week|month|sprint)) | {_ME}{_WILL} wait | (?:i|we) (?:still )?(?:want|plan) to
+    | (?:is|are) (?:a separate|a different|another|a second) (?:change|step|matter|story|issue|ticket|pr)
+    | (?:opened|filed|created) (?:an? )?(?:issue|ticket) | again after the | out of scope
+    | (?:once|when|after) .{{1,60}} can (?:go|be (?:removed|deleted|dropped))
+    | (?:until|when) \w+ (?:answers?|decides?|repl(?:y|ies)|confirms?|approves?|(?:is|are) back)
+    | offen sind | noch offen | steht noch aus | fehlt noch)\b
+    | ^(?:remaining|open|missing|left|pending|blocked|not (?:covered|done|tested)|known (?:gap|issue)s?): """
 )
 # What is open only if it is said at the end: before that, it describes how things work.
 STATE = cues(
-    rf"""(?:wip\b | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
+    rf"""(?:wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
       | unclear | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks?
       | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't
-      | aren't)\b
-    | (?:is|are|stays?) (?:still )?open\b(?! to) | remaining\b
-    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky)\b | (?:is|are) pending\b
-    | (?:is|are) left(?:,| (?:to|for|open|over|undone)\b) | yet to be\b
-    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){{0,5}}yet\b
-    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{{0,60}}later\b
-    | blocked (?:by|on)\b | unresolved\b | unfinished\b | outstanding\b | to be done\b
+      | aren't)
+    | (?:is|are|stays?) (?:still )?open(?!\sto) | remaining
+    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
+    | (?:is|are) left(?:\s(?:to|for|open|over|undone)|(?=,)) | yet to be
+    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){{0,5}}yet
+    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{{0,60}}later
+    | blocked (?:by|on) | unresolved | unfinished | outstanding | to be done
 
-    | (?:\d+|two|three|four|some|a few) (?:\w+ ){{0,2}}\w+s (?:still )?(?:fail|overflow|crash|break)\b
-    | (?:is|are) (?:still )?waiting (?:for|on)\b | (?:is )?(?:booked|away|out|closed) until\b
-    | (?:has|have|needs?) to be \w+ed\b | (?:the )?goal .{{0,20}}(?:is|was) not reached\b
-    | (?:until|on|by|suggest) {_WEEKDAY}\b | \w+ sends an?\b | lacks?\b
-    )"""
+    | (?:\d+|two|three|four|some|a few) (?:\w+ ){{0,2}}\w+s (?:still )?(?:fail|overflow|crash|break)
+    | (?:is|are) (?:still )?waiting (?:for|on) | (?:booked|away|out|closed) until | until {_WEEKDAY}
+    | (?:has|have|needs?) to be \w+ed | goal .{{0,20}}(?:is|was) not reached
+    | (?:on|by|suggest) {_WEEKDAY})\b"""
 )
 # In the user's words; a failure in a prompt is repaired in its answer.
 PLAN = cues(
@@ -79,6 +80,7 @@ PLAN = cues(
 )
 NOTHING_OPEN = cues(
     r"""(?:nothing (?:is|else|more)?\s*(?:left|remains|open|pending|outstanding|remaining)
+    | nothing (?:has|needs) to | everything (?:else )?(?:is|stays)
     | none (?:left|remains?)
     | no (?:\w+ )?(?:remaining|open|pending|outstanding|follow-?ups?|to-?dos?|next steps?)
     | all done | (?:until|see you) (?:next|tomorrow|later))\b"""
@@ -100,7 +102,7 @@ HEADING = re.compile(
 # A task that is not ticked.
 UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
 # A question to the user that names something not done.
-ASKS = re.compile(r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b")
+ASKS = re.compile(r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b|\bcan (?:we|you|i)\b")
 OFFER = re.compile(
     r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
     r"|(?:do you want|would you like)\b|one thing i need\b"

@@ -216,7 +216,7 @@ def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> 
     for back, exchange in enumerate(reversed(exchanges)):
         user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
         for point in () if open_cues.DONE.match(following) else _open_points(user, assistant, back):
-            words = set(content_words(open_cues.LATER.sub(" ", point)))
+            words = set(content_words(point))
             if len(words) >= _LEAST_ASKED and all(
                 len(words & turn) < _TAKEN_UP * len(words) for turn in later
             ):
