@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
@@ -189,7 +190,7 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
 
     If the last session left nothing open, the one before it may have.
     """
-    digests = [digest(session) for session in sessions]
+    digests = [digest(session, chain(*sessions[:at])) for at, session in enumerate(sessions)]
     first, then = [], []
     for at, told in enumerate(digests):
         day = told.ended_at.astimezone()  # in this machine's time zone

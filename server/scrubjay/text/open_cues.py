@@ -14,6 +14,15 @@ def cues(alternatives: str) -> re.Pattern[str]:
 _ME = r"(?<!if )(?:i|we)"
 _WILL = r"(?:'d|'ll|\swould|\swill)"
 _WEEKDAY = "(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_DAY = rf"(?:{_WEEKDAY}|{_MONTH} \d+|\d+ {_MONTH}|the end of (?:the|{_MONTH}))"
+# In a sentence without a word about the past.
+_AHEAD = r"^(?!.*\b(?:was|were|had|did|came|went|got|took|ago|since|yesterday|each|every|\w+ed|so)\b).*"
+_STEP = "(?:change|step|pr|commit|issue|ticket|matter|story|release|version)"
+_TASK = (
+    "(?:test|review|decision|answer|owner|look|fix|migration|follow-?up|rehearsal|release|update|approval"
+    "|sign-?off|restart|rebuild|curve|second)"
+)
 
 # Left for later, wherever in a session it is said. A space at a bar does not count.
 LATER = cues(
@@ -31,12 +40,18 @@ LATER = cues(
 
     | {_ME} (?:have not|haven't)(?!\s(?:changed|seen|found|noticed))
     | {_ME} (?:did not|didn't|could not|couldn't|cannot|can't|do not|don't) (?:dare|test|run|try|check|verify
-      |measure|reach|start|reproduce|send|post|judge|understand|finish|touch|know (?:yet|why))
+      |measure|reach|start|reproduce|send|post|judge|understand|finish|touch|deploy|merge|migrate|document
+      |know (?:yet|why)) | (?:has|have)(?:n't| not) been \w+ | half(?: |-)done | only part(?:ly|ially)
+    | (?:not sure|unclear) (?:yet )?(?:why|if|whether|what) | cause is unknown | unexplained
     | (?:is|are|was|were) (?:not (?:covered|tested|handled|implemented|verified|reached)|incomplete
       |placeholders?|untested) | (?:was|were) not touched | (?:red|failing|broken|flaky) since | doesn't work yet
     | no (?:\w+ ){{1,3}}so far | nothing (?:is )?proven
 
-    | (?:needs?|wants?) (?:the same|a (?:new|follow-?up|second|proper)|an (?:answer|owner))
+    | (?:needs?|wants?) (?:the same|an? (?:\w+ )?{_TASK})
+    | (?:is|are|waits?|waiting) (?:with|for) (?:you|them|him|her|the \w+ team|(?:your|their|his) \w+)
+    | (?:is|are) up to you | (?:pr|ticket|request|issue) is open | in review | promised? (?:it|them) for
+    | (?:is|are) (?:planned|scheduled|due) | follows? (?:on|in|next|later)
+    | {_AHEAD}\b(?:on|until|till|by) {_DAY}
     | would (?:still )?(?:need|have to) (?:to )?(?:be|the same) | worth (?:a|another|a closer) look
     | (?:needs|has) to (?:look|decide|check|confirm|approve|answer|sign|tell)
     | (?:to|must|should) be \w+ by (?:hand|you|some(?:one|body))
@@ -46,8 +61,9 @@ LATER = cues(
     | ^(?:please )?(?:ask|tell|remind|check with|talk to) (?:the |your )?\w+
 
     | {_ME}{_WILL} [^.;]{{1,60}} (?:once|when|until|as soon as|separately|as a second step
-      |at the end of the (?:week|month|sprint)) | {_ME}{_WILL} wait | (?:i|we) (?:still )?(?:want|plan) to
-    | (?:is|are) (?:a separate|a different|another|a second) (?:change|step|matter|story|issue|ticket|pr)
+      |at the end of the (?:week|month|sprint)) | (?:i|we) (?:still )?(?:want|plan) to
+    | (?:is|are|in) (?:a separate|a different|another|a second|a later) {_STEP}
+    | (?:in|for|after) the next {_STEP}
     | (?:opened|filed|created) (?:an? )?(?:issue|ticket) | again after the | out of scope
     | (?:once|when|after) .{{1,60}} can (?:go|be (?:removed|deleted|dropped))
     | (?:until|when) \w+ (?:answers?|decides?|repl(?:y|ies)|confirms?|approves?|(?:is|are) back)
@@ -68,9 +84,8 @@ STATE = cues(
     | blocked (?:by|on) | unresolved | unfinished | outstanding | to be done
 
     | (?:\d+|two|three|four|some|a few) (?:\w+ ){{0,2}}\w+s (?:still )?(?:fail|overflow|crash|break)
-    | (?:is|are) (?:still )?waiting (?:for|on) | (?:booked|away|out|closed) until | until {_WEEKDAY}
-    | (?:has|have|needs?) to be \w+ed | goal .{{0,20}}(?:is|was) not reached
-    | (?:on|by|suggest) {_WEEKDAY})\b"""
+    | (?:is|are) (?:still )?waiting (?:for|on) | (?:booked|away|out|closed) until
+    | (?:has|have|needs?) to be \w+ed | goal .{{0,20}}(?:is|was) not reached)\b"""
 )
 # In the user's words; a failure in a prompt is repaired in its answer.
 PLAN = cues(
