@@ -44,8 +44,8 @@ LATER = cues(
       |know (?:yet|why)) | (?:has|have)(?:n't| not) been \w+ | half(?: |-)done | only part(?:ly|ially)
     | (?:not sure|unclear) (?:yet )?(?:why|if|whether|what) | cause is unknown | unexplained
     | (?:is|are|was|were) (?:not (?:covered|tested|handled|implemented|verified|reached)|incomplete
-      |placeholders?|untested) | (?:was|were) not touched | (?:red|failing|broken|flaky) since | doesn't work yet
-    | no (?:\w+ ){{1,3}}so far | nothing (?:is )?proven
+      |placeholders?|untested) | (?:was|were) not touched | (?:red|failing|broken|flaky) since
+    | doesn't work yet | no (?:\w+ ){{1,3}}so far | nothing (?:is )?proven
 
     | (?:needs?|wants?) (?:the same|an? (?:\w+ )?{_TASK})
     | (?:is|are|waits?|waiting) (?:with|for) (?:you|them|him|her|the \w+ team|(?:your|their|his) \w+)
@@ -72,26 +72,27 @@ LATER = cues(
 )
 # What is open only if it is said at the end: before that, it describes how things work.
 STATE = cues(
-    rf"""(?:wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
+    r"""(?:wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
       | unclear | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks?
       | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't
       | aren't)
     | (?:is|are|stays?) (?:still )?open(?!\sto) | remaining
     | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
     | (?:is|are) left(?:\s(?:to|for|open|over|undone)|(?=,)) | yet to be
-    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){{0,5}}yet
-    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{{0,60}}later
+    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet
+    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{0,60}later
     | blocked (?:by|on) | unresolved | unfinished | outstanding | to be done
 
-    | (?:\d+|two|three|four|some|a few) (?:\w+ ){{0,2}}\w+s (?:still )?(?:fail|overflow|crash|break)
+    | (?:\d+|two|three|four|some|a few) (?:\w+ ){0,2}\w+s (?:still )?(?:fail|overflow|crash|break)
     | (?:is|are) (?:still )?waiting (?:for|on) | (?:booked|away|out|closed) until
-    | (?:has|have|needs?) to be \w+ed | goal .{{0,20}}(?:is|was) not reached)\b"""
+    | (?:has|have|needs?) to be \w+ed | goal .{0,20}(?:is|was) not reached)\b"""
 )
 # In the user's words; a failure in a prompt is repaired in its answer.
 PLAN = cues(
     r"""(?:to-?dos? | tomorrow | next (?:time|session|week) | later | remind me (?:to|that) | follow-?ups?
     | left to do | leave [^.]{1,40} for \d[\w.]* | too much for now
-    | open (?:questions?|issues?|points?|tasks?|items?) | not now | postponed? | pick (?:it|this|that) up)\b"""
+    | open (?:questions?|issues?|points?|tasks?|items?) | not now | postponed?
+    | pick (?:it|this|that) up)\b"""
 )
 NOTHING_OPEN = cues(
     r"""(?:nothing (?:is|else|more)?\s*(?:left|remains|open|pending|outstanding|remaining)
@@ -117,7 +118,9 @@ HEADING = re.compile(
 # A task that is not ticked.
 UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
 # A question to the user that names something not done.
-ASKS = re.compile(r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b|\bcan (?:we|you|i)\b")
+ASKS = re.compile(
+    r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b|\bcan (?:we|you|i)\b"
+)
 OFFER = re.compile(
     r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
     r"|(?:do you want|would you like)\b|one thing i need\b"

@@ -208,7 +208,8 @@ def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> 
     """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
 
     They are an unanswered last prompt, a question at the end of the last answer, and sentences about what is
-    still to be done ("todo", "not yet", "still fails") that no later turn, nor one of a session `after`, takes up.
+    still to be done (`open_cues`: "todo", "not yet", "still fails") that no later turn, nor one of a later
+    session (`after`), takes up.
     """
     points: dict[str, None] = {}
     later = [set(content_words(f"{_excerpt(each.user)} {_excerpt(each.assistant)}")) for each in after]
