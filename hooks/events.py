@@ -136,9 +136,10 @@ def _opening(call):
     if hosts.begins(call.event):
         from scrubjay.home import openings  # other events need not load it
 
-        opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9)
+        opening = openings.read(call.home, call.hello.scope, call.now_ns / 1e9, call.event.host)
     if opening is None:
-        opening = _recalled(call, {"event": "opening", "source": call.event.source})
+        asked = {"event": "opening", "source": call.event.source, "host": call.event.host}
+        opening = _recalled(call, asked)
     return _shown(call, "opening", opening)
 
 

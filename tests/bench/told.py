@@ -42,6 +42,7 @@ from scrubjay.search.opening import MOST_CHARACTERS, OUTCOME, fitting
 from scrubjay.text.summary import TITLE_LIMIT, Exchange, left_open, outcome, title
 
 _KINDS = {"turn": RecordTurn, "memory": AddMemory}
+SHORT = tomllib.loads(Path(__file__).with_name("told_open.toml").read_text("utf-8"))["session"]
 LABELS: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 
 
@@ -86,6 +87,18 @@ class Counts:
         wrong = [
             each for each in told.open if not any(_names(each, p) for p in [*points, *labels.get("may", [])])
         ]
+        self.labelled += len(points)
+        self.found += len(found)
+        self.shown += len(told.open)
+        self.wrong += len(wrong)
+        if "title" in labels:
+            self._add_title(name, told, exchanges, labels)
+        self.misses += [f"{name} not found: {point}" for point in points if point not in found]
+        self.misses += [f"{name} wrong: {point}" for point in wrong]
+
+    def _add_title(
+        self, name: str, told: Told, exchanges: Sequence[Exchange], labels: Mapping[str, Any]
+    ) -> None:
         is_titled = any(_has_words(told.title, words) for words in labels["title"])
         is_titled = is_titled and is_whole(told.title, exchanges)
         is_told = any(plain(phrase) in plain(told.outcome) for phrase in labels["outcome"])
@@ -93,16 +106,10 @@ class Counts:
         self.sessions += 1
         self.title += is_titled
         self.outcome += is_told
-        self.labelled += len(points)
-        self.found += len(found)
-        self.shown += len(told.open)
-        self.wrong += len(wrong)
         if not is_titled:
             self.misses.append(f"{name} title: {told.title}")
         if not is_told:
             self.misses.append(f"{name} outcome: {told.outcome}")
-        self.misses += [f"{name} not found: {point}" for point in points if point not in found]
-        self.misses += [f"{name} wrong: {point}" for point in wrong]
 
     def cells(self) -> tuple[str, ...]:
         """Return the numbers as cells of a table."""
@@ -155,6 +162,9 @@ def judged(half: str, tell: Callable[[Sequence[Exchange]], Told]) -> Counts:
             sessions = _exchanges(projects.load(projects.FOLDER / f"{name}.toml"))
             for session, expected in labels["session"].items():
                 counts.add(f"{name} {session}", tell(sessions[session]), sessions[session], expected)
+    for labels in SHORT if half == "dev" else ():
+        exchanges = [Exchange(*turn) for turn in labels["turns"]]
+        counts.add(labels["name"], tell(exchanges), exchanges, labels)
     return counts
 
 

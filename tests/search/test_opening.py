@@ -16,6 +16,7 @@ from scrubjay.engine.core import Core
 from scrubjay.home import openings
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
+from scrubjay.models.requests import KeptMemoryFiles, parse
 from scrubjay.search.injection import CLOSE, OPEN
 from scrubjay.search.opening import Opening
 
@@ -196,6 +197,26 @@ async def test_the_opening_tells_the_outcome_and_not_what_the_projects_own_files
     text = await opened(core, scope)
     assert "Outcome: We decided to move the port to 9464." in text
     assert "Mondays" in text and "pnpm" not in text
+
+
+async def test_the_opening_leaves_out_what_the_hosts_own_memory_says(core: Core):
+    await said(core, "a", RETRIES)
+    await fact(core, "Releases go out on Mondays only.")
+    note = {"scope": SCOPE, "at": str(core.clock()), "content": "Atlas uses pnpm 9, never npm."}
+    kept = {"source": "codex memory", "path": "/home/alex/.codex/memories/MEMORY.md", "entries": [note]}
+    await core.past.memories(parse(KeptMemoryFiles, {"machine": "gannet", "memories": [kept]}))
+    await core.writer.settle()
+    await core.openings.work()
+    texts = {host: openings.read(core.home, SCOPE, 0.0, host) or {} for host in ("codex", "claude-code")}
+    assert "pnpm" in texts["claude-code"]["text"] and texts["claude-code"]["facts"] == 2
+    assert "pnpm" not in texts["codex"]["text"] and "Mondays" in texts["codex"]["text"]
+    assert "pnpm" not in await opened(core, host="codex")
+
+
+async def test_what_a_later_session_did_is_not_open(core: Core):
+    await said(core, "a", ("Build it", "The build is green. I have not run the migration of orders."), days=3)
+    await said(core, "b", ("Run the migration of orders", "The migration of orders has run."), days=1)
+    assert "Left open" not in await opened(core)
 
 
 async def test_traits_of_the_user_come_last_and_are_few(core: Core):

@@ -118,6 +118,31 @@ def test_a_sentence_that_only_sounds_open_is_not(answer: str):
     assert left_open([Exchange("Is it done?", answer)]) == []
 
 
+@pytest.mark.parametrize(
+    "point",
+    [
+        "I have not run the arm job, its runner is offline.",
+        "2 cases fail: refunds with a negative quantity.",
+        "The migration of orders needs a follow-up.",
+        "Production is waiting for Petra's approval.",
+        "Remaining: restore the blobs once.",
+        "The two DKIM records I did not dare to import.",
+        "Once it is at 100 %, the old checkout can go.",
+        "The new host follows on Friday.",
+    ],
+)
+def test_the_usual_ways_to_leave_something_open_are_found(point: str):
+    assert left_open([Exchange("Go on.", f"The exporter writes CSV.\n\n{point}")]) == [point]
+
+
+def test_tasks_that_are_not_ticked_are_open():
+    tasks = "- [x] the switch\n- [ ] charts still draw black text\n- [ ] the print stylesheet"
+    assert left_open([Exchange("Add a dark mode", f"What I did:\n\n{tasks}")]) == [
+        "charts still draw black text",
+        "the print stylesheet",
+    ]
+
+
 def test_an_item_that_a_later_turn_takes_up_is_no_longer_open():
     turns = [
         Exchange("Write the importer.", "The importer works. TODO: tests for empty rows."),

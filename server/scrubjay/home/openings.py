@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 COUNTS = ("sessions", "facts")
-KEPT = (*COUNTS, "hints")
 
 
-def read(home: Home, scope: str, now: float) -> dict[str, Any] | None:
+def read(home: Home, scope: str, now: float, host: str | None = None) -> dict[str, Any] | None:
     """Return the opening of a scope's next session: its text, "" if nothing is remembered, and its counts.
+
+    A host with a memory of its own has its own opening.
 
     None if it is unknown: none was written since the last change, it holds a fact that expired before `now`
     (seconds since 1970), or writes or answers wait in the spool for an engine.
@@ -34,9 +35,10 @@ def read(home: Home, scope: str, now: float) -> dict[str, Any] | None:
     try:
         opening = parsed(read_whole(_path(home, scope), own=True))
         until = opening["until"]
-        said = {"text": str(opening["text"]), **{name: int(opening.get(name, 0)) for name in COUNTS}}
+        mine = opening.get("by_host", {}).get(host, opening)
+        said = {"text": str(mine["text"]), **{name: int(mine.get(name, 0)) for name in COUNTS}}
         sound = opening["scope"] == scope and (until is None or now < float(until))
-    except (OSError, ValueError, LookupError, TypeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     return said if sound and not (spool.pending(home) or spool.events(home, "answer")) else None
 
@@ -56,21 +58,22 @@ def write(
     scope: str,
     text: str,
     until: float | None,
-    *,
-    sessions: int = 0,
-    facts: int = 0,
+    by_host: dict[str, Any] | None = None,
     hints: Mapping[str, Any] | None = None,
+    **counts: int,
 ) -> None:
     """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
 
-    `sessions` and `facts` are how many of each its text names; `hints` are for tools.
+    `counts` are the `COUNTS` of what its text names; each one of `by_host` has its own text and counts. `hints`
+    are for hooks of tools.
 
     Raises:
         OSError: the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
-    counts = {"sessions": sessions, "facts": facts}
-    opening = {"scope": scope, "text": text, "until": until, **counts, **({"hints": hints} if hints else {})}
+    opening = {"scope": scope, "text": text, "until": until, **counts, "by_host": by_host or {}}
+    if hints:
+        opening["hints"] = hints
     spool.durable_write(home, _path(home, scope), json.dumps(opening).encode("ascii"))
 
 

@@ -7,7 +7,7 @@ they are; when they change or are forgotten, or the session goes on, the summary
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -52,10 +52,11 @@ class Digest:
     told_by: str | None = None  # the host whose model wrote the title
 
 
-def digest(turns: Sequence[Turn]) -> Digest:
+def digest(turns: Sequence[Turn], after: Iterable[Turn] = ()) -> Digest:
     """Digest the turns of one session, in order and at least one; forgotten ones say nothing.
 
-    It reads the texts (some ms a turn), so call it in a thread.
+    What turns of later sessions (`after`) take up is not open. It reads the texts (some ms a turn), so call
+    it in a thread.
     """
     exchanges = [exchange_of(turn) for turn in turns if turn.forgotten_at is None]
     title, told_by = _host_word(turns, "title")
@@ -66,7 +67,7 @@ def digest(turns: Sequence[Turn]) -> Digest:
         ended_at=turns[-1].started_at,
         title=title or text_summary.title(exchanges),
         outcome=tuple(text_summary.outcome(exchanges)),
-        left_open=tuple(text_summary.left_open(exchanges)),
+        left_open=tuple(text_summary.left_open(exchanges, map(exchange_of, after))),
         files=tuple(file for file, _ in touched.most_common()),
         told_by=told_by,
     )

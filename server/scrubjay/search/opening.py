@@ -2,19 +2,21 @@
 
 It says when the last session was, its subject, its outcome and what it left open, then the current facts that
 matter in this project, and at last a few about the user. What the project's own files for assistants say
-(`home/instructions`) is left out, because the host reads them itself.
+(`home/instructions`), or the host's own memory, is left out, because the host reads them itself.
 """
 
 import asyncio
 import math
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
+from scrubjay.records.host_memories import SUFFIX, is_of_host
 from scrubjay.records.session_summaries import digest
 from scrubjay.search.injection import block
 from scrubjay.search.profile import PREFERENCES, is_lasting
@@ -63,6 +65,7 @@ class Opening:
     sessions: int = 0
     facts: int = 0
     hints: Mapping[str, Any] | None = None
+    by_host: Mapping[str, "Opening"] = field(default_factory=dict)  # without what the host's own memory says
 
 
 async def opening(
@@ -74,6 +77,7 @@ async def opening(
     source: str | None = None,
     max_bytes: int = 4 * MOST_CHARACTERS,
     instructions: Sequence[str] = (),
+    host: str | None = None,
 ) -> Opening:
     """Return the opening of a session in a project; empty if the project has no turn and no fact.
 
@@ -88,6 +92,7 @@ async def opening(
             its opening already.
         max_bytes: limit in bytes of UTF-8.
         instructions: the lines that the project's own files say to an assistant.
+        host: the host of the session; without it, the opening has one for each host with a memory.
     """
     if source == "fork":
         return Opening()
@@ -99,16 +104,31 @@ async def opening(
     if not sessions and not any(fact.scope == scope for fact in facts):
         return Opening()
     first, then = await asyncio.to_thread(_tell, sessions)
-    facts = await asyncio.to_thread(_chosen, facts, instructions, now)
-    project = [fact for fact in facts if fact.scope == scope]
-    traits = [fact for fact in facts if fact.scope != scope][:TRAITS]
-    by_line = {
-        f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact for fact in (*project, *traits)
-    }
-    text, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
-    shown = [by_line[line] for line in taken if line in by_line]
-    until = min((fact.expires_at for fact in shown if fact.expires_at), default=None)
-    return Opening(text, until, sum(line.startswith(_SESSION) for line in taken), len(shown))
+
+    def composed(host: str | None) -> Opening:
+        chosen = _chosen(*_without_memory_of(host, facts, instructions), now)
+        project = [fact for fact in chosen if fact.scope == scope]
+        by_line = {
+            f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact
+            for fact in (*project, *[fact for fact in chosen if fact.scope != scope][:TRAITS])
+        }
+        text, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
+        shown = [by_line[line] for line in taken if line in by_line]
+        until = min((fact.expires_at for fact in shown if fact.expires_at), default=None)
+        return Opening(text, until, sum(line.startswith(_SESSION) for line in taken), len(shown))
+
+    made = await asyncio.to_thread(composed, host)
+    hosts = {fact.source.removesuffix(SUFFIX) for fact in facts if is_of_host(fact)} if host is None else ()
+    return replace(made, by_host={each: await asyncio.to_thread(composed, each) for each in hosts})
+
+
+def _without_memory_of(
+    host: str | None, facts: Sequence[Memory], instructions: Sequence[str]
+) -> tuple[list[Memory], list[str]]:
+    """Return the facts without those of a host's own memory, and the lines that it reads itself."""
+    own = {fact.id: fact for fact in facts if is_of_host(fact) and fact.source == f"{host}{SUFFIX}"}
+    lines = [line for fact in own.values() for line in fact.content.splitlines()]
+    return [fact for fact in facts if fact.id not in own], [*instructions, *lines]
 
 
 def _turns(scope: str, now: datetime, *parts: Where) -> Where:
@@ -194,7 +214,7 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
 
     If the last session left nothing open, the one before it may have.
     """
-    digests = [digest(session) for session in sessions]
+    digests = [digest(session, chain(*sessions[:at])) for at, session in enumerate(sessions)]
     first, then = [], []
     for at, told in enumerate(digests):
         day = told.ended_at.astimezone()  # in this machine's time zone

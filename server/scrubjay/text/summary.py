@@ -14,6 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
+from scrubjay.text import open_cues
 from scrubjay.text.terms import content_words
 
 # Sizes are in characters.
@@ -99,62 +100,11 @@ _OPENER = re.compile(  # politeness before the subject of a prompt
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_LATER = _cues(  # left for later, wherever in a session it is said
-    r"""to-?dos? | fixme | work in progress | next (?:steps?|time|session|week|up) | tomorrow
-    | next (?:i|we) (?:would|will) | left (?:to do|open|for (?:later|another|the next)|over|undone)
-    | didn't get to | for later(?! \w) | later today | until later | later on
-    | (?:do|fix|add|handle|revisit|look at|decide|finish|write) (?:it|this|that|them) later
-    | (?:look at|do|handle|fix) separately | follow-?ups? | follow up
-    | open (?:for|questions?|issues?|points?|tasks?|items?|problems?|end)
-    | postponed? | deferred | skipped for now | not done | to be (?:decided|discussed|clarified|implemented)
-    | remind me (?:to|that) | too much for now | before the release | (?:i'd|i would) (?:ask|publish)
-    | (?:we|you) (?:still )?(?:need (?:to|other|more)|have to (?:make|sign|fill))
-    | some(?:body|one) (?:should|must|has to) | remains? open"""
-)
-_STATE = _cues(  # what is open only if it is said at the end: before that, it describes how things work
-    r"""wip | still (?:needs? | fails? | failing | open | missing | to do | to be | has to | have to | must
-      | unclear | unsolved | unresolved | broken | flaky | pending | waiting | red | left | remains? | lacks?
-      | untested | not | without | outstanding | has no | have no | haven't | hasn't | doesn't | don't | isn't
-      | aren't)
-    | (?:is|are|stays?) (?:still )?open(?! to) | remaining
-    | remains? (?:to|open|unclear|unsolved|broken|untested|flaky) | (?:is|are) pending
-    | (?:is|are) left (?:to|for|open|over|undone) | yet to be
-    | (?:not|\w+n't|nothing|nobody|no one) (?:\w+ ){0,5}yet
-    | (?:do|fix|add|handle|revisit|look at|clean|come back|return|decide|finish|write) [^.?!]{0,60}later
-    | blocked (?:by|on) | unresolved | unfinished | outstanding | to be done"""
-)
-_PLAN = _cues(  # in the user's words; a failure in a prompt is repaired in its answer
-    r"""to-?dos? | tomorrow | next (?:time|session|week) | later | remind me (?:to|that) | follow-?ups?
-    | left to do | leave [^.]{1,40} for \d[\w.]* | too much for now
-    | open (?:questions?|issues?|points?|tasks?|items?) | not now | postponed? | pick (?:it|this|that) up"""
-)
-_NOTHING_OPEN = _cues(
-    r"""nothing (?:is|else|more)?\s*(?:left|remains|open|pending|outstanding|remaining)
-    | none (?:left|remains?)
-    | no (?:\w+ )?(?:remaining|open|pending|outstanding|follow-?ups?|to-?dos?|next steps?)
-    | all done | (?:until|see you) (?:next|tomorrow|later)"""
-)
-_DONE = re.compile(
-    r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b)"
-)  # at the start of the next prompt
 _ASIDE = _cues(  # in a prompt that introduces the project, or says how the user likes things
     r"""btw | by the way | ps | for the future | from now on | always | never | house rule | rule | style
     | i (?:like|hate|want|don't want) | i'm off | don't (?:use|suggest|want) | remind me
     | new (?:session|repo) | first session | starting fresh | read (?:the|both) | overview
     | tell me (?:in short )?what (?:you see|the layers are) | repo \w+ | this is"""
-)
-# A line above a list of open points.
-_OPEN_HEADING = re.compile(
-    r"""[\s#*_]*(?:still\ |what\ is\ |what's\ )*(?:remaining|to-?dos?|to\ do|next|left(?:\ to\ do)?
-    |missing|later|open(?:\ questions?)?|not\ (?:yet\ )?done(?:\ yet)?|follow-?ups?|outstanding|pending)
-    (?:\ (?:work|steps?|items?|tasks?|points?|issues?|for\ later|now))?[\s:*_]*$""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# A question to the user that names something not done.
-_ASKS = re.compile(r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b")
-_OFFER = re.compile(
-    r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
-    r"|(?:do you want|would you like)\b"
 )
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
@@ -254,19 +204,19 @@ def title(exchanges: Sequence[Exchange]) -> str:
     return _clip(_without_opener(_about(exchanges)).rstrip(".:;,\u3002"), TITLE_LIMIT)
 
 
-def left_open(exchanges: Sequence[Exchange]) -> list[str]:
+def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> list[str]:
     """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
 
     They are an unanswered last prompt, a question at the end of the last answer, and sentences about what is
-    still to be done ("todo", "not yet", "still fails") that no later turn takes up.
+    still to be done (`open_cues`: "todo", "not yet", "still fails") that no later turn, nor one of a later
+    session (`after`), takes up.
     """
     points: dict[str, None] = {}
-    later: list[set[str]] = []  # content words of each later turn
+    later = [set(content_words(f"{_excerpt(each.user)} {_excerpt(each.assistant)}")) for each in after]
     following = ""  # the next prompt
     for back, exchange in enumerate(reversed(exchanges)):
         user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
-        is_done = _DONE.match(following) is not None
-        for point in () if is_done else _open_points(user, assistant, back):
+        for point in () if open_cues.DONE.match(following) else _open_points(user, assistant, back):
             words = set(content_words(point))
             if len(words) >= _LEAST_ASKED and all(
                 len(words & turn) < _TAKEN_UP * len(words) for turn in later
@@ -322,7 +272,7 @@ def _telling(sentence: _Sentence, subject: Collection[str]) -> float:
     score = 2.0 * len(words & set(subject)) / (len(subject) or 1)
     score += bool(_DECISION.search(text)) + 2.0 * bool(_DEED.match(text)) + bool(_RESULT.search(text))
     score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
-    is_other = _SMALL_TALK.match(text) or _LATER.search(text) or text.endswith((*_QUESTION, ":"))
+    is_other = _SMALL_TALK.match(text) or open_cues.LATER.search(text) or text.endswith((*_QUESTION, ":"))
     return score - 3.0 * bool(is_other or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
 
 
@@ -550,29 +500,31 @@ def _open_points(user: str, assistant: str, back: int) -> Iterator[str]:
     if (
         back == 0
         and answer
-        and _OFFER.match(answer[-1])
+        and open_cues.OFFER.match(answer[-1])
         and len(set(content_words(answer[-1])) - _EMPTY) >= 3
     ):
         yield answer.pop()
     yield from _open_list(assistant)
-    planned = [one.text for one in _sentences(user) if not _ASKS.search(one.text)]
-    cues = [_LATER, _STATE] if back < OPEN_TURNS else [_LATER]
-    for sentences, those in ((answer, cues), (planned, [_PLAN])):
+    planned = [one.text for one in _sentences(user) if not open_cues.ASKS.search(one.text)]
+    cues = [open_cues.LATER, *([open_cues.STATE] if back < OPEN_TURNS else [])]
+    for sentences, those in ((answer, cues), (planned, [open_cues.PLAN])):
         for sentence in reversed(sentences):
             is_open = any(cue.search(sentence) for cue in those)
-            if is_open and not _NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
+            if is_open and not open_cues.NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
                 yield sentence
 
 
 def _open_list(text: str) -> Iterator[str]:
-    """Yield the items of a list below a line such as `Remaining:` or `## Next steps`."""
+    """Yield tasks that are not ticked, and the items of a list below a line such as `Remaining:`."""
     listed = False
     for line in text.split("\n"):
-        if bullet := _BULLET.match(line):
+        if task := open_cues.UNTICKED.match(line):
+            yield _flat(task[1])
+        elif bullet := _BULLET.match(line):
             if listed:
                 yield _flat(_BOLD.sub(r"\1", line[bullet.end() :]))
         elif line.strip():
-            listed = _OPEN_HEADING.match(line) is not None
+            listed = open_cues.HEADING.match(line) is not None
 
 
 def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) -> str:

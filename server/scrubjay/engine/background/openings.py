@@ -75,9 +75,7 @@ class Openings:
             try:
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
-                    until = None if opening.until is None else opening.until.timestamp()
-                    rest: dict[str, Any] = {name: getattr(opening, name) for name in openings.KEPT}
-                    await asyncio.to_thread(openings.write, self._home, scope, opening.text, until, **rest)
+                    await asyncio.to_thread(_write, self._home, scope, opening)
                     if scope in self._due:  # a change came in between, and found nothing to remove
                         openings.remove(self._home, scope)
             except (
@@ -89,3 +87,11 @@ class Openings:
                 log.warning("the opening of a project was not written: %s", reason(error))
             finally:
                 self._composed = None
+
+
+def _write(home: Home, scope: str, opening: Opening) -> None:
+    every = (opening, *opening.by_host.values())
+    until = min((one.until.timestamp() for one in every if one.until), default=None)
+    said, *others = ({each: getattr(one, each) for each in ("text", *openings.COUNTS)} for one in every)
+    by_host = dict(zip(opening.by_host, others, strict=True))
+    openings.write(home, scope, until=until, by_host=by_host, hints=opening.hints, **said)

@@ -144,7 +144,7 @@ class Search(Verb):
     async def opening(self, event: Mapping[str, Any], scope: str) -> Opening:
         """Return the text for the beginning of a session; see `scrubjay.search.opening`.
 
-        `event` may hold `session_id`, `source` and `max_bytes`, as hooks send them.
+        `event` may hold `session_id`, `source`, `host` and `max_bytes`, as hooks send them.
         """
         if self._settings().inject == "off":
             return Opening()
@@ -158,6 +158,7 @@ class Search(Verb):
             source=source,
             max_bytes=injection.room(event),
             instructions=await asyncio.to_thread(instructions, self._home, scope),
+            host=event.get("host"),
         )
 
     async def prepared(self, scope: str) -> Opening:
