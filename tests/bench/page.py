@@ -34,9 +34,7 @@ first view: from navigation start until the first session stands in the DOM (a M
 of its key, and loaded again. server: of the call `sessions` in it (of a link's: of the exchange, which brings its answer), from the first
 byte sent to the last received, as Chromium times it.
 bytes: headers and bodies as they came over the wire until then. keystroke: from the last key of a question until its hits stand in
-the DOM, the 40 ms in which a further key may come included; keys 250 ms apart. map: from the change of view until it is painted; then
-the pointer moves 300 times over it, drags it 300 times and turns the wheel 60 times: time between two frames, and the longest task of
-the page's thread (Chromium tells of none below 50 ms); painting: of the page's work for a frame alone. memory: anonymous resident (RssAnon), of the engine; more than
+the DOM, the 40 ms in which a further key may come included; keys 250 ms apart. memory: anonymous resident (RssAnon), of the engine; more than
 before anybody asked for a link, after 40 searches over MCP and a rest. The summaries of the sessions were written before. Median of the rounds unless it
 says otherwise."""
 SEEN = """
@@ -50,22 +48,6 @@ TYPED = """
   document.querySelector('input[type="search"]').addEventListener("keydown", () => (window.pressed = performance.now()));
   new MutationObserver(() => window.done(performance.now() - window.pressed))
     .observe(document.querySelector(".results"), { childList: true });
-"""
-FRAMES = """
-  window.frames_ = [];
-  window.tasks = [];
-  new PerformanceObserver((list) => window.tasks.push(...list.getEntries().map((each) => each.duration)))
-    .observe({ type: "longtask" });
-  let last = performance.now();
-  const frame = requestAnimationFrame.bind(window);
-  const tick = (now) => (window.frames_.push(now - last), (last = now), frame(tick));
-  frame(tick);
-  window.work = [];
-  window.requestAnimationFrame = (work) => frame((now) => {
-    const began = performance.now();
-    work(now);
-    window.work.push(performance.now() - began);
-  });
 """
 WARM = 40  # searches before anything is measured
 QUESTIONS = 4  # that are typed, of some 50 keys each
@@ -162,9 +144,6 @@ def _measured(place: Place, rounds: int, turns: int) -> Iterator[Row]:
         yield _memory("memory more with Today open", engine, before)
         yield from _typed(page, turns)
         yield _memory("memory more after these searches", engine, before, judged=False)
-        yield from _map(page)
-        _rested(engine)
-        yield _memory("memory more with the map open", engine, before)
         browser.close()
 
 
@@ -236,64 +215,6 @@ def _typed(page: Page, turns: int) -> Iterator[Row]:
     yield Row(
         "keystroke to results", "150 ms", spread(values), percentile(values, 0.95), 150.0, {"ms": values}
     )
-
-
-def _map(page: Page) -> Iterator[Row]:
-    began = page.evaluate("(location.hash = '#/map', performance.now())")
-    canvas = page.locator("canvas")
-    canvas.wait_for(timeout=120_000)
-    took = (
-        page.evaluate(
-            "new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(performance.now()))))"
-        )
-        - began
-    )
-    points = page.locator("canvas").get_attribute("aria-label") or ""
-    yield Row(
-        "map, painted the first time",
-        "",
-        f"{took:.0f} ms; {points.partition('.')[0]}",
-        samples={"ms": [took]},
-    )
-    box = canvas.bounding_box()
-    assert box is not None
-    page.wait_for_timeout(500)
-    page.evaluate(FRAMES)
-    for what, move in (("hovering", _hover), ("dragging", _drag), ("zooming", _wheel)):
-        page.evaluate("(frames_.length = 0, tasks.length = 0, work.length = 0)")
-        move(page, box)
-        frames, tasks, work = page.evaluate("[frames_.slice(1), tasks, work]")
-        longest = max([0.0, *tasks])
-        said = f"{spread(frames, 'ms a frame')}; {len(tasks)} tasks above 50 ms, longest {longest:.0f}"
-        if work:
-            said += f"; painting p50 {percentile(work, 0.5):.1f}"
-        samples = {"frames": frames, "tasks": tasks, "painting": work}
-        yield Row(f"map, {what}", "no task of 50 ms", said, longest, 49.9, samples)
-
-
-def _hover(page: Page, box: dict[str, float]) -> None:
-    for step in range(300):
-        page.mouse.move(
-            box["x"] + box["width"] * (0.1 + 0.8 * (step % 60) / 60),
-            box["y"] + box["height"] * (0.1 + 0.8 * step / 300),
-        )
-
-
-def _drag(page: Page, box: dict[str, float]) -> None:
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    for step in range(300):
-        page.mouse.move(
-            box["x"] + box["width"] / 2 + 200 * ((step % 50) / 50 - 0.5),
-            box["y"] + box["height"] / 2 + step % 30,
-        )
-    page.mouse.up()
-
-
-def _wheel(page: Page, box: dict[str, float]) -> None:
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    for step in range(60):
-        page.mouse.wheel(0, -60 if step < 30 else 60)
 
 
 def _memory(what: str, engine: psutil.Process, before: int, *, judged: bool = True) -> Row:

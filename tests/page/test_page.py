@@ -19,6 +19,7 @@ from said import SCOPE, document, fact, search, turn
 from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.token_codes import nearest
 from scrubjay.engine.engine import Engine
+from scrubjay.home import given
 from scrubjay.home.settings import change
 from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import RecordTurn, parse
@@ -346,7 +347,7 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_purged(engine: Eng
     ]
     await browser.call("forget", ids=[changed["id"]], reason="It moved.")
     assert (await browser.call("facts"))["results"] == []
-    (gone,) = (await browser.call("facts", forgotten=True))["results"]
+    (gone,) = (await browser.call("facts", which="forgotten"))["results"]
     assert gone["forget_reason"] == "It moved."
     assert (await browser.call("restore", ids=[changed["id"]]))["ids"] == [changed["id"]]
     assert (
@@ -354,8 +355,88 @@ async def test_a_fact_is_added_changed_forgotten_restored_and_purged(engine: Eng
     )  # the older version too
     assert len((await browser.call("facts"))["results"]) == 1  # asking deletes nothing
     await browser.call("purge", ids=[changed["id"]])
-    assert (await browser.call("facts", forgotten=True))["results"] == []
+    assert (await browser.call("facts", which="forgotten"))["results"] == []
     assert (await browser.post("fact", id=added["id"])).status_code == 404
+
+
+async def test_facts_are_narrowed_by_words_kind_tag_source_and_use(engine: Engine, browser: Browser):
+    core = await engine.core()
+    heron = await fact(core, "The heron port is 8421.", tags=["ports"])
+    wren = await fact(core, "Restart the wren nightly.", partition_id="mem_procedural")
+    await browser.call("add", content="The user prefers tabs.", scope=SCOPE)
+    core.access.note([heron.id])
+
+    async def found(**asked: Any) -> list[str]:
+        return [each["id"] for each in (await browser.call("facts", **asked))["results"]]
+
+    assert await found(words="PORT heron") == [heron.id] and await found(words="port wren") == []
+    assert await found(kind="mem_procedural") == [wren.id] and await found(tag="ports") == [heron.id]
+    assert set(await found(source="test")) == {heron.id, wren.id}
+    assert heron.id not in await found(which="unrecalled") and wren.id in await found(which="unrecalled")
+    assert len(await found(which="changed")) == 3
+    values = (await browser.call("facts"))["values"]
+    assert values["source"] == {"test": 2, "page": 1} and values["tag"] == {"ports": 1}
+
+
+async def test_new_facts_wait_until_they_are_kept_edited_or_forgotten(engine: Engine, browser: Browser):
+    core = await engine.core()
+    kept, edited, forgotten = [
+        (await fact(core, f"The {bird} nests in May.")).id for bird in ("heron", "wren", "crow")
+    ]
+    await browser.call("add", content="The user prefers tabs.", scope=SCOPE)  # which needs no look
+
+    async def new() -> set[str]:
+        return {each["id"] for each in (await browser.call("facts", which="new"))["results"]}
+
+    assert await new() == {kept, edited, forgotten}
+    before = (await browser.call("fact", id=kept))["fact"]["updated_at"]
+    await browser.call("keep", ids=[kept])
+    assert await new() == {edited, forgotten}
+    assert (await browser.call("fact", id=kept))["fact"]["updated_at"] == before
+    await browser.call("change", id=edited, content="The wren nests in June.")
+    await browser.call("forget", ids=[forgotten])
+    assert await new() == set()
+
+
+async def test_distilled_facts_are_taken_back_and_what_they_replaced_is_current_again(
+    engine: Engine, browser: Browser
+):
+    core = await engine.core()
+    first = await fact(core, "The heron nests in May.", tags=["distilled"])
+    second = await fact(core, "The heron nests in June.", tags=["distilled"], updates=[first.id])
+    assert await browser.call("take-back", scope=SCOPE, ids=[second.id]) == {"ids": [second.id]}
+    listed = (await browser.call("facts"))["results"]
+    assert [each["content"] for each in listed] == ["The heron nests in May."]
+    assert (await browser.post("take-back", scope=SCOPE, ids=[second.id])).status_code == 400
+
+
+async def test_a_fact_says_which_newer_one_overtakes_or_contradicts_it(engine: Engine, browser: Browser):
+    core = await engine.core()
+    old = await fact(core, "The staging database of the heron listens on port 5433.")
+    new = await fact(core, "The staging database of the heron listens on port 6000.")
+    found = await browser.call("alike", ids=[old.id, new.id])
+    assert found.keys() == {old.id} and (found[old.id]["id"], found[old.id]["reason"]) == (new.id, "update")
+
+
+async def test_a_session_lists_the_files_that_it_touched_below_its_project(engine: Engine, browser: Browser):
+    core = await engine.core()
+    for number, name in enumerate(["wren", "heron", "wren"]):
+        at, file = f"2026-03-01T09:0{number}:00Z", f"/home/kim/demo/src/{name}.py"
+        await turn(core, "one", user="Rename it.", assistant="I renamed it.", files=[file], ts=at)
+    outline = await browser.call("outline", scope=SCOPE, session_id="one")
+    assert outline["files"] == {"src/wren.py": [0, 2], "src/heron.py": [1]}
+
+
+async def test_what_models_were_given_is_listed_by_project_and_session(engine: Engine, browser: Browser):
+    for number, session in enumerate(["one", "two"]):
+        given.note(engine.home, 1_000.0 + number, "opening", SCOPE, 214, session, sessions=2, facts=9)
+    given.note(engine.home, 2_000.0, "search_memories", "dir_b__1", 80)
+    everywhere = await browser.call("given")
+    assert (everywhere["total"], everywhere["tokens"]) == (3, 508)
+    assert everywhere["results"][0]["by"] == "search_memories"  # the latest first
+    assert (await browser.call("given", scope=SCOPE))["tokens"] == 428
+    (line,) = (await browser.call("given", scope=SCOPE, session_id="two"))["results"]
+    assert (line["session"], line["tokens"], line["facts"]) == ("two", 214, 9)
 
 
 async def test_already_deleted_records_are_skipped_and_the_others_are_changed(
@@ -438,18 +519,6 @@ async def test_a_setting_changes_for_hooks_and_engine_at_once(engine: Engine, br
     assert (await browser.call("set", key="model", value="other"))["restart"]
     refused = await browser.post("set", key="capture", value="perhaps")
     assert refused.status_code == 400 and "summary_only" in refused.json()["error"]
-
-
-async def test_the_map_shows_facts_that_have_a_vector(engine: Engine, browser: Browser):
-    core = await engine.core()
-    ids = [
-        (await fact(core, f"The {bird} sings at {hour}.")).id
-        for hour, bird in enumerate(["wren", "robin", "lark", "crow"])
-    ]
-    await core.await_vectors(ids, 10.0)
-    drawn = await browser.call("map")
-    assert drawn["scopes"] == [SCOPE] and {point[4] for point in drawn["points"]} == set(ids)
-    assert all(0 <= point[2] <= 1 and 0 <= point[3] <= 1 for point in drawn["points"])
 
 
 async def test_an_export_is_downloaded_and_leaves_no_file(engine: Engine, browser: Browser):

@@ -49,7 +49,7 @@ MINE, OTHER = "repo_sparrow__0123456789abcdef", "dir_notes__0123456789abcdef"
 TURNS, SESSIONS = 2_000, 100
 BIRDS = "wren robin lark crow heron whimbrel dunlin plover curlew godwit".split()
 PATIENCE = 20_000  # ms
-VIEWS = ["today", "search", "facts", "documents", "map", "settings"]
+VIEWS = ["today", "search", "facts", "documents", "settings"]
 SILENT = {  # a host without any turn, and why
     "host": "cursor",
     "title": "Cursor",
@@ -420,32 +420,6 @@ def test_a_dropped_file_becomes_a_document(tab: Tab, tmp_path: Path):
     expect(tab.get_by_label("Its text")).to_contain_text("The siskin feeds on alder.")
 
 
-def test_the_map_shows_the_fact_under_the_pointer_and_opens_it(story: Story, tab: Tab):
-    ids = story.does(lambda core: core.lists.memories([MINE], start=0, size=50)).rows
-    story.does(lambda core: core.await_vectors([each.id for each in ids], 20.0))
-    go(tab, "#/map")
-    canvas = tab.locator("canvas")
-    expect(canvas).to_be_visible()
-    box = canvas.bounding_box()
-    assert box is not None
-    point = story.does(lambda core: core.map.points())[0]
-    across, down = ((at - 0.5) * 0.92 * box[side] for at, side in ((point.x, "width"), (point.y, "height")))
-    place = {"x": box["width"] / 2 + across, "y": box["height"] / 2 + down}
-    canvas.hover(position=place)
-    expect(tab.locator(".maptip")).to_contain_text(re.compile("Fact|Session"))
-    expect(tab.locator(".ring")).to_be_visible()
-    canvas.click(position=place)
-    expect(tab.get_by_role("heading", level=1)).not_to_have_text("Map")
-    tab.go_back()
-    canvas.focus()
-    for distance, keys in ((across, ("ArrowLeft", "ArrowRight")), (down, ("ArrowUp", "ArrowDown"))):
-        for _ in range(round(abs(distance) / 60)):  # pixels a press
-            tab.keyboard.press(keys[distance > 0])
-    expect(tab.locator(".maptip")).to_contain_text(re.compile("Fact|Session"))
-    tab.keyboard.press("Enter")
-    expect(tab.get_by_role("heading", level=1)).not_to_have_text("Map")
-
-
 def test_settings_take_effect_and_can_be_reverted(story: Story, tab: Tab):
     go(tab, "#/settings")
     tab.get_by_label("paused").check()
@@ -492,9 +466,7 @@ def test_an_unknown_address_opens_today(tab: Tab, address: str):
     expect(tab.get_by_role("heading", level=1)).to_have_text("Today")
 
 
-@pytest.mark.parametrize(
-    "view", ["today", "facts", "documents", "search", "session", "fact", "document", "map"]
-)
+@pytest.mark.parametrize("view", ["today", "facts", "documents", "search", "session", "fact", "document"])
 def test_stored_text_is_shown_as_plain_text_everywhere(story: Story, tab: Tab, view: str):
     facts = story.does(lambda core: core.lists.memories([MINE], start=0, size=100)).rows
     documents = story.does(lambda core: core.lists.documents([MINE], start=0, size=100)).rows
@@ -512,7 +484,7 @@ def test_stored_text_is_shown_as_plain_text_everywhere(story: Story, tab: Tab, v
         if view in ("fact", "document", "session"):
             first = visible(text).split("\n")[0][:24]
             expect(tab.locator("main").get_by_text(first).first).to_be_attached()
-        if view in ("today", "facts", "documents", "map"):
+        if view in ("today", "facts", "documents"):
             break  # they show all of it at once
     assert tab.evaluate("window.struck") is None
     assert tab.locator("main img, main script, main style").count() == 0
@@ -541,7 +513,7 @@ def test_names_without_spaces_fit_a_narrow_window(story: Story, tab: Tab):
     one, paper = story.does(written)
     tab.set_viewport_size({"width": 320, "height": 800})
     views = [f"{view}?in={scope}" for view in (*VIEWS, f"facts/{one}", f"document/{paper}")]
-    for view in [*views, f"session/{scope}/{session}", f"search?q=wren&more=1&in={scope}", "map", "today"]:
+    for view in [*views, f"session/{scope}/{session}", f"search?q=wren&more=1&in={scope}", "today"]:
         tab.evaluate("document.querySelector('.view').id = 'before'")
         go(tab, f"#/{view}")
         expect(tab.locator("#before")).to_have_count(0)
@@ -554,7 +526,6 @@ def test_every_view_fits_its_window_and_names_its_controls(tab: Tab, width: int)
     for view in VIEWS:
         go(tab, f"#/{view}")
         expect(tab.locator("main h1")).to_have_count(1)
-        tab.wait_for_load_state("networkidle") if view == "map" else None
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), view
         nameless = """() => [...document.querySelectorAll("button, input, select, textarea, a, [role]")].filter((each) => {
           const named = each.getAttribute("aria-label") || each.textContent.trim() || each.labels?.length;
@@ -575,7 +546,7 @@ def test_the_page_can_be_used_by_keyboard_alone(tab: Tab):
     expect(tab.locator("article.turn").first).to_be_visible()
     tab.keyboard.press("Escape")
     expect(tab.locator(".session").first).to_be_visible()
-    for key, view in (("f", "Facts"), ("d", "Documents"), ("m", "Map"), ("e", "Settings"), ("t", "Today")):
+    for key, view in (("f", "Facts"), ("d", "Documents"), ("e", "Settings"), ("t", "Today")):
         tab.keyboard.press("g")
         tab.keyboard.press(key)
         expect(tab.get_by_role("heading", level=1)).to_have_text(view)

@@ -36,10 +36,10 @@ from scrubjay.engine.verbs.counts import Counts
 from scrubjay.engine.verbs.distilling import Distilling
 from scrubjay.engine.verbs.documents import Documents
 from scrubjay.engine.verbs.exchange import Exchange
+from scrubjay.engine.verbs.facts import Facts
 from scrubjay.engine.verbs.ids import Ids
 from scrubjay.engine.verbs.ingest import Ingest
 from scrubjay.engine.verbs.lists import Lists
-from scrubjay.engine.verbs.map import Map
 from scrubjay.engine.verbs.marking import Marking
 from scrubjay.engine.verbs.past import Past
 from scrubjay.engine.verbs.reindex import Reindex
@@ -114,9 +114,9 @@ class Core:
         self.marking = Marking(self.book, self.trees)
         self.search = Search(*parts, self.mending.look, self.marking)
         self.lists = Lists(*parts)
+        self.facts = Facts(*parts)
         self.ids = Ids(*parts)
         self.sessions = Sessions(*parts)
-        self.map = Map(*parts)
         self.counts = Counts(*parts)
         self.status = Status(*parts, self.upkeep)
         self.reindex = Reindex(*parts)

@@ -38,9 +38,13 @@ def note(
 ) -> None:
     """Add a line; `now` is in seconds since 1970."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-    who = "".join(letter for letter in session or "" if letter.isalnum() or letter in "-_")[:80] or "-"
-    line = f"{at} {by} {who} {scope or '-'} {tokens} {sessions} {facts}\n"
+    line = f"{at} {by} {name_of(session)} {scope or '-'} {tokens} {sessions} {facts}\n"
     add_line(_path(home), line, MAX_BYTES)
+
+
+def name_of(session: str | None) -> str:
+    """Return a session's id as it stands in a line."""
+    return "".join(letter for letter in session or "" if letter.isalnum() or letter in "-_")[:80] or "-"
 
 
 def read(home: Home) -> list[Given]:

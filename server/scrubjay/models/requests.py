@@ -364,10 +364,10 @@ class AskProfile(Request):
 
 
 class Review(Request):
-    """Approve or decline an inferred fact."""
+    """Approve or decline an inferred fact, or keep any fact after looking at it."""
 
     id: Name
-    action: Literal["approve", "decline", "undo"]
+    action: Literal["approve", "decline", "undo", "keep"]
 
 
 class FactText(AddMemory):

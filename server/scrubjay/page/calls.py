@@ -13,7 +13,9 @@ from pydantic import Field
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.verbs.documents import document_in
+from scrubjay.engine.verbs.facts import Which
 from scrubjay.errors import InputError, NotFound
+from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, is_scope, search_scopes
 from scrubjay.home.settings import change, describe, typed, write_capture
@@ -33,6 +35,7 @@ from scrubjay.models.requests import (
 )
 from scrubjay.models.results import Hit, Restored
 from scrubjay.records.exchange import values_of
+from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
@@ -128,10 +131,14 @@ class Marked(Request):
 
 
 class Facts(Request):
-    """A page of facts."""
+    """A page of facts: all of them, or as the fields narrow them; each word of `words` must occur."""
 
     scope: str | None = None
-    forgotten: bool = False
+    which: Which = "current"
+    words: Annotated[str, Field(max_length=500)] = ""
+    kind: str | None = None
+    tag: str | None = None
+    source: str | None = None
     sort: Literal["created_at", "updated_at"] = "updated_at"
     start: Start = 0
     size: Size = 50
@@ -154,6 +161,21 @@ class Scoped(Request):
     """A project, or all projects."""
 
     scope: str | None = None
+
+
+class AskedGiven(Request):
+    """What models were given: everywhere, in a project, or in one session; the last `size` times."""
+
+    scope: str | None = None
+    session_id: str | None = None
+    size: Size = 8
+
+
+class TakenBack(Request):
+    """Distilled facts of a project to take back; without ids, all of the last run."""
+
+    scope: OneScope
+    ids: Annotated[tuple[Name, ...], Field(max_length=MOST_AT_ONCE)] = ()
 
 
 class Path(Request):
@@ -199,6 +221,23 @@ async def _session(call: Call) -> Any:
     return (await call.core.sessions.read(asked.scope, asked.session_id, **window)).model_dump(mode="json")
 
 
+async def _outline(call: Call) -> Any:
+    asked = call.request(OneSession)
+    return (await call.core.sessions.outline(asked.scope, asked.session_id)).model_dump(mode="json")
+
+
+async def _given(call: Call) -> Any:
+    asked = call.request(AskedGiven)
+    name = asked.session_id and given.name_of(asked.session_id)
+    lines = [
+        each
+        for each in await asyncio.to_thread(given.read, call.engine.home)
+        if asked.scope in (None, each.scope) and name in (None, each.session)
+    ]
+    shown = [each._asdict() for each in lines[: -asked.size - 1 : -1]]
+    return {"results": shown, "total": len(lines), "tokens": sum(each.tokens for each in lines)}
+
+
 async def _record(call: Call) -> Any:
     asked = call.request(OneRecord)
     whole = (await call.core.lists.detail(await call.core.ids.full(asked.id, None))).wire()
@@ -219,6 +258,7 @@ async def _search(call: Call) -> Any:
     request = parse(SearchRecords, {**words, **chips, **every, **({"top_k": MORE} if asked.more else {})})
     frame = render.Frame(search_scopes(request.scope, own))
     hits = await call.core.search.recall(request, own, measure=lambda hit: render.length(hit, frame))
+    hits = await call.core.marking.marked(hits, None)
     hits, answer = fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed)
     shown = hits.wire()
     for hit in [*shown["results"], *shown["related"]]:
@@ -236,9 +276,28 @@ async def _marked(call: Call) -> Any:
 async def _facts(call: Call) -> Any:
     asked = call.request(Facts)
     scopes = [asked.scope] if asked.scope else await call.core.counts.scopes()
-    paging = asked.model_dump(include={"forgotten", "sort", "start", "size"})
-    page = await call.core.lists.memories(scopes, summaries=False, **paging)
-    return {"results": [values_of(fact) for fact in page.rows], "total": page.total}
+    page = await call.core.facts.page(scopes, **asked.model_dump(exclude={"scope"}))
+    return {"results": [values_of(fact) for fact in page.rows], "total": page.total, "values": page.values}
+
+
+async def _alike(call: Call) -> Any:
+    """Return for each of these facts the first one that it may contradict, or that is newer, and which."""
+    found: dict[str, Any] = {}
+    for fact in (await call.core.lists.get(Memory, call.request(Records).ids)).values():
+        for hit in await call.core.lists.like(fact):
+            if hit.reason == "contradict" or (hit.reason == "update" and hit.date > fact.created_at):
+                found.setdefault(fact.id, {"id": hit.id, "memory": hit.memory, "reason": hit.reason})
+    return found
+
+
+async def _keep(call: Call) -> Any:
+    await call.core.facts.keep(call.request(Records).ids, SOURCE)
+    return {}
+
+
+async def _take_back(call: Call) -> Any:
+    asked = call.request(TakenBack)
+    return {"ids": [fact.id for fact in await call.core.distilling.take_back(asked.scope, asked.ids, SOURCE)]}
 
 
 async def _fact(call: Call) -> Any:
@@ -250,8 +309,10 @@ async def _fact(call: Call) -> Any:
     like = [] if newest.forgotten_at else await lists.like(newest)
     repeats = await lists.get(Memory, newest.alike)
     documents = await lists.cited_documents(newest.document_ids)
+    mark = (await call.core.marking.marks([as_hit(newest)], None)).get(newest.id)
     return {
         "fact": values_of(newest),
+        "mark": mark.wire() if mark else None,
         "versions": [values_of(each) for each in await lists.older_versions(newest)],
         "related": [link.wire() for link in context.related] if context else [],
         "like": [hit.wire() for hit in like if hit.id not in newest.alike],
@@ -340,14 +401,6 @@ async def _reindex(call: Call) -> Any:
     return {"passages": await call.core.reindex.run(call.report)}
 
 
-async def _map(call: Call) -> Any:
-    points = await call.core.map.points()
-    scopes = sorted({point.scope for point in points})
-    number = {scope: at for at, scope in enumerate(scopes)}
-    rows = [[point.is_fact, number[point.scope], *point[2:]] for point in points]
-    return {"scopes": scopes, "points": rows}
-
-
 async def _settings(call: Call) -> Any:
     settings = call.engine.settings
     shown = []
@@ -398,11 +451,16 @@ CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     "hosts": _hosts,
     "sessions": _sessions,
     "session": _session,
+    "outline": _outline,
+    "given": _given,
     "record": _record,
     "search": _search,
     "marked": _marked,
     "facts": _facts,
     "fact": _fact,
+    "alike": _alike,
+    "keep": _keep,
+    "take-back": _take_back,
     "add": _add,
     "change": _change,
     "forget": _forget,
@@ -413,7 +471,6 @@ CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {
     "chunks": _chunks,
     "index": _index,
     "reindex": _reindex,
-    "map": _map,
     "settings": _settings,
     "set": _set,
 }

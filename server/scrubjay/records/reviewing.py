@@ -1,4 +1,7 @@
-"""Review of derived facts: a fact that was concluded from others waits for a yes or a no."""
+"""Review of derived facts: a fact that was concluded from others waits for a yes or a no.
+
+Any fact may be kept, so that it is not shown as new again.
+"""
 
 from datetime import datetime
 
@@ -28,6 +31,10 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     fact = await store.find(request.id)
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory has the id {request.id[:80]!r}. Take one of those that wait for review.")
+    if request.action == "keep":
+        kept = fact.model_copy(update={"review": "approved"})
+        answer = Reviewed(id=fact.id, is_inference=False, forgotten=False, review="approved")
+        return Plan(Change(kept, passages_of(kept), rewritten=True), answer)
     if not is_derived(fact):
         problem = f"{fact.id} was said and not concluded, so there is nothing to review."
         raise InputError(f"{problem} Update or forget it instead.")

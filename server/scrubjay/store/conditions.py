@@ -149,11 +149,6 @@ def text_between(column: str, start: str, end: str) -> str:
     return f"split_part(split_part({column}, {quote(start)}, 2), {quote(end)}, 1)"
 
 
-def beginning(column: str, characters: int) -> str:
-    """Write an expression for the first characters of a text column."""
-    return f"left({column}, {characters})"
-
-
 def compares(column: str, operator: str, value: float) -> Where:
     """The text column holds a number that compares (<, <=, >, >=, =) to `value`."""
     return Where(f"cast(nullif({column}, '') as double) {operator} cast('{value!r}' as double)")

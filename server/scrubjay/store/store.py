@@ -554,15 +554,6 @@ class Store:
         """Return passages that match, in no particular order."""
         return from_table(Passage, await _rows(self.tables.passages, where, limit, columns))
 
-    async def newest_passages(
-        self, where: Where, limit: int, columns: Sequence[str], *, text: int
-    ) -> list[tuple[Any, ...]]:
-        """Return columns and at most `text` characters of the newest passages that match, newest first."""
-        query = _scan(self.tables.passages).where(where).order_by(_descending("dated_at")).limit(limit)
-        wanted = {name: name for name in (*columns, "dated_at")}
-        rows = await read_table(query.select(wanted | {"text": conditions.beginning("text", text)}))
-        return list(zip(*(rows[name].to_pylist() for name in (*columns, "text")), strict=True))
-
     async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
         """Yield the ids and vectors of the passages that match, in batches and in no particular order.
 

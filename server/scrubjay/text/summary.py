@@ -650,6 +650,11 @@ def _join(sentences: list[str]) -> str:
     return " ".join([*closed, *sentences[-1:]])
 
 
+def apart(line: str) -> list[str]:
+    """Return the sentences of a summary's line, which `_join` joined."""
+    return [text for part in line.split("; ") for text in _SENTENCE_END.split(part) if text]
+
+
 def _flat(text: str) -> str:
     return " ".join(text.split())
 

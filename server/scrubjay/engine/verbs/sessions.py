@@ -16,6 +16,7 @@ from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import Result
 from scrubjay.records.exchange import values_of
+from scrubjay.records.outlines import Point, points_of
 from scrubjay.records.session_summaries import MOST_TURNS, Digest, digest, exchange_of, title_and_text
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.store import conditions
@@ -91,6 +92,13 @@ class SessionView(Result):
     recalled: list[RecalledTurn]
     facts: list[dict[str, Any]]
     documents: list[dict[str, Any]]
+
+
+class Outline(Result):
+    """A session in points, each with the number of the turn that says it, and its files with their turns."""
+
+    points: list[Point]
+    files: dict[str, list[int]]
 
 
 class _Overall(NamedTuple):
@@ -214,6 +222,20 @@ class Sessions(Verb):
             facts=[values_of(fact) for fact in facts],
             documents=await self._documents(facts),
         )
+
+    async def outline(self, scope: str, session_id: str) -> Outline:
+        """Return the points of a session's summary, and the files that its last turns touched."""
+        key = scope, session_id
+        places = (await self._store.sessions.of([key]))[key].places
+        ids = [place.id for place in places if not place.forgotten][-MOST_TURNS:]
+        rows = await self._store.get(Turn, ids, columns=_TURN)
+        turns = [rows[each] for each in ids if each in rows]
+        _, text = (await self._titles_and_summaries([key]))[key]
+        files: dict[str, list[int]] = {}
+        for turn in turns:
+            for file in exchange_of(turn).files:
+                files.setdefault(file, []).append(turn.turn)
+        return Outline(points=await asyncio.to_thread(points_of, text, turns), files=files)
 
     async def _documents(self, facts: Iterable[Memory]) -> list[dict[str, Any]]:
         """Return the documents that these facts cite, without the forgotten ones."""

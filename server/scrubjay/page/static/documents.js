@@ -4,10 +4,12 @@ import { button, calmly, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news, send } from "./engine.js";
 import { forgetAll, purgeAll, restoreAll } from "./facts.js";
 import { address, attempt, chosen, say } from "./frame.js";
-import { bytes, date, moment, number, plural, project } from "./words.js";
+import { blocks } from "./markdown.js";
+import { bytes, date, inProject, moment, number, plural, project } from "./words.js";
 
 const SHOWN = 200; // documents of one folder
 const LARGEST = 50_000_000; // bytes of a file, as the engine takes them
+const MARKDOWN = new Set(["markdown", "html", "docx", "odt", "doc", "rtf", "notebook"]); // types whose text is Markdown
 const WORKING = new Set(["queued", "extracting", "chunking", "embedding"]);
 
 export const show = (place, where, signal) => (where.view === "document" ? showOne(place, where, signal) : showAll(place, signal));
@@ -74,31 +76,40 @@ async function showAll(place, signal) {
 
 const nothing = () => empty("No documents yet", "Drop a file above, or add a whole folder in a terminal:", h("code", "scrubjay index FOLDER"));
 
+/** Documents that could not be read first, then the others by project and folder. */
 function folders(documents, draw) {
-  const groups = Map.groupBy(documents, (each) => `${each.scope}\n${each.path ? each.path.slice(0, each.path.lastIndexOf("/")) || "/" : ""}`);
-  return [...groups].map(([key, rows]) => {
+  const failed = documents.filter((each) => each.status === "failed");
+  const folderOf = (each) => each.path?.slice(0, each.path.lastIndexOf("/") || 1) ?? "";
+  const groups = Map.groupBy(documents.filter((each) => each.status !== "failed"), (each) => `${each.scope}\n${folderOf(each)}`);
+  return [failed.length ? group("Not read", failed.length, failed) : null, [...groups].map(([key, rows]) => {
     const [scope, folder] = key.split("\n");
+    const name = folder ? inProject(`${folder}/`, scope).replace(/\/$/, "") : "Added by hand";
     const again = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read again: ${folder}` });
-    const hidden = rows.slice(SHOWN);
-    return h("section.group", h("h2", { dir: "auto" }, folder || "Added by hand", h("small", chosen() ? null : `${project(scope)}, `, plural(rows.length, "document"), " ", again)),
-      rows.slice(0, SHOWN).map(row), hidden.length ? h("p.faint", `and ${number(hidden.length)} more; use search to find them`) : null);
-  });
+    return group([chosen() ? null : `${project(scope)} / `, name === folder ? folder : name || "."], rows.length, rows, again, folder);
+  })];
+}
+
+function group(title, count, rows, more = null, folder = null) {
+  const hidden = count - SHOWN;
+  return h("section.group", h("h2", { dir: "auto", title: folder }, title, h("small", plural(count, "document"), " ", more)),
+    rows.slice(0, SHOWN).map(row), hidden > 0 ? h("p.faint", `and ${number(hidden)} more; use search to find them`) : null);
 }
 
 function row(each) {
   const file = each.path?.slice(each.path.lastIndexOf("/") + 1) ?? "";
   const name = each.title ?? (file || each.id || "");
+  const isFailed = each.status === "failed";
   const head = each.id ? h("a", { href: address("document", [each.id], { in: chosen() }), dir: "auto" }, name) : h("span", { dir: "auto" }, name);
-  return h("div.item.document", head, h("span.faint.path", { dir: "auto" }, file === name ? "" : file),
-    h("div.meta", each.status === "failed" ? tag("not read", "warn") : WORKING.has(each.status) ? tag(each.status, "busy") : null,
-      h("span.faint", [each.type, each.chunks ? plural(each.chunks, "chunk") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))),
-    each.error ? h("span.warn.error", each.error) : null);
+  return h("div.item.document", head, h("span.faint.path", { dir: "auto" }, isFailed ? `${project(each.scope)} / ${inProject(each.path ?? "", each.scope)}` : file === name ? "" : file),
+    h("div.meta", WORKING.has(each.status) ? tag(each.status, "busy") : null,
+      h("span.faint", [isFailed ? null : each.type, each.chunks ? plural(each.chunks, "passage") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))),
+    each.error ? h("span.warn.error", each.error.replace(`'${each.path}' is`, "It is")) : null);
 }
 
 const read = (path, scope, done) => attempt(async () => {
   const found = await call("index", { path, scope });
   const counts = ["added", "changed", "renamed", "removed", "unchanged"].filter((each) => found[each]).map((each) => `${number(found[each])} ${each}`);
-  say(`Read again: ${counts.join(", ") || "nothing there"}.${found.failed?.length ? ` ${found.failed[0].reason}` : ""}`);
+  say(`Read again: ${counts.join(", ") || "nothing there"}. ${(found.failed ?? []).slice(0, 4).map((each) => each.reason).join(" ")}`);
   await done();
 });
 
@@ -108,17 +119,19 @@ async function showOne(place, where, signal) {
     const found = await call("record", { id }, signal);
     const { record } = found;
     const back = () => (location.hash = address("documents", [], { in: chosen() }));
-    const text = h("pre.text", { tabindex: "0", dir: "auto", "aria-label": "Its text" }, record.content);
-    let length = record.content.length;
+    let content = record.content;
+    let rich = MARKDOWN.has(record.type);
+    const text = h("div.text");
+    const write = () => fill(text, rich ? h("div.prose.document-text", { dir: "auto", "aria-label": "Its text", role: "region" }, blocks(content)) : h("pre.text", { tabindex: "0", dir: "auto", "aria-label": "Its text", role: "region" }, content));
     const more = h("div.row");
-    const buttons = () => fill(more, length < found.length && button(`Show more; ${number(found.length - length)} characters are left`, () => attempt(async () => {
-      const next = await call("record", { id, start: length });
-      length += next.record.content.length;
-      text.append(h("span", next.record.content));
+    const buttons = () => fill(more, content.length < found.length && button(`Show more; ${number(found.length - content.length)} characters are left`, () => attempt(async () => {
+      content += (await call("record", { id, start: content.length })).record.content;
+      write();
       buttons();
     })));
+    write();
     buttons();
-    fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [record.path ?? record.filepath, project(record.scope), record.type, plural(record.chunk_count, "chunk"), moment(record.updated_at)].filter(Boolean).join(" · "))),
+    fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [project(record.scope), inProject(record.path ?? record.filepath ?? "", record.scope), record.type, plural(record.chunk_count, "passage"), moment(record.updated_at)].filter(Boolean).join(" · "))),
       h("div.row", record.path && !record.forgotten_at ? button("Read again", () => read(record.path, record.scope, draw)) : null,
         record.forgotten_at ? button("Restore", () => restoreAll([record.id], draw, "document")) : button("Forget …", () => forgetAll([record.id], draw, "document")),
         button("Delete permanently …", () => purgeAll([record.id], back, "document")))),
@@ -126,15 +139,16 @@ async function showOne(place, where, signal) {
     record.error ? h("p.warn", record.error) : null,
     found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} have no vector yet.`) : null,
     record.summary ? h("section.card", h("h2", "Summary"), h("p", { dir: "auto" }, record.summary)) : null,
-    record.chunk_count ? toggle("As the chunks that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null,
+    h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), write())) : null,
+      record.chunk_count ? toggle("As the passages that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null),
     text, more);
     async function chunks() {
       const shown = h("div.chunks");
       const rest = h("div.row");
       const next = async () => {
         const { results } = await call("chunks", { id, start: shown.childElementCount }, signal);
-        shown.append(...results.map((each) => h("section.card", h("small", `lines ${each.lines[0] ?? "?"} to ${each.lines[1] ?? "?"}`), h("pre.text", { tabindex: "0", dir: "auto", "aria-label": "A chunk" }, each.text))));
-        fill(rest, shown.childElementCount < record.chunk_count && results.length > 0 && button("Show more chunks", () => attempt(next)));
+        shown.append(...results.map((each) => h("section.card", h("small", `lines ${each.lines[0] ?? "?"} to ${each.lines[1] ?? "?"}`), h("pre.text", { tabindex: "0", dir: "auto", "aria-label": "A passage" }, each.text))));
+        fill(rest, shown.childElementCount < record.chunk_count && results.length > 0 && button("Show more passages", () => attempt(next)));
       };
       await next();
       text.replaceWith(shown);

@@ -1,35 +1,61 @@
-// Facts: the current ones, their history, and how to correct or delete them.
+// Facts: found, looked through one by one, corrected, forgotten; each with its history.
 
-import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
+import { button, calmly, choice, empty, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, confirmed, refine, say } from "./frame.js";
-import { date, firstLine, moment, number, plural, project, prose } from "./words.js";
+import { prose } from "./markdown.js";
+import { date, firstLine, moment, number, plural, project, times } from "./words.js";
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
 const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
+const WHICH = [["", "Current"], ["new", "New, not looked at"], ["changed", "Changed in 7 days"], ["unrecalled", "Never recalled"], ["forgotten", "Forgotten"]];
+const ORDER = [["updated_at", "Changed last"], ["created_at", "Newest first"]];
+const OF_HOST = / memory$/; // the end of the source of facts from a host's own memory
+const DISTILLED = "distilled";
+const DELETED = "deleted by its host";
+
+const from = (source) => source.replace(/^(mcp|hook|import|engine):/, "");
 
 export async function show(place, where, signal) {
+  if (where.parts[0] === "new") return showNew(place, signal);
   if (where.parts[0]) return showOne(place, where, signal);
-  const state = { forgotten: where.options.get("forgotten") ?? "", sort: where.options.get("sort") ?? "updated_at" };
+  const get = (name, without = "") => where.options.get(name) ?? without;
+  const state = { which: get("which"), words: get("words"), kind: get("kind"), tag: get("tag"), source: get("source"), sort: get("sort", "updated_at") };
   let shown = PAGE;
   const picked = new Set();
   const list = h("div.facts");
   const bulk = h("div.row.bulk", { "aria-live": "polite" });
+  const filters = h("div.row.chips");
+  const fresh = h("div.row");
 
   async function draw() {
     const pages = [];
     for (let start = 0; start < shown; start += 200) {
-      pages.push(call("facts", { scope: chosen(), forgotten: Boolean(state.forgotten), sort: state.sort, start, size: Math.min(200, shown - start) }, signal));
+      pages.push(call("facts", { scope: chosen(), ...state, start, size: Math.min(200, shown - start) }, signal));
     }
-    const found = await Promise.all(pages);
+    const [waiting, ...found] = await Promise.all([call("facts", { scope: chosen(), which: "new", size: 1 }, signal), ...pages]);
     const facts = found.flatMap((each) => each.results);
-    const total = found[0].total;
+    const { total, values } = found[0];
     const known = new Set(facts.map((each) => each.id));
     for (const each of picked) if (!known.has(each)) picked.delete(each);
-    fill(list, facts.length ? facts.map((fact) => row(fact, picked, drawBulk)) : nothing());
+    fill(fresh, waiting.total ? h("a.button", { href: address("facts", ["new"], { in: chosen() }) }, `Look through ${plural(waiting.total, "new one")}`) : null);
+    if (!filters.contains(document.activeElement)) drawFilters(values);
+    fill(list, facts.length ? facts.map((fact) => row(fact, picked, drawBulk)) : nothing(state));
     if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), attempt(draw)))));
     drawBulk(facts);
+    markAlike(list, facts.filter((each) => !each.forgotten_at).slice(0, PAGE), signal);
+  }
+  const narrow = (name) => (value) => ((state[name] = value), refine(state), (shown = PAGE), attempt(draw));
+  function drawFilters(values) {
+    const among = (name, label, every, says) => {
+      const rows = Object.entries(values[name]).map(([value, count]) => [value, `${says(value)} (${number(count)})`]);
+      if (state[name] && !values[name][state[name]]) rows.push([state[name], says(state[name])]);
+      return rows.length > 1 || state[name] ? choice(label, [["", every], ...rows], state[name], narrow(name)) : null;
+    };
+    fill(filters, choice("Which", WHICH, state.which, narrow("which")), among("kind", "Kind", "Every kind", (kind) => KINDS[kind] ?? kind),
+      among("tag", "Tag", "Every tag", (name) => `#${name}`), among("source", "From", "From anywhere", from), choice("Order", ORDER, state.sort, narrow("sort")),
+      state.tag === DISTILLED && chosen() ? button("Take back the last run", () => takeBack([], draw)) : null);
   }
   let last = [];
   function drawBulk(facts = last) {
@@ -37,14 +63,11 @@ export async function show(place, where, signal) {
     const ids = [...picked];
     const gone = facts.filter((each) => picked.has(each.id) && each.forgotten_at).map((each) => each.id);
     const there = ids.filter((each) => !gone.includes(each));
-    fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), there.length ? button("Forget …", () => forget(there)) : null, gone.length ? button("Restore", () => restore(gone)) : null,
-      button("Delete permanently …", () => purge(ids)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
+    fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), there.length ? button("Forget …", () => forgetAll(there, done)) : null, gone.length ? button("Restore", () => restoreAll(gone, done)) : null,
+      button("Delete permanently …", () => purgeAll(ids, done)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
     bulk.hidden = !ids.length;
   }
   const done = () => (picked.clear(), attempt(draw));
-  const forget = (ids) => forgetAll(ids, done);
-  const restore = (ids) => restoreAll(ids, done);
-  const purge = (ids) => purgeAll(ids, done);
 
   const form = h("details.card.add", h("summary", "Add a fact"), editor({ label: "One fact, understandable on its own", save: "Save", withScope: true, onsave: (fields) => attempt(async () => {
     const added = await call("add", fields);
@@ -55,17 +78,16 @@ export async function show(place, where, signal) {
     await draw();
     return true;
   }) }));
-  fill(place, h("div.top", h("h1", "Facts"), h("div.row.chips",
-    choice("Order", [["updated_at", "Changed last"], ["created_at", "Newest first"]], state.sort, (value) => ((state.sort = value), refine(state), attempt(draw))),
-    toggle("Include forgotten", Boolean(state.forgotten), (on) => ((state.forgotten = on ? "1" : ""), refine(state), attempt(draw))))),
-    form, bulk, list);
+  const soon = calmly(narrow("words"), 200);
+  const box = h("input", { type: "search", value: state.words, placeholder: "Find words in facts", "aria-label": "Find in facts", autocomplete: "off", oninput: () => soon(box.value.trim()) });
+  fill(place, h("div.top", h("h1", "Facts"), fresh), h("div.searchbar", box), filters, form, bulk, list);
   await draw();
   const again = calmly(() => attempt(draw), 600);
   news.addEventListener("record", ({ detail }) => detail.kind === "memory" && !place.contains(document.activeElement?.closest("textarea")) && again(), { signal });
 }
 
-const nothing = () => empty("No facts yet", "A fact is one sentence worth remembering: a decision, a preference, a way of doing something.",
-  "Models save them with the tool add_memory. You can add the first one above.");
+const nothing = (state) => (Object.entries(state).some(([name, value]) => value && name !== "sort") ? empty("No fact matches", "Choose fewer words or filters above.")
+  : empty("No facts yet", "A fact is one sentence worth remembering: a decision, a preference, a way of doing something.", "Models save them with the tool add_memory. You can add the first one above."));
 
 function row(fact, picked, changed) {
   const box = h("input", { type: "checkbox", checked: picked.has(fact.id), "aria-label": `Choose: ${firstLine(fact.content, 60)}`, onchange: () => {
@@ -73,18 +95,104 @@ function row(fact, picked, changed) {
     else picked.delete(fact.id);
     changed();
   } });
-  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, box, h("a", { href: address("facts", [fact.id], { in: chosen() }), dir: "auto" }, firstLine(fact.content, 400)), h("div.meta", badges(fact)));
+  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: chosen() }), dir: "auto" }, firstLine(fact.content, 400)), h("div.meta", badges(fact)));
 }
 
 const badges = (fact) => [
-  fact.forgotten_at ? tag("forgotten", "warn") : null,
+  fact.forgotten_at ? tag((fact.forget_reason ?? "").startsWith(DELETED) ? DELETED : "forgotten", "warn") : null,
+  fact.metadata?.may_contradict ? tag("may contradict another", "warn") : null,
+  fact.alike?.length ? tag("repeats another", "warn") : null,
+  fact.tags?.includes(DISTILLED) ? tag(DISTILLED, "busy") : null,
+  OF_HOST.test(fact.source) ? tag(`from ${fact.source}`, "busy") : null,
   fact.is_static ? tag("lasting") : null,
   fact.partition_id !== "mem_semantic" ? tag(KINDS[fact.partition_id] ?? fact.partition_id) : null,
   fact.version > 1 ? tag(`version ${fact.version}`) : null,
-  fact.alike?.length ? tag("repeats another", "warn") : null,
-  (fact.tags ?? []).map((each) => tag(`#${each}`)),
-  h("span.faint", project(fact.scope), " · ", date(fact.created_at), fact.access_count ? ` · recalled ${number(fact.access_count)} times` : ""),
+  (fact.tags ?? []).filter((each) => each !== DISTILLED).map((each) => tag(`#${each}`)),
+  h("span.faint", project(fact.scope), " · ", date(fact.created_at), fact.access_count ? ` · recalled ${times(fact.access_count)}` : ""),
 ];
+
+/** Mark facts that another one may contradict, or that a newer one has overtaken; comparing takes longer than listing. */
+async function markAlike(list, facts, signal) {
+  if (!facts.length) return;
+  const found = await call("alike", { ids: facts.map((each) => each.id) }, signal).catch(() => ({}));
+  for (const fact of facts) {
+    const other = found[fact.id];
+    if (!other || (other.reason === "contradict" && fact.metadata?.may_contradict)) continue;
+    const mark = tag(other.reason === "contradict" ? "may contradict another" : "older", "warn");
+    mark.title = other.memory;
+    list.querySelector(`[data-fact="${CSS.escape(fact.id)}"] .meta`)?.prepend(mark);
+  }
+}
+
+/** Take back distilled facts, or without ids those of the last run; what they replaced is current again. */
+const takeBack = (ids, done, scope = chosen()) => attempt(async () => {
+  const { ids: gone } = await call("take-back", { scope, ids });
+  say(`${plural(gone.length, "distilled fact")} taken back.`, gone.length ? () => restoreAll(gone, done) : null);
+  await done();
+});
+
+/** New facts one by one, which keys keep, edit or forget. */
+async function showNew(place, signal) {
+  let facts = [];
+  let total = 0;
+  let at = 0;
+  let editing = false;
+  async function load() {
+    const found = await call("facts", { scope: chosen(), which: "new", sort: "created_at", size: 200 }, signal);
+    ({ results: facts, total } = found);
+    at = Math.min(at, Math.max(facts.length - 1, 0));
+    editing = false;
+    draw();
+  }
+  const decided = (work) => () => attempt(async () => {
+    if (!facts[at]) return;
+    await work(facts[at]);
+    await load();
+  });
+  const keep = decided((fact) => call("keep", { ids: [fact.id] }));
+  const forget = decided(async (fact) => {
+    if (fact.tags?.includes(DISTILLED)) return takeBack([fact.id], load, fact.scope);
+    await call("forget", { ids: [fact.id] });
+    return say("Forgotten.", () => restoreAll([fact.id], load));
+  });
+  const move = (by) => () => ((at = Math.min(Math.max(at + by, 0), facts.length - 1)), (editing = false), draw());
+  const edit = () => ((editing = true), draw(), place.querySelector("textarea")?.focus());
+  const keys = { k: keep, e: edit, f: forget, j: move(1), n: move(1), p: move(-1) };
+  function draw() {
+    const fact = facts[at];
+    const top = h("div.top", h("h1", "New facts"), h("a.button", { href: address("facts", [], { in: chosen() }) }, "All facts"));
+    if (!fact) return fill(place, top, empty("All looked through", "Facts that assistants save appear here until you keep, edit or forget them, for 30 days."));
+    const key = (letter, label, work) => button([h("kbd", letter), ` ${label}`], work);
+    const near = h("div");
+    fill(place, top, h("p.faint", { role: "status" }, `${number(at + 1)} of ${number(total)}`),
+      h("section.card.big", { "data-fact": fact.id, tabindex: "-1", "aria-label": "A new fact" }, editing
+        ? editor({ label: "The current value", save: "Save and keep", text: fact.content, onsave: ({ content }) => attempt(async () => {
+          const changed = await call("change", { id: fact.id, content });
+          await call("keep", { ids: [changed.id] });
+          await load();
+        }) })
+        : prose(fact.content), h("div.meta", badges(fact)), h("p.faint", `From ${from(fact.source)}, ${moment(fact.created_at)}. `, itsSession(fact)), near),
+      h("div.row", key("k", "Keep", keep), key("e", "Edit", edit), key("f", fact.tags?.includes(DISTILLED) ? "Take back" : "Forget", forget), h("span.space"), key("p", "Previous", move(-1)), key("n", "Next", move(1)),
+        button(`Keep all ${number(facts.length)}`, () => attempt(async () => (await call("keep", { ids: facts.map((each) => each.id) }), await load())), { plain: true })));
+    showNear(near, fact);
+    return undefined;
+  }
+  async function showNear(near, fact) {
+    const other = (await call("alike", { ids: [fact.id] }, signal).catch(() => ({})))[fact.id];
+    if (other && facts[at] === fact) fill(near, h("h2", other.reason === "contradict" ? "It may contradict" : "A newer one says"), h("p", h("a", { href: address("facts", [other.id], { in: chosen() }), dir: "auto" }, firstLine(other.memory, 300))));
+  }
+  document.addEventListener("keydown", (event) => {
+    const isTyping = event.target.closest("input, textarea, select, dialog");
+    if (event.key === "Escape" && editing) (editing = false), draw();
+    else if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !(event.key in keys)) return;
+    else keys[event.key]();
+    event.preventDefault();
+    event.stopPropagation(); // j and k move in other views
+  }, { signal });
+  await load();
+}
+
+const itsSession = (fact) => (fact.session_id ? h("a", { href: address("session", [fact.scope, fact.session_id, ...(fact.turn === undefined ? [] : [String(fact.turn)])]) }, "Its session") : null);
 
 async function showOne(place, where, signal) {
   let deleting = false;
@@ -113,7 +221,8 @@ async function showOne(place, where, signal) {
         if (late) again();
       }))),
       h(`section.card.big${fact.forgotten_at ? ".gone" : ""}`, prose(fact.content), h("div.meta", badges(fact)),
-        h("p.faint", `From ${fact.source}, ${moment(fact.created_at)}. `, fact.session_id ? h("a", { href: address("session", [fact.scope, fact.session_id, ...(fact.turn === undefined ? [] : [String(fact.turn)])]) }, "Its session") : null),
+        h("p.faint", `From ${from(fact.source)}, ${moment(fact.created_at)}. `, itsSession(fact)),
+        found.mark ? h("p.warn", markSays(found.mark)) : null,
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
       fact.forgotten_at ? null : change,
       found.repeats.length ? h("section.card", h("h2", "It repeats"), found.repeats.map((each) => other(each.id, each.content, each.created_at))) : null,
@@ -137,6 +246,9 @@ async function showOne(place, where, signal) {
   news.addEventListener("record", ({ detail }) => detail.kind === "memory" && again(), { signal });
   place.addEventListener("toggle", () => late && again(), { capture: true });
 }
+
+/** Why a fact may not hold any more: what became of the code that it names. */
+const markSays = (mark) => [`${mark.symbol ?? mark.path ?? "The code that it names"}: ${mark.text}. It was noted at commit `, h("code", mark.at.slice(0, 9)), "."];
 
 const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: chosen() }), dir: "auto" }, firstLine(text, 300)), h("div.meta", badge, h("span.faint", date(at))));
 

@@ -2,7 +2,7 @@
 
 import { button, h } from "./dom.js";
 
-export const FILES = { today: "today", session: "session", search: "search", facts: "facts", documents: "documents", document: "documents", map: "map", settings: "settings" };
+export const FILES = { today: "today", session: "session", search: "search", facts: "facts", documents: "documents", document: "documents", settings: "settings" };
 
 const decoded = (part) => {
   try {
@@ -54,6 +54,12 @@ export async function attempt(work) {
     if (error.name !== "AbortError") say(error.message);
     return undefined;
   }
+}
+
+/** Put a text on the clipboard, and say so. */
+export async function copy(text) {
+  await navigator.clipboard.writeText(text);
+  say("Copied.");
 }
 
 /** Ask in a dialog with the given `body`. True if the answer is `yes`. */

@@ -11,19 +11,19 @@ const VIEWS = {
   search: ["Search", "M11 4a7 7 0 1 1 0 14 7 7 0 0 1 0-14zm5 12 5 5"],
   facts: ["Facts", "M5 4h14v16l-7-4-7 4z"],
   documents: ["Documents", "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6"],
-  map: ["Map", "M5 18a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm5-8a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm4 6a1 1 0 1 0 0-2 1 1 0 0 0 0 2zm5-9a1 1 0 1 0 0-2 1 1 0 0 0 0 2z"],
   settings: ["Settings", "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4"],
 };
 const KEYS = [
   ["j  k", "next, previous"],
   ["Enter", "open it"],
   ["x", "select it, to change several"],
+  ["k e f", "keep, edit or forget a new fact"],
   ["/", "search"],
-  ["g then t s f d m e", "Today, Search, Facts, Documents, Map, Settings"],
+  ["g then t s f d e", "Today, Search, Facts, Documents, Settings"],
   ["Esc", "close, or back"],
   ["?", "this list"],
 ];
-const GOTO = { t: "today", s: "search", f: "facts", d: "documents", m: "map", e: "settings" };
+const GOTO = { t: "today", s: "search", f: "facts", d: "documents", e: "settings" };
 
 const main = h("main", { id: "main", tabindex: "-1" });
 const live = h("span.live", { role: "status" });

@@ -37,17 +37,27 @@ export async function show(place, where, signal) {
     const mine = running;
     results.setAttribute("aria-busy", "true");
     signal.addEventListener("abort", () => mine.abort(), { once: true });
-    const answer = await attempt(() => call("search", {
-      query: state.q, kinds: state.kinds ? state.kinds.split(",") : undefined, scope: chosen(), host: state.host,
+    const ask = (kinds) => call("search", {
+      query: state.q, kinds, scope: chosen(), host: state.host,
       since: state.since, until: state.until, tags: state.tag ? [state.tag.replace(/^#/, "")] : undefined, more: Boolean(state.more),
-    }, mine.signal));
+    }, mine.signal);
+    const chosenKinds = state.kinds ? state.kinds.split(",") : Object.keys(KINDS);
+    const memories = chosenKinds.filter((kind) => kind !== "chunk");
+    const answer = memories.length ? await attempt(() => ask(memories)) : null;
+    if (mine.signal.aborted || (memories.length && !answer)) return;
+    const held = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    if (answer) {
+      told.textContent = summary(answer);
+      fill(results, state.model ? asModel(answer) : listed(answer, state, search));
+      if (!state.model) markMore(answer, mine.signal);
+    }
+    // A model searches documents with a tool of their own. No document is of a host.
+    const documents = chosenKinds.includes("chunk") && !state.host && !(state.model && answer) ? await attempt(() => ask(["chunk"])) : null;
     if (mine.signal.aborted) return;
     results.setAttribute("aria-busy", "false");
-    if (!answer) return;
-    const held = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
-    told.textContent = summary(answer);
-    fill(results, state.model ? asModel(answer) : listed(answer, state, search));
-    if (!state.model) markMore(answer, mine.signal);
+    if (!answer) fill(results, told.textContent = "");
+    if (documents?.results.length) results.append(h("h2", "Documents"), ...documents.results.map((hit) => found(hit, strongest(documents))));
+    else if (!answer) fill(results, empty("No document fits", "Try other words: a heading, a name, a number."));
     if (held) results.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   };
   // Matches by meaning need the model, so they are marked when the user stops typing.
@@ -94,10 +104,10 @@ export async function show(place, where, signal) {
 }
 
 const hint = () => empty("Search everything", "Ask as you would ask a colleague: a question, a name, an error message, a day.",
-  "The results are those that a model gets for the same words, in the same order. The bar next to a hit shows why it was found.");
+  "Facts and turns are those that a model gets for the same words, in the same order. Documents, for which a model asks separately, are below them. The bar next to a hit shows why it was found.");
 
 function summary(answer) {
-  const hits = plural(answer.results.length, "hit");
+  const hits = plural(answer.results.length, "memory", "memories");
   const sure = { strong: "", weak: ", only possibly related", none: "" }[answer.confidence];
   const period = answer.period ? `, ${answer.period}` : "";
   const note = answer.degraded ? ` ${answer.degraded}` : "";
@@ -113,9 +123,11 @@ function listed(answer, state, search) {
   if (!answer.results.length) {
     return [empty("Nothing likely", "A model would be told that no memory answers this.", "Try other words: a name, a file, the day."), h("div.row", more)];
   }
-  const most = Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
-  return [key(), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Related"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
+  const most = strongest(answer);
+  return [key(), h("h2", "Facts and turns"), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Related"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
 }
+
+const strongest = (answer) => Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
 
 /** The legend of the bars. */
 const key = () => h("div.why.key", h("span", "Why it was found:"), Object.entries(WHY).map(([name, [says]]) => h("span", h(`i.${name}`), says)));
@@ -129,7 +141,7 @@ function found(hit, most) {
   const state = hit.replaced_by ? tag("replaced since", "warn") : hit.contradicts ? tag("may contradict another", "warn") : hit.amended_by ? tag(`${hit.src === "turn" ? "later" : "older; see"} ${hit.amended_name ?? hit.amended_by}`, "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
   return h("a.item.hit", { href: target(hit) },
     h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), hit.title ? h("span", { dir: "auto" }, hit.title) : null, h("span.faint", project(hit.scope), " · ", moment(hit.date)),
-      state, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "next to a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
+      state, hit.mark ? h("span.tag.warn.whole", { title: `It names ${hit.mark.symbol ?? hit.mark.path ?? "code"}, as it was at commit ${hit.mark.at.slice(0, 9)}` }, hit.mark.text) : null, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "next to a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
       h("span.space"), why(hit, most)),
     h("div.said", { dir: "auto", "data-hit": hit.id }, marks(hit.marked ?? [])));
 }

@@ -1,18 +1,22 @@
-// One session, turn by turn.
+// One session, turn by turn: what came of it, what it changed, and what models were given.
 
 import { button, calmly, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { UNCHANGED, restoreAll } from "./facts.js";
-import { address, attempt, chosen, say } from "./frame.js";
-import { ago, date, firstLine, moment, number, plural, project, prose, time } from "./words.js";
+import { address, attempt, chosen, copy, say } from "./frame.js";
+import { prose } from "./markdown.js";
+import { givenLine } from "./today.js";
+import { ago, date, firstLine, inline, inProject, moment, number, plural, project, time, times } from "./words.js";
 
+const LABELS = { Outcome: "Outcome", Answered: "Answered", Asked: "Also asked", Open: "Left open", "": "Summary by the host" };
+const FILES = 12; // shown at once
 const STRETCH = 40;
 
 export async function show(place, where, signal) {
   const [scope, session_id, wanted] = where.parts;
   const turn = wanted === undefined ? undefined : Number(wanted);
   const read = (options) => call("session", { scope, session_id, size: STRETCH, ...options }, signal);
-  let view = await read({ turn });
+  let [view, outline, given] = await Promise.all([read({ turn }), call("outline", { scope, session_id }, signal), call("given", { scope, session_id, size: 40 }, signal)]);
   let first = view.start;
   let next = view.start + view.turns.length;
   const turns = h("div.turns", view.turns.map((each) => article(each, turn)));
@@ -36,10 +40,15 @@ export async function show(place, where, signal) {
     }));
   };
   buttons();
+  const head = h("div.outline");
+  const side = h("div.aside");
+  const about = () => (fill(head, points(outline.points, scope, session_id)), fill(side, aside(view, outline.files, given)));
+  about();
   fill(place,
     h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without text"),
-      h("p.faint", project(scope), " · ", view.turns[0] ? date(view.turns[0].started_at) : "", " · ", plural(view.total, "turn"), " · ", h("code", session_id)))),
-    h("div.split", h("div", earlier, turns, later), aside(view)),
+      h("p.faint", project(scope), " · ", view.turns[0] ? date(view.turns[0].started_at) : "", " · ", plural(view.total, "turn"), " · ", h("code", session_id))),
+    button("Copy as Markdown", () => attempt(async () => copy(await asMarkdown(view, outline.points, signal))))),
+    h("div.split", h("div", head, earlier, turns, later), side),
   );
   place.addEventListener("shown", () => document.querySelector("[data-here]")?.scrollIntoView({ block: "start" }), { once: true });
 
@@ -47,6 +56,8 @@ export async function show(place, where, signal) {
     const atEnd = next >= view.total;
     const from = Math.max(first, next - STRETCH);
     view = (await attempt(() => read({ start: from, size: STRETCH + 20 }))) ?? view;
+    outline = (await attempt(() => call("outline", { scope, session_id }, signal))) ?? outline;
+    about();
     for (const each of view.turns) {
       const old = document.getElementById(each.id);
       const made = article(each);
@@ -61,18 +72,44 @@ export async function show(place, where, signal) {
   news.addEventListener("record", ({ detail }) => detail.session_id === session_id && detail.scope === scope && again(), { signal });
 }
 
-function aside(view) {
-  const summary = view.summary ? h("section.card", h("h2", "Summary"), prose(view.summary, { folded: false })) : null;
-  const facts = h("section.card", h("h2", "Facts"), view.facts.length
-    ? h("ul.plain", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, firstLine(each.content)))))
-    : h("p.faint", "No fact was saved in this session."));
-  const recalled = view.recalled.length
-    ? h("section.card", h("h2", "Recalled from it"), h("ul.plain", view.recalled.map((each) => h("li", h("a", { href: address("session", [view.scope, view.session_id, String(each.turn)]) }, `#${each.turn}`), h("span.faint", ` ${plural(each.times, "time")}, last ${ago(each.last)}`)))))
-    : null;
-  const documents = view.documents.length
-    ? h("section.card", h("h2", "Documents"), h("ul.plain", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))))
-    : null;
-  return h("div.aside", summary, facts, documents, recalled);
+/** The summary as a list whose points lead to their turns. */
+function points(rows, scope, session_id) {
+  if (!rows.length) return null;
+  const said = (each) => [inline(each.text), " ", each.turn === null ? null : h("a", { href: address("session", [scope, session_id, String(each.turn)], { in: chosen() }), "aria-label": `Turn ${each.turn}` }, `#${each.turn}`)];
+  return h("section.card.summary", { "aria-label": "Summary" }, [...Map.groupBy(rows, (each) => each.label)].map(([label, own]) => [
+    h("h2", LABELS[label]), h("ul", own.map((each) => h("li", { dir: "auto" }, said(each))))]));
+}
+
+function aside(view, files, given) {
+  const to = (turn) => h("a", { href: address("session", [view.scope, view.session_id, String(turn)], { in: chosen() }) }, `#${turn}`);
+  const card = (title, rows) => (rows.length ? h("section.card", h("h2", title), h("ul.plain", rows)) : null);
+  const touched = Object.entries(files).map(([path, turns]) => h("li", h("code", path), " ", turns.slice(0, 6).map((turn) => [to(turn), " "])));
+  return [
+    card("Files", [...touched.slice(0, FILES), touched.length > FILES ? h("li.faint", `and ${number(touched.length - FILES)} more`) : null].filter(Boolean)),
+    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, firstLine(each.content))))),
+    card("Documents", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))),
+    card("Recalled from it", view.recalled.map((each) => h("li", to(each.turn), h("span.faint", ` ${times(each.times)}, last ${ago(each.last)}`)))),
+    card("Given to it", given.results.map((each) => givenLine(each))),
+  ];
+}
+
+/** The whole session as Markdown, cut texts in full. */
+async function asMarkdown(view, rows, signal) {
+  const { scope, session_id, total } = view;
+  const turns = [];
+  while (turns.length < total) {
+    const part = await call("session", { scope, session_id, start: turns.length, size: 200 }, signal);
+    if (!part.turns.length) break;
+    turns.push(...part.turns);
+  }
+  const summary = rows.map((each) => `- ${LABELS[each.label]}: ${each.text}`).join("\n");
+  const said = await Promise.all(turns.filter((each) => !each.forgotten_at).map(async (each) => `## Turn ${each.turn}, ${moment(each.started_at)}\n\n${await turnAsMarkdown(each)}`));
+  return [`# ${view.title}`, `${project(scope)}, session ${session_id}`, summary, ...said].filter(Boolean).join("\n\n");
+}
+
+async function turnAsMarkdown(turn) {
+  const whole = turn.cut ? (await call("record", { id: turn.id })).record : turn;
+  return [["You", whole.user], ["Assistant", whole.assistant], [turn.role, whole.text]].filter(([, text]) => text).map(([who, text]) => `**${who}:** ${text}`).join("\n\n");
 }
 
 function article(turn, here = -1) {
@@ -81,7 +118,7 @@ function article(turn, here = -1) {
   const forgotten = Boolean(turn.forgotten_at);
   return h(`article.item.turn${forgotten ? ".gone" : ""}`, { id: turn.id, tabindex: "0", "data-changed": turn.updated_at, "data-here": isHere, "aria-label": `Turn ${turn.turn}` },
     h("div.head", h("a.number", { href: link, title: "Link to this turn" }, `${turn.turn}`), h("time", { datetime: turn.started_at, title: moment(turn.started_at) }, time(turn.started_at)),
-      turn.access_count ? h("span.faint", `recalled ${plural(turn.access_count, "time")}, last ${ago(turn.last_accessed_at)}`) : null,
+      turn.access_count ? h("span.faint", `recalled ${times(turn.access_count)}, last ${ago(turn.last_accessed_at)}`) : null,
       turn.alike?.length ? h("span.faint", `repeats ${plural(turn.alike.length, "older turn")}`) : null,
       (turn.tags ?? []).map((each) => tag(`#${each}`)),
       h("span.space"), actions(turn)),
@@ -96,16 +133,17 @@ function side(turn, name, who) {
   if (!text) return null;
   const length = turn.cut?.[name];
   const more = length ? { length, load: async () => (await call("record", { id: turn.id })).record[name] } : null;
-  return h(`div.side.${name === "user" ? "asked" : "answered"}`, h("span.who", who), prose(text, { more }));
+  return h(`div.side.${name === "user" ? "asked" : "answered"}`, h("span.who", who), prose(text, { more, rich: name !== "user" }));
 }
 
 function touched(turn) {
   const commands = Array.isArray(turn.metadata?.commands) ? turn.metadata.commands : [];
-  const rows = [["Tools", turn.tools], ["Files", turn.files], ["Commands", commands]].filter(([, each]) => each?.length);
+  const rows = [["Tools", turn.tools], ["Files", turn.files?.map((each) => inProject(each, turn.scope))], ["Commands", commands]].filter(([, each]) => each?.length);
   if (!rows.length) return null;
   return h("dl.touched", rows.map(([name, each]) => [h("dt", name), h("dd", each.slice(0, 40).map((one) => h("code", String(one))), each.length > 40 ? ` and ${number(each.length - 40)} more` : "")]));
 }
 
+/** The menu of a turn, closed until it is needed. */
 function actions(turn) {
   if (turn.purged_at) return null;
   const again = async () => {
@@ -114,11 +152,19 @@ function actions(turn) {
     if (fresh) document.getElementById(turn.id)?.replaceWith(article(fresh));
   };
   const restore = () => restoreAll([turn.id], again, "turn");
-  if (turn.forgotten_at) return button("Restore", restore, { plain: true });
-  return button("Forget", () => attempt(async () => {
+  const forget = () => attempt(async () => {
     const { ids } = await call("forget", { ids: [turn.id] });
     await again();
     if (ids.length) say(`Turn ${turn.turn} is forgotten: searches no longer find it.`, restore);
     else say(UNCHANGED);
-  }), { plain: true });
+  });
+  const item = (label, work) => button(label, () => ((menu.open = false), work()), { plain: true });
+  const menu = h("details.menu", {
+    onfocusout: (event) => event.relatedTarget && !menu.contains(event.relatedTarget) && (menu.open = false),
+    onkeydown: (event) => event.key === "Escape" && menu.open && ((menu.open = false), event.stopPropagation()),
+  }, h("summary", { "aria-label": `Menu of turn ${turn.turn}` }, "⋯"), h("div.card",
+    item("Copy as Markdown", () => attempt(async () => copy(await turnAsMarkdown(turn)))),
+    item("Copy its id", () => attempt(() => copy(turn.id))),
+    turn.forgotten_at ? item("Restore", restore) : item("Forget", forget)));
+  return menu;
 }

@@ -5,9 +5,27 @@ import { call, news } from "./engine.js";
 import { attempt, chosen, say } from "./frame.js";
 import { ago, bytes, inline, moment, number, plural, project } from "./words.js";
 
+// Each setting as a sentence with its control in it, and what it does. `{}` stands for the control.
+const SENTENCES = {
+  paused: ["Pause recording {}", "Nothing that is said is recorded until you switch this off."],
+  capture: ["Record {}", "What assistants are asked and answer, while they work.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "every turn, of which searches see the gist", off: "nothing" }],
+  min_length: ["Leave out prompts of fewer than {} characters", "So that “yes” and “go on” are not recorded."],
+  excluded: ["Never record sessions in these folders {}", "Nor in folders below them."],
+  chat_capture: ["In conversations over HTTP, let searches find {}", "Programs that keep whole conversations here often do not want their turns among the results.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "the gist of every turn", off: "no turn" }],
+  inject: ["Without being asked, give a model {}", "An opening has at most 300 tokens: the last session, what is open, and what matters in the project.", { off: "nothing", session: "an opening of each session", prompt: "an opening, and memories with each prompt", edit: "an opening, memories with each prompt, and warnings before edits" }],
+  summary_every: ["Summarise a session after every {} turns", "And when it ends. The summary gives it its title."],
+  roots: ["Assistants may add documents from these folders {}", "Besides their project's own folder."],
+  idle_minutes: ["End the engine after {} minutes without a client", "It starts again by itself. Until then it keeps its model in memory."],
+  late_interaction: ["Compare texts token by token too {}", "Finds more, and takes some disk space."],
+  disk_limit_gb: ["Warn above {} GB on disk", "`scrubjay status` and `doctor` then say so. Nothing is deleted."],
+  model: ["Understand meaning with the model {}", "`bundled`, `multilingual`, a folder, or a model on this disk. Run `scrubjay reindex` after changing it."],
+  query_prompt: ["Begin each question for the model with {}", "`none`: as the model itself wants it."],
+  document_prompt: ["Begin each stored text for the model with {}", "`none`: as the model itself wants it."],
+  store: ["Keep records in {}", "`none`: on this machine. Or a bucket that several engines share, `s3://bucket/prefix`."],
+};
 const GROUPS = [
-  ["Capture", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
-  ["What a model sees", ["inject", "summary_every"]],
+  ["What is recorded", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
+  ["What a model is given", ["inject", "summary_every"]],
   ["Documents", ["roots"]],
 ];
 const LISTS = new Set(["excluded", "roots"]);
@@ -60,12 +78,14 @@ function setting(each) {
     const done = await call("set", { key: each.key, value });
     Object.assign(each, done);
     fresh();
-    say(`${each.key} = ${done.value}.${done.restart ? " The running engine keeps the old value; `scrubjay stop` ends it, and the next one uses the new value." : ""}`, async () => {
+    say(`Saved: ${each.key} = ${done.value}.${done.restart ? " The running engine keeps the old value; `scrubjay stop` ends it, and the next one uses the new value." : ""}`, async () => {
       Object.assign(each, await call("set", { key: each.key, value: before }));
       fresh();
     });
   });
-  const says = h("p.faint", { id: `says-${each.key}` }, inline(each.says));
+  const [sentence, effect, names = {}] = SENTENCES[each.key] ?? [`${each.key} {}`, each.says];
+  const [before, after] = sentence.split(" {}");
+  const says = h("p.faint", { id: `says-${each.key}` }, inline(effect));
   let late = null; // a value set elsewhere while the user is typing
   const follow = (now) => {
     const typing = document.activeElement?.closest('input[type="text"]');
@@ -74,24 +94,25 @@ function setting(each) {
     Object.assign(each, now);
     fresh();
   };
-  const line = h("div.setting", { onfocusout: () => late && follow(late) });
+  const line = h("div.setting", { title: each.key, onfocusout: () => late && follow(late) });
   const fresh = () => {
     late = null;
-    fill(line, h("div", h("label", h("code", each.key), each.value === each.default ? null : tag("changed")), says), control(each, async (value) => {
+    const changed = each.value === each.default ? null : tag(`changed from ${names[each.default] ?? each.default}`);
+    fill(line, h("div.sentence", h("span", before), control(each, before, names, async (value) => {
       await set(value);
       fresh();
-    }));
+    }), after ? h("span", after.trim()) : null, changed), says);
   };
   fresh();
   return { line, follow };
 }
 
-function control(each, set) {
-  const described = { "aria-describedby": `says-${each.key}` };
-  if (each.value === "true" || each.value === "false") return toggle(each.value === "true" ? "on" : "off", each.value === "true", (on) => set(String(on)), { "aria-label": each.key, ...described });
-  if (each.choices) return choice(each.key, each.choices.map((value) => [value, value]), each.value, set);
+function control(each, label, names, set) {
+  const described = { "aria-label": label, "aria-describedby": `says-${each.key}` };
+  if (each.value === "true" || each.value === "false") return toggle(each.value === "true" ? "on" : "off", each.value === "true", (on) => set(String(on)), described);
+  if (each.choices) return choice(label, each.choices.map((value) => [value, names[value] ?? value]), each.value, set);
   if (LISTS.has(each.key)) return folders(each, set);
-  const box = h("input", { type: "text", value: each.value, "aria-label": each.key, ...described, onchange: () => set(box.value) });
+  const box = h("input", { type: "text", value: each.value, size: Math.min(40, Math.max(4, each.value.length + 1)), ...described, onchange: () => set(box.value) });
   return box;
 }
 

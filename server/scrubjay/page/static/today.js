@@ -1,26 +1,26 @@
-// Sessions by day and project, turns per day, waiting work, and the hosts.
+// What was done, by day and project; turns per day, waiting work, hosts, and what models were given.
 
 import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, refine } from "./frame.js";
-import { ago, bytes, dayName, firstLine, inline, isoDay, moment, month, plural, project, time } from "./words.js";
+import { ago, dayName, inline, isoDay, moment, month, number, plural, project, time, times } from "./words.js";
 
 const PAGE = 40;
 /** The first call of a page opened by a link, as `ask` makes it. */
 export const FIRST = ["sessions", { size: PAGE }];
-const WEEKS = innerWidth < 600 ? 8 : 16;
+const WEEKS = 8;
 
 export async function show(place, where, signal) {
   let day = where.options.get("day") ?? "";
   let host = where.options.get("host") ?? "";
   let shown = PAGE;
-  let known = []; // hosts on this machine
-  let stored = {}; // counts by host, from `status`
+  let machine = { known: [], stored: {} }; // hosts on this machine, and counts by host from `status`
   const ask = () => call("sessions", { scope: chosen(), host, day, size: Math.min(shown, 200) }, signal);
   const list = h("div.sessions");
-  const chart = h("div.chart");
-  const state = h("section.card.state", { "aria-busy": "true" }, h("h2", "Waiting"), h("p.faint", "Looking …"));
+  const chart = h("section.card.chart", { "aria-label": "Turns per day" });
+  const state = h("section.card", { hidden: true });
   const hosts = h("section.card");
+  const given = h("section.card", { hidden: true });
   const chips = h("div.row.chips");
 
   const choose = (change) => {
@@ -32,7 +32,8 @@ export async function show(place, where, signal) {
     const asked = ask();
     moment(Date.now()); // while the engine works, so that the date formatters are ready for its answer
     const found = await asked;
-    fill(chart, bars(found.days, day, (each) => choose({ day: each })));
+    chart.hidden = Object.keys(found.days).length < 2;
+    fill(chart, chart.hidden ? null : bars(found.days, day, (each) => choose({ day: each })));
     fill(chips, day && chip(`Day: ${dayName(day)}`, () => choose({ day: "" })), host && chip(`Host: ${host}`, () => choose({ host: "" })));
     const kept = document.activeElement?.id;
     hostRows(found);
@@ -44,16 +45,21 @@ export async function show(place, where, signal) {
     if (found.behind) setTimeout(() => signal.aborted || again(), 2_000);
     return found;
   }
-  const hostRows = (found) => fill(hosts, h("h2", "Hosts"), hostList(found.hosts, known, stored, host, choose));
+  const hostRows = (found) => {
+    const rows = hostList(found.hosts, chosen() ? null : machine, host, choose);
+    hosts.hidden = !rows.length;
+    fill(hosts, h("h2", "Hosts"), h("ul.plain", rows));
+  };
   async function look(found) {
-    const [status, machine] = await Promise.all([attempt(() => call("status", {}, signal)), attempt(() => call("hosts", {}, signal))]);
-    if (status) fill(state, waiting(status)).removeAttribute("aria-busy");
-    known = machine?.hosts ?? known;
-    stored = status?.hosts ?? stored;
+    const [status, here, log] = await Promise.all([
+      attempt(() => call("status", {}, signal)), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: chosen() }, signal))]);
+    if (status) showWaiting(state, status);
+    if (log) showGiven(given, log, found.results);
+    machine = { known: here?.hosts ?? machine.known, stored: status?.hosts ?? machine.stored };
     if (!hosts.contains(document.activeElement)) hostRows(found);
   }
   const found = await draw();
-  fill(place, h("div.top", h("h1", chosen() ? project(chosen()) : "Today"), chips), chart, h("div.cards", state, hosts), list);
+  fill(place, h("div.top", h("h1", chosen() ? project(chosen()) : "Today"), chips), h("div.split.today", list, h("div.aside", state, chart, hosts, given)));
   look(found);
 
   const changed = new Set();
@@ -91,11 +97,16 @@ function grouped(sessions, fresh) {
   });
 }
 
+/** A session with its title, its outcome and what it left open. */
 function row(each, fresh) {
   const id = `${each.scope} ${each.session_id}`;
+  const line = (...labels) => labels.map((label) => each.summary.split("\n").find((text) => text.startsWith(`${label}: `))?.slice(label.length + 2)).find(Boolean);
+  const outcome = line("Outcome", "Answered");
+  const open = line("Open");
   return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id], { in: chosen() }), id: `session ${id}` },
     h("span.when", time(each.ended_at)),
-    h("span.what", h("b", { dir: "auto" }, each.title || "A session without text"), h("span.faint", { dir: "auto" }, firstLine(each.summary.replace(/^[A-Z][a-z ]+: /, ""), 220))),
+    h("span.what", h("b", { dir: "auto" }, each.title || "A session without text"), outcome ? h("span", { dir: "auto" }, inline(outcome)) : null,
+      open ? h("span.faint", { dir: "auto" }, h("b", "Left open: "), inline(open)) : null),
     h("span.meta", tag(each.host), h("span.count", plural(each.turns, "turn"))));
 }
 
@@ -106,8 +117,8 @@ function bars(days, chosenDay, choose) {
   const all = Array.from({ length: count }, (_, at) => isoDay(new Date(today.getFullYear(), today.getMonth(), today.getDate() - count + 1 + at)));
   const values = all.map((day) => days[day] ?? 0);
   const most = Math.max(...values, 1);
-  const width = 8;
-  const height = 64;
+  const width = 4;
+  const height = 40;
   const total = values.reduce((sum, each) => sum + each, 0);
   const at = (day) => all.indexOf(day);
   const tip = h("span.tip", { role: "status" });
@@ -116,7 +127,7 @@ function bars(days, chosenDay, choose) {
   };
   const rects = all.map((day, index) => {
     const tall = values[index] ? Math.max(3, Math.round((values[index] / most) * height)) : 1;
-    return s("rect", { x: index * width + 1, y: height - tall, width: width - 2, height: tall, rx: 1, class: [values[index] ? "bar" : "bar none", day === chosenDay ? "on" : ""].join(" ") });
+    return s("rect", { x: index * width + 0.5, y: height - tall, width: width - 1, height: tall, class: [values[index] ? "bar" : "bar none", day === chosenDay ? "on" : ""].join(" ") });
   });
   const hit = (event) => {
     const box = picture.getBoundingClientRect();
@@ -129,7 +140,7 @@ function bars(days, chosenDay, choose) {
     rects[cursor].classList.add("at");
     say(all[cursor]);
   };
-  const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: index * width, y: height + 13, class: "axis" }, month(day))] : []));
+  const months = all.flatMap((day, index) => (day.endsWith("-01") ? [s("text", { x: index * width, y: height + 12, class: "axis" }, month(day))] : []));
   const picture = s("svg", {
     viewBox: `0 0 ${count * width} ${height + 16}`,
     role: "slider", tabindex: "0", "aria-label": "Turns per day", "aria-valuemin": 0, "aria-valuemax": count - 1, "aria-valuenow": cursor, "aria-valuetext": `${plural(total, "turn")} in ${WEEKS} weeks`,
@@ -148,36 +159,42 @@ function bars(days, chosenDay, choose) {
     },
   }, rects, months);
   say(chosenDay);
-  return [picture, tip];
+  return [h("h2", "Turns per day"), picture, tip];
 }
 
-/** For each host its turns, the time of the last one, and its problems, in the words of `status` and `doctor`. */
-function hostList(seen, known, stored, chosenHost, choose) {
+/** For each host its turns, the time of the last one, and, for every project together, its problems in the words of `status` and `doctor`. */
+function hostList(seen, machine, chosenHost, choose) {
+  const { known, stored } = machine ?? { known: [], stored: {} };
   const titles = new Map(known.map((each) => [each.host, each.title]));
   const troubles = new Map(known.map((each) => [each.host, each.trouble]));
   const silent = known.filter((each) => (each.capture || each.trouble.length) && !seen.some((other) => other.host === each.host));
-  const rows = [...seen.slice(0, 8), ...silent].map(({ host, turns, last_seen: last }) => h("li",
+  return [...seen.slice(0, 8), ...silent].map(({ host, turns, last_seen: last }) => h("li",
     turns ? h("button.plain", { type: "button", id: `host ${host}`, title: "Only its sessions", "aria-pressed": String(chosenHost === host), onclick: () => choose({ host: chosenHost === host ? "" : host }) }, titles.get(host) ?? host) : h("span", titles.get(host)),
     h("span.count", turns ? plural(turns, "turn") : "nothing received yet"), turns ? h("span.faint", ago(last)) : null,
     [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", inline(each)))));
-  return rows.length ? h("ul.plain", rows) : h("p.faint", "No host has sent a turn yet.");
 }
 
-/** Waiting work and problems, in the words of `scrubjay status`. */
-function waiting(status) {
-  const { records, spool, disk } = status;
-  const trouble = [status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean);
-  return [h("h2", "Waiting"),
-    meter("write", "to be stored", spool.waiting, spool.waiting, "every captured turn is stored"),
-    meter("passage", "without a vector; found by words", records.waiting_for_vector, records.passages, "everything can be found by meaning"),
-    spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} unreadable and moved away`) : null,
-    h("p.faint", `${plural(records.turns, "turn")}, ${plural(records.memories, "fact")}, ${plural(records.documents, "document")}; ${bytes(disk.bytes)} on disk`),
-    status.capture.paused ? h("p.warn", "Capture is paused. Resume it in Settings.") : null,
-    trouble.length ? h("ul.warn", trouble.slice(-4).map((each) => h("li", each))) : null];
+/** Show waiting work and problems, in the words of `scrubjay status`; nothing when there are none. */
+function showWaiting(place, status) {
+  const { records, spool } = status;
+  const rows = [
+    !chosen() && spool.waiting ? h("p", `${plural(spool.waiting, "write")} ${spool.waiting === 1 ? "waits" : "wait"} to be stored.`) : null,
+    !chosen() && records.waiting_for_vector ? h("p", `${plural(records.waiting_for_vector, "passage")} of ${number(records.passages)} can be found by words only, until each has a vector.`) : null,
+    spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} could not be read and moved away.`) : null,
+    status.capture.paused ? h("p.warn", "Recording is paused. Resume it in Settings.") : null,
+    ...[status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean).slice(-4).map((each) => h("p.warn", each)),
+  ].filter(Boolean);
+  place.hidden = !rows.length;
+  fill(place, h("h2", "Waiting"), rows);
 }
 
-function meter(noun, what, count, total, none) {
-  const share = total ? count / total : 0;
-  const says = count ? `${plural(count, noun)} ${count === 1 ? "waits" : "wait"} ${what}` : none;
-  return h("div.meter", h("span", says), h("progress", { max: 1, value: 1 - share, "aria-label": says }));
+/** What models were given, the latest first: when, by what, how many tokens, and in which of these sessions. */
+function showGiven(place, { results, total, tokens }, sessions) {
+  place.hidden = !total;
+  const titles = new Map(sessions.map((each) => [each.session_id, each.title]));
+  fill(place, h("h2", "Given to models"), h("p.faint", `${plural(tokens, "token")}, ${times(total)}`), h("ul.plain.given", results.map((each) => givenLine(each, each.session === "-" ? null
+    : h("a", { href: address("session", [each.scope, each.session], { in: chosen() }) }, titles.get(each.session) ?? "its session")))));
 }
+
+export const givenLine = (each, what = null) => h("li", h("span.faint", moment(each.at)), h("span.count", plural(each.tokens, "token")),
+  h("span", { opening: "session opening", prompt: "next to a prompt" }[each.by] ?? each.by, each.by === "opening" ? `: ${plural(each.sessions, "session")}, ${plural(each.facts, "fact")}` : "", what ? [", ", what] : null));

@@ -1,9 +1,7 @@
 // Formats numbers, times, projects and foreign texts.
 
-import { button, h } from "./dom.js";
+import { h } from "./dom.js";
 
-const LONG = 1_400; // characters, and lines, beyond which a text is folded
-const LONG_LINES = 22;
 const LINE = 4_000; // characters of one line to lay out at once; a browser takes seconds for a megabyte
 
 // Creating formatters takes a browser tens of milliseconds, so each is created once, when needed.
@@ -15,6 +13,9 @@ const numbers = once(() => new Intl.NumberFormat("en"));
 export const number = (count) => numbers().format(count);
 export const plural = (count, noun, many = `${noun}s`) => `${number(count)} ${count === 1 ? noun : many}`;
 
+/** "once", "2 times". */
+export const times = (count) => (count === 1 ? "once" : `${number(count)} times`);
+
 export function bytes(count) {
   const units = ["B", "kB", "MB", "GB"];
   let at = 0;
@@ -24,11 +25,11 @@ export function bytes(count) {
 
 // Day, month and year are in the reader's order; the words are English.
 const dates = once(() => new Intl.DateTimeFormat(undefined, { year: "numeric", month: "2-digit", day: "2-digit" }));
-const times = once(() => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }));
+const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }));
 const weekdays = once(() => new Intl.DateTimeFormat("en", { weekday: "long" }));
 const months = once(() => new Intl.DateTimeFormat("en", { month: "short" }));
 
-export const time = (instant) => times().format(new Date(instant));
+export const time = (instant) => clock().format(new Date(instant));
 export const date = (instant) => dates().format(new Date(instant));
 export const month = (day) => months().format(new Date(`${day}T12:00:00`));
 export const moment = (instant) => `${date(instant)} ${time(instant)}`;
@@ -69,64 +70,17 @@ export function project(scope) {
   return plain === scope ? scope : plain.slice(0, Math.max(plain.lastIndexOf("__"), 0)) || plain;
 }
 
+/** A path relative to the folder of its project, if that has the project's name. */
+export function inProject(path, scope) {
+  const [, ...rest] = path.replaceAll("\\", "/").split(`/${project(scope)}/`);
+  return rest.join(`/${project(scope)}/`) || path;
+}
+
 /** The first line with words in it. */
 export const firstLine = (text, most = 160) => {
   const line = (text ?? "").split("\n").find((each) => each.trim()) ?? "";
   return line.length > most ? `${line.slice(0, most)}…` : line;
 };
-
-/** A text as written: fenced code as code, the rest line by line, long ones folded. */
-export function prose(text, { more = null, folded = true } = {}) {
-  const lines = text.split("\n");
-  const isLong = folded && (text.length > LONG || lines.length > LONG_LINES);
-  const short = isLong ? lines.slice(0, LONG_LINES).join("\n").slice(0, LONG) : text;
-  const body = h("div.prose", { dir: "auto" }, blocks(short));
-  if (!isLong && !more) return body;
-  const open = button(`Show all ${number(more?.length ?? text.length)} characters`, async () => {
-    open.disabled = true;
-    const whole = more ? await more.load() : text;
-    body.replaceChildren(...blocks(whole));
-    open.remove();
-    body.tabIndex = -1;
-    body.focus({ preventScroll: true });
-  }, { plain: true });
-  body.classList.toggle("folded", isLong);
-  open.addEventListener("click", () => body.classList.remove("folded"));
-  return h("div", body, open);
-}
-
-const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([^`\s]*)/;
-
-function blocks(text) {
-  const found = [];
-  let said = [];
-  let code = null;
-  const close = () => {
-    if (said.length) found.push(h("p", inline(said.join("\n"))));
-    said = [];
-  };
-  for (const line of text.split("\n")) {
-    const fence = FENCE.exec(line);
-    if (code) {
-      if (fence && fence[1].startsWith(code.fence) && !fence[2]) {
-        found.push(block(code));
-        code = null;
-      } else code.lines.push(line);
-    } else if (fence) {
-      close();
-      code = { fence: fence[1], language: fence[2], lines: [] };
-    } else if (line.trim()) said.push(line);
-    else close();
-  }
-  if (code) found.push(block(code));
-  close();
-  return found;
-}
-
-function block({ language, lines }) {
-  const label = language ? `Code, ${language.slice(0, 30)}` : "Code";
-  return h("pre", { tabindex: "0", "aria-label": label, role: "region" }, h("code", wrapped(lines.join("\n"))));
-}
 
 /** Text with `code` in it. */
 export function inline(text) {
@@ -135,7 +89,7 @@ export function inline(text) {
 }
 
 /** Cut a very long line into pieces that a browser can lay out. */
-function wrapped(text) {
+export function wrapped(text) {
   if (text.length <= LINE) return text;
   const pieces = [];
   for (let at = 0; at < text.length; at += LINE) pieces.push(h("span.piece", text.slice(at, at + LINE)));
