@@ -2,13 +2,14 @@
 
 import asyncio
 import hashlib
-from typing import Any
+from collections import Counter
 
 from scrubjay.errors import InputError
+from scrubjay.histories.stored import Fields, instant
 from scrubjay.http_api.answers import Answer, unknown_fields
 from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.bodies import IngestRequest
-from scrubjay.http_api.hebb.chat_exports import FORMATS, Exchange, Format, read
+from scrubjay.http_api.hebb.chat_exports import FORMATS, Format, read
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.hebb.partitions import MISSING, require_partition
 from scrubjay.http_api.routes import Routes
@@ -16,8 +17,11 @@ from scrubjay.models.fields import MAX_TURN_TEXT
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.records.turns import PARTITION
+from scrubjay.redaction.redact import redact
+from scrubjay.transcripts.turn import fields_of
 
 MOST_WARNINGS = 20
+_LONGEST_ID = 200  # characters
 
 route = Routes(ANSWERS)
 
@@ -41,33 +45,31 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
     # A session without a name is named by its text, so that the same text is the same session.
     unnamed = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"
     created, source = 0, item.source or "ingest"
+    numbers: Counter[str] = Counter()
     for turn in export.turns:
+        session = turn["session_id"] if _is_id(turn["session_id"]) else unnamed
         try:
-            record = _request(turn, unnamed)
+            record = await asyncio.to_thread(_request, turn, session, numbers[session])
             result: TurnRecorded = await request.write("turn", record, scope=scope, source=source)
             created += result.stored
         except InputError as error:  # a turn that contradicts a recorded one does not invalidate the others
             warnings.append(str(error))
+        numbers[session] += 1
     counts = dict(turns_parsed=len(export.turns), memories_created=created)
     return dict(format_detected=export.format, **counts, warnings=warnings[:MOST_WARNINGS])
 
 
-def _request(turn: Exchange, unnamed: str) -> RecordTurn:
-    values: dict[str, Any] = {
-        "session_id": turn.session_id or unnamed,
-        "prompt_id": turn.prompt_id,
-        "turn": None if turn.prompt_id else turn.turn,
-        "user": _clean(turn.user),
-        "assistant": _clean(turn.assistant),
-        "tools": list(turn.tools),
-        "files": list(turn.files),
-        "metadata": dict(turn.metadata),
-        "ts": turn.started_at,
-    }
+def _request(turn: Fields, session_id: str, number: int) -> RecordTurn:
+    prompt_id = turn["prompt_id"] or turn["uuid"]
+    values = {"session_id": session_id, "ts": instant(turn["started_at"]), **fields_of(turn, _clean)}
+    values |= {"prompt_id": prompt_id} if _is_id(prompt_id) else {"turn": number}
     return parse(RecordTurn, {name: value for name, value in values.items() if value is not None})
 
 
-def _clean(text: str | None) -> str | None:
-    """Cut a side of a turn to the longest that is stored, without invalid characters; None if it is empty."""
-    cleaned = (text or "").replace("\x00", "").encode("utf-8", "replace").decode()
-    return cleaned[:MAX_TURN_TEXT] if cleaned.strip() else None
+def _is_id(value: str | None) -> bool:
+    return value is not None and len(value) <= _LONGEST_ID and "\x00" not in value
+
+
+def _clean(text: str) -> str:
+    """Redact a text and cut it to the longest that is stored, without invalid characters."""
+    return redact(text)[0].replace("\x00", "").encode("utf-8", "replace").decode()[:MAX_TURN_TEXT]
