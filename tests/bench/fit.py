@@ -1,8 +1,8 @@
 """Fits the weights of the ranking sum and of the verdict on an answer, and writes them to their file.
 
-    python tests/bench/fit.py --data locomo10.json --homes FOLDER [--write]
+    python tests/bench/fit.py --data locomo10.json --homes FOLDER [--model multilingual] [--write]
 
-Needs scipy in addition to `.[test]`. Fitted on the made-up projects whose half is `dev` and on the dev half
+Needs scipy in addition to `.[test]`. The multilingual model is also fitted on the dev half of `languages.tsv`. Fitted on the made-up projects whose half is `dev` and on the dev half
 of LoCoMo; the other projects and the other half are never looked at here. Four steps, each with the weights
 of the one before:
 
@@ -35,15 +35,15 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import languages
 import numpy as np
 import projects
 from kept import SCOPE, opened, said_by, said_in
 from locomo import Haystack
 from locomo import load as conversations
 
-from scrubjay.encoders import open_encoder
+from scrubjay.encoders import BUNDLED, Encoder, open_encoder
 from scrubjay.engine.core import Core
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Turn
 from scrubjay.records.passages import speeches, with_gloss
 from scrubjay.search.retrieval import currency, relevance, retrieve, weights
@@ -54,7 +54,6 @@ from scrubjay.text.developer_words import gloss
 from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import parts, runs
 
-WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
 CERTAIN = 0.18  # share of the questions that nothing answers with an answer that is not called doubtful
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
@@ -101,28 +100,30 @@ class Asked:
         return PROJECT * (LOOKUP if self.kind == "lookup" else 1.0) if self.is_project else 1.0
 
 
-async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
+async def collect(data: Path | None, homes: Path, half: str, model: str = BUNDLED) -> list[Asked]:
     """Ask every question of the half, and every second one of another conversation, which has no answer
     here.
     """
     found: list[Asked] = []
-    for project in map(projects.load, sorted(projects.FOLDER.glob("*.toml"))):
-        if project.questions[0].half != half:
+    prefix = "" if model == BUNDLED else f"{model} "
+    for project in _projects(model):
+        asked = [question for question in project.questions if question.half == half]
+        if not asked:
             continue
         said, ids = said_by(project.records, SCOPE)
-        async with opened(homes, f"project {project.name}", said) as core:
-            for question in project.questions:
+        async with opened(homes, f"{prefix or 'project '}{project.name}", said, model) as core:
+            for question in asked:
                 right = {ids[key] for key in question.right}
                 stale = {ids[key] for key in question.stale}
                 kind, source = question.kind, project.name
                 found.append(await _ask(core, question.ask, source, kind, project.now, right, stale))
-            for text, holders in lookups(project, ids):
+            for text, holders in lookups(project, ids) if project.name != "facts" else ():
                 found.append(await _ask(core, text, project.name, "lookup", project.now, holders, set()))
     every = conversations(data) if data else []
     for number, haystack in enumerate(every):
         if haystack.questions[0].half != half:
             continue
-        async with opened(homes, haystack.name, said_in(haystack)) as core:
+        async with opened(homes, f"{prefix}{haystack.name}", said_in(haystack), model) as core:
             now = datetime.now(UTC)
             for asked in haystack.questions:
                 kind = "adversarial" if asked.category == 5 else "answered"
@@ -134,6 +135,12 @@ async def collect(data: Path | None, homes: Path, half: str) -> list[Asked]:
                     found.append(await _ask(core, text, "LoCoMo", "foreign", now, set(), set()))
         print(haystack.name, file=sys.stderr, flush=True)
     return found
+
+
+def _projects(model: str) -> list[projects.Project]:
+    """Return the made-up projects; for another model than the bundled one, the facts in seven languages too."""
+    every = [projects.load(path) for path in sorted(projects.FOLDER.glob("*.toml"))]
+    return every if model == BUNDLED else [*every, languages.facts()]
 
 
 def lookups(project: projects.Project, ids: Mapping[str, str]) -> Iterator[tuple[str, set[Any]]]:
@@ -307,7 +314,7 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tupl
 
         def read(at: int, each: Asked = each, said: dict[int, Any] = said) -> Any:
             if at not in said:
-                said[at] = currency.Said.of(each.texts[at])
+                said[at] = currency.Compared.of(each.texts[at])
             return said[at]
 
         top = [
@@ -328,14 +335,13 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tupl
     return found
 
 
-def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
+def written_pairs(encoder: Encoder) -> tuple[list[dict[str, float]], list[bool]]:
     """Gather pairs of facts without a question, as if both fitted one: those of `pairs.tsv`, and of each project."""
-    encoder = open_encoder(Settings().model, query_prompt="", document_prompt="")
     rows: list[dict[str, float]] = []
     labels: list[bool] = []
 
     def add(old: str, new: str, cosine: float, amends: bool) -> None:
-        values = currency.compare(currency.Said.of(old), currency.Said.of(new), cosine)
+        values = currency.compare(currency.Compared.of(old), currency.Compared.of(new), cosine)
         values |= {"matter": float(is_same_matter(old, new, cosine)), "distance": 0.0, "answer": 0.0}
         rows.append(values | {"coverage": 0.7, "coverage_gain": 0.0, "days": 1.0})
         labels.append(amends)
@@ -361,26 +367,26 @@ def written_pairs() -> tuple[list[dict[str, float]], list[bool]]:
     return rows, labels
 
 
-def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Floats]:
+def amended(each: Asked, values: Mapping[str, float], amends: Mapping[str, Any]) -> tuple[Candidates, Floats]:
     """Rank with amendments."""
     assert each.examined is not None
     total = weighed(each, values)
     numbers = each.gathered.asked.numbers
     candidates = currency.amend(
-        each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers
+        each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers, amends
     )
     return candidates, total + candidates.signals.current
 
 
 def verdicts(
-    asked: Sequence[Asked], values: Mapping[str, float]
+    asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]
 ) -> tuple[list[Any], list[bool], list[float], list[Asked]]:
     """Gather the evidence that an answer is among the first, and whether one is."""
     rows, labels, shares, kept = [], [], [], []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small", "adversarial"):
             continue
-        candidates, total = amended(each, values)
+        candidates, total = amended(each, values, amends)
         positions = order(total)
         own = [at for at in positions.tolist() if candidates.passages[at] is not None][: relevance.DEPTH]
         first = np.array(own, dtype=np.int64)
@@ -398,13 +404,15 @@ def verdicts(
     return rows, labels, shares, kept
 
 
-def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any], list[bool], list[float]]:
+def hits(
+    asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]
+) -> tuple[list[Any], list[bool], list[float]]:
     """Gather the evidence for each of the first hits, and whether it is right."""
     rows, labels, shares = [], [], []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small"):
             continue
-        candidates, total = amended(each, values)
+        candidates, total = amended(each, values, amends)
         signals = candidates.signals
         distance = relevance.behind(total, quoted=signals.quoted)
         own = relevance.own_evidence(signals) | {
@@ -455,26 +463,27 @@ def main() -> int:
     parser.add_argument(
         "--homes", type=Path, required=True, help="where filled homes are kept for the next run"
     )
-    parser.add_argument("--write", action="store_true", help=f"replace {WEIGHTS.name}")
+    parser.add_argument("--write", action="store_true", help="replace the model's weights")
+    parser.add_argument("--model", default=BUNDLED)
     options = parser.parse_args()
     options.homes.mkdir(parents=True, exist_ok=True)
-    asked = asyncio.run(collect(options.data, options.homes, "dev"))
-    fitted = fit(asked)
+    asked = asyncio.run(collect(options.data, options.homes, "dev", options.model))
+    fitted = fit(asked, open_encoder(options.model, models=options.homes))
     if options.write:
         commit = subprocess.run(
             ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
         )
         made = {
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
-            "command": "python tests/bench/fit.py --data locomo10.json --homes FOLDER --write",
+            "command": f"python tests/bench/fit.py --data locomo10.json --homes FOLDER --model {options.model} --write",
             "commit": commit.stdout.strip(),
             "data": "the dev projects of tests/bench/projects and the dev half of LoCoMo",
         }
-        WEIGHTS.write_text(json.dumps({"made": made} | fitted, indent=1) + "\n")
+        weights.file_of(options.model).write_text(json.dumps({"made": made} | fitted, indent=1) + "\n")
     return 0
 
 
-def fit(asked: Sequence[Asked]) -> dict[str, Any]:
+def fit(asked: Sequence[Asked], encoder: Encoder) -> dict[str, Any]:
     """Fit all weights, step by step, and print the results."""
     for each in asked:
         each.columns = features(each.gathered.candidates.signals)
@@ -494,16 +503,18 @@ def fit(asked: Sequence[Asked]) -> dict[str, Any]:
             id(each): place_of(each, ranked(each, without)) for each in asked if each.source == left_out
         }
     show("cv", [each for each in asked if each.is_project], places)
-    amends = amendments(asked, values)
+    amends = amendments(asked, values, encoder)
     return {"first": first, "order": values, "amends": amends} | judge(asked, values, amends)
 
 
-def amendments(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, dict[str, float]]:
+def amendments(
+    asked: Sequence[Asked], values: Mapping[str, float], encoder: Encoder
+) -> dict[str, dict[str, float]]:
     """Fit the evidence that a later record amends an earlier one, for facts and for turns."""
     amends = {}
     for kind, (rows, labels) in pairs(asked, values).items():
         if kind == "memory":
-            written, said = written_pairs()
+            written, said = written_pairs(encoder)
             shares = [1.0] * len(rows) + [WRITTEN] * len(written)
             rows, labels = [*rows, *written], [*labels, *said]
         amends[kind] = logistic(rows, labels, shares if kind == "memory" else None, tight=2e-3)
@@ -518,9 +529,12 @@ def amendments(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str,
 
 def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the verdict, the chance of a hit and the similarity."""
-    currency.AMENDS = amends
-    show("amended", asked, {id(each): place_of(each, order(amended(each, values)[1])) for each in asked})
-    rows, labels, shares, kept = verdicts(asked, values)
+    show(
+        "amended",
+        asked,
+        {id(each): place_of(each, order(amended(each, values, amends)[1])) for each in asked},
+    )
+    rows, labels, shares, kept = verdicts(asked, values, amends)
     verdict = logistic(rows, labels, shares, tight=1e-3)
     odds = np.array([sum(verdict[name] * value for name, value in row.items()) for row in rows])
     verdict["offset"] -= _alarm_odds(odds, kept)
@@ -543,7 +557,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[s
         "verdict, cv",
     )
     print(verdict)
-    right = logistic(*hits(asked, values), tight=1e-5)
+    right = logistic(*hits(asked, values, amends), tight=1e-5)
     print("right", right)
     least = dict.fromkeys(("cosine", "coverage", "both", "answer"), 0.0) | {"named": NAMED_ALONE}
     similarity = logistic(*likenesses(asked), tight=1e-4, least=least)
