@@ -86,7 +86,7 @@ def main() -> int:
     with Place() as place:
         _say(f"filling a home with {PASSAGES:,} facts")
         http_load.fill(str(place.home), PASSAGES)
-        with _served(place) as (url, engine):
+        with served(place) as (url, engine):
             _say("searching over loopback and the pipe")
             rows += _both_ways(place, url, 200 // share)
             _show(rows[-3:])
@@ -124,7 +124,7 @@ def main() -> int:
 
 
 @contextmanager
-def _served(place: Place) -> Iterator[tuple[str, psutil.Process]]:
+def served(place: Place) -> Iterator[tuple[str, psutil.Process]]:
     """The address and the process of an engine that serves this home, everything loaded."""
     command = [COMMAND, "serve", "--http", "127.0.0.1:0"]
     with subprocess.Popen(

@@ -78,7 +78,7 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     start = time.perf_counter()
     core = await opened(open_home(folder))
     took = time.perf_counter() - start
-    embedding, ready = await _embedded(core, [scale_text.question(n, turns) for n in range(_WARM + searches)])
+    embedding, ready = await embedded(core, [scale_text.question(n, turns) for n in range(_WARM + searches)])
     await _searched(core, ready[:_WARM])
     before = await _searched(core, ready[_WARM:])
     peak_before = _peak()
@@ -87,7 +87,7 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     record_ms = [await _timed(record(core, turns + number)) for number in range(writes)]
     _say("recorded")
     await core.writer.settle()
-    _, others = await _embedded(
+    _, others = await embedded(
         core, [scale_text.question(_OTHERS + n, turns + writes) for n in range(searches // 2 + searches)]
     )
     during = await _searched(core, others[: searches // 2])
@@ -113,7 +113,8 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     )
 
 
-async def _embedded(core: Core, questions: list[tuple[int, str]]) -> tuple[list[float], list[Ready]]:
+async def embedded(core: Core, questions: list[tuple[int, str]]) -> tuple[list[float], list[Ready]]:
+    """The questions with their vectors, and how many ms each took."""
     ms, ready = [], []
     for scope, question in questions:
         start = time.perf_counter()
@@ -132,11 +133,17 @@ async def _searched(core: Core, ready: list[Ready]) -> Searches:
     for number, (scope, question, asked) in enumerate(ready):
         kind = list(KINDS)[number % len(KINDS)]
         request = requests.parse(requests.SearchMemories, {"query": question, **KINDS[kind]})
-        ms[kind].append(await _timed(_search(core, request, scope, asked)))
+        ms[kind].append(await _timed(search(core, request, scope, asked)))
     return Searches(ms, (time.process_time() - used) / max(len(ready), 1) * 1e3)
 
 
-async def _search(core: Core, request: requests.SearchMemories, scope: str, asked: EncodedQuery) -> None:
+async def search(core: Core, request: requests.SearchMemories, scope: str, asked: EncodedQuery) -> None:
+    """Search for a question whose vector is known.
+
+    Raises:
+        RuntimeError: nothing was found.
+    """
+
     async def embed(_: str) -> EncodedQuery:
         return asked
 

@@ -11,9 +11,10 @@ the model gives to texts of that many characters.
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,9 +24,11 @@ from numpy.typing import NDArray
 
 from scrubjay.encoders import EmbeddingWorker, open_encoder
 from scrubjay.encoders.token_codes import BITS
+from scrubjay.engine.background.consolidation import NOTE
 from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.upkeep import IDLE, Bounds, Upkeep
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.verbs.reindex import WORDS
 from scrubjay.home.paths import Home, open_home
 from scrubjay.home.settings import Settings
 from scrubjay.models import requests
@@ -36,6 +39,7 @@ from scrubjay.records.turns import PARTITION, summary_of
 from scrubjay.store.opening import open_store
 from scrubjay.store.schema import VECTOR, arrow_schema, to_table
 from scrubjay.store.store import Store
+from scrubjay.text.developer_words import IN_USE
 
 BY_ENGINE = 10_000
 PER_TURN = 3  # both sides and the summary
@@ -84,7 +88,7 @@ def load(folder: str, count: int, real: str) -> Loaded:
     """
     home = open_home(folder)
     return asyncio.run(
-        _by_engine(home, count, Path(real)) if count <= BY_ENGINE else _in_blocks(home, count, Path(real))
+        _by_engine(home, count, Path(real)) if count <= BY_ENGINE else in_blocks(home, count, Path(real))
     )
 
 
@@ -153,7 +157,8 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
     return Loaded(turns, held, "through the engine", took, None)
 
 
-async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
+async def in_blocks(home: Home, count: int, real: Path) -> Loaded:
+    """Add the records and passages in blocks; without a file of real vectors, a few are made."""
     start = time.perf_counter()
     worker = EmbeddingWorker(open_encoder)
     worker.start()
@@ -162,10 +167,18 @@ async def _in_blocks(home: Home, count: int, real: Path) -> Loaded:
     await Indexer(
         store, worker
     ).check_space()  # notes the model's space, as an engine does over an empty store
+    await store.notes.write(WORDS, IN_USE.version)
+    through = int((datetime.now(UTC) + timedelta(days=1)).timestamp() * 1e6)
+    await store.notes.write(NOTE, json.dumps({"through": through}))
     texts = [piece.text for number in range(_SAMPLE) for piece in passages_of(_turn(number))]
-    codes = (await worker.passages(texts)).codes
+    made = await worker.passages(texts)
+    codes = made.codes
     worker.close()
-    drawn = Drawn(np.load(real), encoder.space.space_id, sum(map(len, codes)) / sum(map(len, texts)))
+    drawn = Drawn(
+        np.load(real) if real.exists() else made.vectors,
+        encoder.space.space_id,
+        sum(map(len, codes)) / sum(map(len, texts)),
+    )
     turns = -(-count // PER_TURN)
     for first in range(0, turns, _BLOCK):
         await _add(store, range(first, min(turns, first + _BLOCK)), drawn)

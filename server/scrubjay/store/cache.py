@@ -32,6 +32,7 @@ _CONDITIONS = 8  # whose matching rows are cached
 # took 7 to 15 ms, five times in the first search after a write. Now they take 1 ms.
 _ROW_IDS = 65_536
 _AT_ONCE = 1_024  # vectors multiplied at once, so that they fit into a processor's cache
+_IN_LOOP = 8_192  # vectors compared without a thread: that takes as long as the change of threads
 _MOST_RECORDS = 4_000  # records of a kind cached as objects
 _MOST_KEYS = 100_000  # rows; a key takes some 70 bytes
 
@@ -261,8 +262,10 @@ class VectorCache:
             if (places := await self._matching_places(table, where, dates)) is None:
                 return None
             rows = self._rows
-        # In a thread, because it takes milliseconds in which the loop can serve other clients.
-        best, cosines = await asyncio.to_thread(_nearest, rows, places, vector, limit)
+        if len(places) <= _IN_LOOP:
+            best, cosines = _nearest(rows, places, vector, limit)
+        else:  # it takes milliseconds in which the loop can serve other clients
+            best, cosines = await asyncio.to_thread(_nearest, rows, places, vector, limit)
         return rows.row_ids[best], cosines
 
     def known(self, row_ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:

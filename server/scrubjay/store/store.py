@@ -98,7 +98,7 @@ class Store:
         self.inventory = inventory
         self.repairs: list[str] = []
         self.damage: tuple[str, ...] = ()
-        self.lock = asyncio.Lock()
+        self.lock = tables.lock
         self.readers = 0  # readers of older versions; while there are any, no version is removed
         self.sessions = Sessions(self._places)
         self.names = Names(self)
@@ -716,7 +716,7 @@ class Store:
             note = self.building
             if note is None:
                 return
-            tables = await open_tables(self.path, note.passages, note.dim)
+            tables = await open_tables(self.path, note.passages, note.dim, lock=self.lock)
             self.tables, self.building = tables, None
             self.invalidate_index_stats()
             await self.write_note(note)
@@ -748,7 +748,12 @@ class Store:
         """Open a new connection and session: the old one keeps every superseded index file open."""
         building = None if self.building is None else (self.building.passages, self.building.dim)
         self.tables = await open_tables(
-            self.path, self.note.passages, self.note.dim, change=self.is_writer, building=building
+            self.path,
+            self.note.passages,
+            self.note.dim,
+            change=self.is_writer,
+            building=building,
+            lock=self.lock,
         )
         self.invalidate_index_stats()
 

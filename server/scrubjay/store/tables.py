@@ -5,6 +5,7 @@ declared primary key (else concurrent upserts double rows), open-else-create (a 
 positions off (compaction crashes were reported).
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +36,38 @@ from scrubjay.store.schema import VECTOR, arrow_schema
 from scrubjay.text.terms import STOP
 
 log = logging.getLogger("scrubjay.store")
+
+
+class WriteLock(asyncio.Lock):
+    """The lock that every write to the tables holds; it counts the times it was released."""
+
+    releases = 0
+
+    def release(self) -> None:
+        """Release the lock."""
+        self.releases += 1
+        super().release()
+
+
+class OwnTable(AsyncTable):
+    """A table that only this process writes.
+
+    LanceDB is asked for its version only when the lock is held, or was since the last time: a search asks
+    nine times, for .3 ms of processor and a change of threads each.
+    """
+
+    def __init__(self, table: AsyncTable, lock: WriteLock) -> None:
+        super().__init__(table._inner)
+        self._lock, self._asked, self._version = lock, -1, 0
+
+    async def version(self) -> int:
+        """Return the number of the newest version."""
+        if self._lock.locked() or self._asked != self._lock.releases:
+            releases = self._lock.releases
+            self._version = await super().version()
+            self._asked = releases
+        return self._version
+
 
 Index = FTS | BTree | Bitmap
 TABLES = (*TABLE_OF.values(), "passages")
@@ -96,6 +129,7 @@ class Tables:
     documents: AsyncTable
     passages: AsyncTable
     building: AsyncTable | None = None  # the next generation of passages, not searched yet
+    lock: WriteLock = field(default_factory=WriteLock)  # held by every write
     # A search shows chunks of documents, and reads few records of them.
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
@@ -160,25 +194,27 @@ async def open_tables(
     change: bool = True,
     building: tuple[str, int] | None = None,
     outdated: Callable[[], Awaitable[None]] | None = None,
+    lock: WriteLock | None = None,
 ) -> Tables:
     """Open the four tables below `path`; create missing ones if `change` is set.
 
     `building` is the name and width of a new generation of passages that is built next to the current one.
-    `change` is False if another engine maintains the tables. If an older Scrubjay wrote the passages,
+    `change` is False if another engine maintains the tables. `lock` is an earlier connection's. If an older Scrubjay wrote the passages,
     `outdated` is awaited before the missing columns are added, because afterwards nothing shows that they are
     empty.
 
     Raises:
         StoreError: a table is damaged, or is missing and may not be created.
     """
-    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated)
+    lock = lock or WriteLock()
+    tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated, lock)
     rows = await tables.passages.count_rows()
     of_vectors = dim if rows > FEW_VECTORS or is_shared(path) else 0
     wanted = min(rows * (of_vectors + _CACHED_FOR_INDEXES), _MOST_INDEX_CACHE)
     if wanted <= _INDEX_CACHE:
         return tables
     # a session's caches keep their size
-    return await _open_all(path, passages, dim, wanted, change, building, None)
+    return await _open_all(path, passages, dim, wanted, change, building, None, lock)
 
 
 async def _open_all(
@@ -189,12 +225,13 @@ async def _open_all(
     change: bool,
     building: tuple[str, int] | None,
     outdated: Callable[[], Awaitable[None]] | None,
+    lock: WriteLock,
 ) -> Tables:
     database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
     if not change:
         names = (*TABLE_OF.values(), passages)
         turns, memories, documents, pieces = [await _open_unchanged(database, path, name) for name in names]
-        return Tables(turns, memories, documents, pieces)
+        return Tables(turns, memories, documents, pieces, lock=lock)
     schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
     schemas[passages] = arrow_schema(Passage, dim=dim)
     turns, memories, documents, pieces = [
@@ -206,7 +243,10 @@ async def _open_all(
         name, width = building
         schema = arrow_schema(Passage, dim=width)
         next_pieces = await _open_or_create(database, path, name, schema, None)
-    return Tables(turns, memories, documents, pieces, next_pieces)
+    own = turns, memories, documents, pieces
+    if not is_shared(path):
+        own = tuple(OwnTable(table, lock) for table in own)
+    return Tables(*own, next_pieces, lock)
 
 
 async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:

@@ -32,7 +32,7 @@ log = logging.getLogger("scrubjay.engine.background.consolidation")
 QUIET_SECONDS = 3.0  # without a commit: then no user waits for the machine
 LOOK_SECONDS = 60.0  # how often it is looked whether a session has ended
 AT_ONCE = 50  # sessions and facts whose changes are committed together
-_NOTE = "consolidated"
+NOTE = "consolidated"
 SLACK = 3_600_000_000  # microseconds: a clock goes back, or a record is dated before it was taken
 
 
@@ -170,7 +170,7 @@ class Consolidation:
     async def close(self) -> None:
         """Note up to when all was looked at; what still waits is found again by the next engine."""
         if self._caught_up and not self._changed and not self._writer.pending:
-            await self._store.notes.write(_NOTE, json.dumps({"through": micros(self._clock())}))
+            await self._store.notes.write(NOTE, json.dumps({"through": micros(self._clock())}))
 
     async def _summary(self, key: Key) -> list[Change]:
         now = self._clock()
@@ -200,7 +200,7 @@ class Consolidation:
         """Remember the facts and sessions that changed since an engine last looked at all of them."""
         if self._caught_up:
             return
-        through, size = _read(await self._store.notes.read(_NOTE))
+        through, size = _read(await self._store.notes.read(NOTE))
         # Sessions that went on at that time had a turn within the slack, so they are looked at again.
         changed = None if through is None else conditions.number("updated_at", ">=", through - SLACK)
         for fact in await self._store.select(

@@ -1,6 +1,6 @@
 """Lays out candidates, which are search results and the turns around them, by session as aligned columns."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import repeat
@@ -15,7 +15,7 @@ from scrubjay.search.retrieval.pools import Pools
 from scrubjay.search.retrieval.ranking import Floats, Ints, Signals
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import moment
-from scrubjay.store.sessions import Key, Session
+from scrubjay.store.sessions import Key, Place, Session
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
@@ -89,10 +89,8 @@ def lay_out(
     with_neighbours: bool,
 ) -> Candidates:
     """Order turns and those up to `REACH` places away by session, then the records without a session."""
-    ids: list[str] = []
+    chosen: list[Place] = []
     keys: list[tuple[str, str | None]] = []
-    roles: list[str | None] = []
-    dates: list[int] = []
     numbers: list[int] = []
     places: list[int] = []
     turns: dict[Key, list[str]] = {}
@@ -104,16 +102,13 @@ def lay_out(
             turns.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
     for number, (key, session) in enumerate(sessions.items()):
         near = _near(session, turns.get(key, ()), REACH if with_neighbours else 0)
-        chosen = [session.places[at] for at in near]
-        ids += [place.id for place in chosen]
-        roles += [place.role for place in chosen]
-        dates += [place.started_at for place in chosen]
+        chosen += map(session.places.__getitem__, near)
         places += near
         keys += [key] * len(near)
         numbers += [number] * len(near)
-    ids += [passage.record_id for passage in others]
-    roles += [passage.role for passage in others]
-    dates += [passage.dated_at for passage in others]
+    ids = [place.id for place in chosen] + [passage.record_id for passage in others]
+    roles = [each.role for each in (*chosen, *others)]
+    dates = [place.started_at for place in chosen] + [passage.dated_at for passage in others]
     keys += [(passage.scope, passage.session_id) for passage in others]
     passages = [*map(pools.best.get, ids)]
     alone = [-1] * len(others)
@@ -129,10 +124,12 @@ def lay_out(
         Signals(
             cosine=_column(pools.cosine, ids, np.nan),
             bm25=_column(pools.bm25, ids, np.nan),
-            unembedded=_marks(
-                ids,
-                {each.record_id for each in pools.best.values() if each.space_id is None}
-                - pools.cosine.keys(),
+            unembedded=np.array(
+                [
+                    each is not None and each.space_id is None and each.record_id not in pools.cosine
+                    for each in passages
+                ],
+                dtype=bool,
             ),
             date=np.array(
                 [max((closeness(each, moment(at)) for each in periods), default=0.0) for at in dates]
@@ -147,7 +144,7 @@ def lay_out(
             named=np.maximum(_named(pools, ids), _labelled(passages, query)),
             session=np.array(numbers + alone, dtype=np.int64),
             place=np.array(places + alone, dtype=np.int64),
-            user=_marks(ids, {each.record_id for each in pools.best.values() if each.role == "user"}),
+            user=np.array([each is not None and each.role == "user" for each in passages], dtype=bool),
             length=np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
             # no close look was taken yet
             late=np.zeros(len(ids)),
@@ -174,14 +171,8 @@ def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> F
 
 
 def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
-    return _marks(ids, {each.record_id for each, _ in pools.quotable if quotes(query, each.text)})
-
-
-def _marks(ids: Sequence[str], chosen: Collection[str]) -> np.ndarray:
-    """Mark the ids that are in `chosen`, which is nearly always empty."""
-    if not chosen:
-        return np.zeros(len(ids), dtype=bool)
-    return np.array([record_id in chosen for record_id in ids], dtype=bool)
+    chosen = {each.record_id for each, _ in pools.quotable if quotes(query, each.text)}
+    return np.array([each in chosen for each in ids] if chosen else np.zeros(len(ids)), dtype=bool)
 
 
 def labels(passage: PassageRow | None) -> str:

@@ -13,8 +13,8 @@ from scrubjay.text.terms import hidden_words, may_begin, singular, spelled_words
 Floats = NDArray[np.float64]
 # Endings, the longest first, each with the fewest letters that must remain before it: first plurals and
 # tenses, then those that make nouns of verbs.
-_INFLECTIONS = tuple((ending, 3) for ending in "ings ing ies ied ed es s".split())
-_DERIVATIONS = (("ment", 4), ("enc", 4), ("anc", 4), ("ion", 4), ("at", 4), ("er", 3), ("or", 3), ("al", 5))
+_INFLECTIONS = dict.fromkeys("ings ing ies ied ed es s".split(), 3)
+_DERIVATIONS = {"ment": 4, "enc": 4, "anc": 4, "ion": 4, "at": 4, "er": 3, "or": 3, "al": 5}
 _KEPT = frozenset({"format"})  # not an inflected form
 _FIRST_WORD = 1_995  # line of the first whole word in the vocabulary, which is sorted by frequency from there
 _LAST_WORD = 28_526  # the last rank
@@ -66,10 +66,11 @@ def weighed(word: str) -> tuple[str, float]:
     return stem(word), rarity(word)
 
 
-def _cut(word: str, endings: Iterable[tuple[str, int]]) -> str:
-    for ending, least in endings:
-        if word.endswith(ending) and len(word) - len(ending) >= least:
-            return word[: -len(ending)]
+def _cut(word: str, endings: Mapping[str, int]) -> str:
+    if word.endswith(tuple(endings)):  # most words have none of them
+        for ending, least in endings.items():
+            if word.endswith(ending) and len(word) - len(ending) >= least:
+                return word[: -len(ending)]
     return word
 
 
