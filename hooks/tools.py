@@ -11,7 +11,6 @@ import re
 
 from scrubjay.home import openings, spool
 from scrubjay.home.given import tokens_of
-from scrubjay.transcripts.failures import failure_of, shape
 
 MOST_TOKENS = 120  # of what is said, with the tags around it
 GIVEN = "given"  # a file in a session's folder: the ids of what it was given
@@ -44,6 +43,8 @@ def after_tool(event, hints, now):
     """Return what made a command pass after the error that it failed with now; None if that is unknown."""
     if not subject(event.inputs)[2]:
         return None
+    from scrubjay.transcripts.failures import failure_of, shape  # its patterns take some ms
+
     error = failure_of(event.output or "", event.has_failed)
     failed = shape(error).strict if error else ""
     found = [hint for hint in hints.get("errors", ()) if hint["shape"] and hint["shape"] == failed]

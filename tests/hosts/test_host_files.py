@@ -283,6 +283,20 @@ def test_a_hosts_entries_are_added_and_removed_again(host, home, tmp_path):
     assert not (tmp_path / "kim").exists()
 
 
+def test_hooks_of_tools_are_registered_only_on_request_and_removed_with_the_others(home, tmp_path):
+    machine = Machine({}, str(tmp_path), "linux")
+    host = next(host for host in HOSTS if host.name == "claude-code")
+    file = tmp_path / ".claude" / "settings.json"
+    write(home, connecting(home, host.changes(machine)))
+    assert "PreToolUse" not in json.loads(file.read_text())["hooks"]
+    write(home, connecting(home, host.changes(machine, has_tools=True)))
+    hooks = json.loads(file.read_text())["hooks"]
+    assert hooks["PreToolUse"][0]["matcher"] == "Bash|Edit|MultiEdit|Write|NotebookEdit"
+    assert hooks["PostToolUseFailure"][0]["hooks"] == hooks["Stop"][0]["hooks"]
+    write(home, disconnecting(home, host.changes(machine)))
+    assert not file.exists()
+
+
 def test_hooks_are_registered_only_for_events_that_the_hook_understands():
     for host in HOSTS:
         if host.capture:

@@ -79,8 +79,9 @@ class Search(Verb):
         if found is None or record is None:
             return hits
         known = next((hit for hit in hits.results if hit.id == found.id), None)
-        first = (known or as_hit(record)).model_copy(update={"note": found.note})
-        others = [hit for hit in hits.results if hit is not known]
+        first, others = known or as_hit(record), [hit for hit in hits.results if hit is not known]
+        score = max((hit.score or 0.0 for hit in hits.results), default=1.0)  # results are ordered by score
+        first = first.model_copy(update={"note": found.note, "score": score})
         others = others[: max(0, (request.top_k or len(hits.results) + 1) - 1)]
         confidence = "strong" if found.is_certain else hits.confidence if others else "weak"
         results = [first, *others]
