@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from git_made import Repository
 from user import PATIENCE, make_user, newcomer, user
 
 from scrubjay import VERSION
@@ -450,3 +451,15 @@ def test_an_unknown_name_is_refused_with_the_closest_known_one(user):
     assert "Did you mean birds?" in user.refused("search", "heron", "--scope", "bird")
     done = user.types("serch", "heron")
     assert (done.returncode, "Did you mean search?" in done.stderr) == (2, True)
+
+
+def test_commits_are_indexed_by_command_and_found_by_a_question(user):
+    repo = Repository(user.project)
+    repo.commit(
+        {"a.py": "WAIT = 30\n"}, "Wait 30 s for the gateway\n\nIt is slow on Mondays, says the carrier."
+    )
+    assert "1 commit added" in user.gets("index", "--git")
+    found = user.gets("search", "why does the gateway wait 30 s?")
+    assert "Wait 30 s for the gateway" in found and "Mondays" in found
+    assert "Wait 30 s for the gateway" in user.gets("why", "a.py")
+    assert "branch" in user.refused("search", "gateway", "--branch", "nowhere")

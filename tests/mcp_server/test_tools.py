@@ -13,12 +13,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 from asked import call, refusal, shown, strays
+from git_made import Repository
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, Tool
 from said import SCOPE
 
+from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.engine import Engine
+from scrubjay.home.scopes import scope_of
+from scrubjay.mcp_server.calls import call as call_tool
 from scrubjay.mcp_server.calls import compact
 from scrubjay.text.short_ids import short_id
 
@@ -341,3 +345,20 @@ async def test_a_store_failure_is_a_sentence_for_the_model_and_not_a_protocol_er
     assert sentence.startswith("forget failed. The store in ") and "scrubjay doctor" in sentence
     assert "\n" not in sentence and ".rs:" not in sentence
     assert "scrubjay doctor" in await refusal(client, "search_memories", query="zebra")
+
+
+async def test_a_path_answers_with_what_shaped_it(engine: Engine, tmp_path: Path) -> None:
+    repo = Repository(tmp_path / "gateway")
+    repo.commit({"a.py": "WAIT = 10\n"}, "Wait 10 s")
+    repo.commit({"a.py": "WAIT = 30\n"}, "Wait 30 s\n\nThe gateway is slow on Mondays.")
+    scope = scope_of(engine.home, str(repo.folder))
+    set_caller(Caller(scope=scope, folder=str(repo.folder)))
+    asked = {"query": "why 30 s?", "path": "a.py", "include": {"structured": True}}
+    answer = await call_tool(engine, "search_memories", asked)
+    lines = answer["content"][0]["text"].splitlines()[1:-1]
+    assert len(lines) == 4 and "gateway is slow on Mondays" in lines[1] and "Wait 10 s" in lines[3]
+    assert [each["kind"] for each in answer["structuredContent"]["results"]] == ["commit", "commit"]
+    one = await call_tool(engine, "search_memories", asked | {"max_tokens": 50, "path": "a.py:1"})
+    assert "on Mondays" in one["content"][0]["text"] and "10 s" not in one["content"][0]["text"]
+    for path in ("none.py", "../a.py", "a.py:9"):
+        assert (await call_tool(engine, "search_memories", asked | {"path": path}))["isError"]

@@ -47,7 +47,7 @@ def anchors(tree: Tree, commit: str, branch: str | None, all_said: Sequence[Said
     tools = {path for each in named for path in each.paths}
     sources = _Sources(tree, tools)
     missing = {name for each in named for name in each.symbols if not sources.homes(name, each.paths)}
-    defining = tree.defining({part for name in missing for part in name.split(".")[-2:]})
+    defining = tree.defining({part for name in missing for part in name.split(".")[-2:]}) or {}
     found = {name: _places(name, defining) for name in missing}
     sources.add({path for places in found.values() if len(places) <= _MOST_HOMES for path in places})
     return [Anchor(commit[:SHORT], branch, _files(each, sources, found)) for each in named]

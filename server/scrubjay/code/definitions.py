@@ -34,6 +34,13 @@ def has_definitions(path: str) -> bool:
     return kind_of(path).language in LANGUAGES
 
 
+def is_broken(path: str, content: bytes) -> bool:
+    """Return True if a source file does not follow its grammar, as in the middle of an edit or a merge."""
+    language = kind_of(path).language
+    known = language in LANGUAGES and len(content) <= LARGEST
+    return known and Parser(grammar(language)).parse(content).root_node.has_error
+
+
 def definitions(path: str, content: bytes) -> Definitions:
     """Return the definitions of a file: functions, types, and the constants of modules and classes.
 

@@ -19,6 +19,7 @@ LONG_SECONDS = 60.0  # in the background
 MOST_FILES = 100_000  # files of a tree that are listed
 MOST_COMMITS = 100  # that are counted
 LARGEST = 1_000_000  # bytes of a file that is read
+LATEST = 4_102_444_800  # seconds since 1970 of a commit, the year 2100: some clocks were wrong
 SHORT = 12  # hex digits of a commit
 
 # Settings with which a repository could make git run a program.
@@ -108,18 +109,20 @@ class Tree:
                 at += size + 1
         return contents
 
-    def defining(self, names: Iterable[str]) -> dict[str, set[str]]:
-        """Return for each name the files with a line that seems to define it."""
+    def defining(self, names: Iterable[str]) -> dict[str, set[str]] | None:
+        """Return for each name the files with a line that seems to define it; None if git takes too long."""
         wanted = sorted({name for name in names if re.fullmatch(r"[\w$]+", name)})
         if not wanted:
             return {}
         patterns = [part for name in wanted for part in ("-e", name)]
         where = [self.commit] if self.commit else ["--untracked"]
         out = self._git("grep", "-z", "-I", "-w", "-F", *patterns, *where, "--", codes=(0, 1))
+        if out is None:
+            return None
         by_keyword: dict[str, set[str]] = {}
         others: dict[str, set[str]] = {}
         keyword, other = _defining_line(wanted)
-        for line in (out or b"").split(b"\n"):
+        for line in out.split(b"\n"):
             name, _, text = line.partition(b"\0")
             path = os.fsdecode(name).removeprefix(f"{self.commit}:")
             if has_definitions(path):
@@ -148,6 +151,13 @@ def _defining_line(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[
     either = "|".join(map(re.escape, names))
     keyword = rf"\b(?:{_KEYWORDS.replace(' ', '|')})\s+(?:\([^)]*\)\s*)?({either})\b"
     return re.compile(keyword), re.compile(rf"\s*(?:[\w<>*&\[\], ]+[ *&])?({either})\s*(?:[=:(]|$)")
+
+
+def may_define(content: bytes, name: str) -> bool:
+    """Return True if a line of a file seems to define a name."""
+    keyword, other = _defining_line([name])
+    lines = (line[:500] for line in content.decode("utf-8", "replace").splitlines() if name in line)
+    return any(keyword.search(line) or other.match(line) for line in lines)
 
 
 def head_at(work: WorkTree, seconds: float) -> tuple[str, str | None] | None:
@@ -281,5 +291,6 @@ def _log(
 
 
 def _commit(name: bytes, at: bytes, _: bytes, message: bytes, *files: bytes) -> Commit:
-    names = tuple(os.fsdecode(file.removeprefix(b"\n")) for file in files)
-    return Commit(name.decode(), int(at), message[1:].decode("utf-8", "replace").strip(), names)
+    names = tuple(file.removeprefix(b"\n").decode("utf-8", "backslashreplace") for file in files)
+    text = message[1:].decode("utf-8", "replace").strip()
+    return Commit(name.decode(), min(int(at), LATEST), text, names)

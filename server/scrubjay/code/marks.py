@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from scrubjay.code import git
 from scrubjay.code.anchors import Anchor, File
-from scrubjay.code.definitions import Definitions, definitions, digest
+from scrubjay.code.definitions import Definitions, definitions, digest, is_broken
 from scrubjay.code.git import Tree
 from scrubjay.home.repositories import WorkTree
 from scrubjay.models.results import Mark
@@ -109,6 +109,11 @@ class _FileNow:
     def definitions(self) -> Definitions:
         return definitions(self.path, git.read_file(self.root, self.path) or b"")
 
+    def may_define(self, name: str) -> bool:
+        """Return True if a file that cannot be parsed now has a line that seems to define a name."""
+        content = git.read_file(self.root, self.path) or b""
+        return git.may_define(content, name) and is_broken(self.path, content)
+
 
 @dataclass(frozen=True)
 class _Look:
@@ -130,6 +135,8 @@ class _Look:
             return self._changed(now) if now is not None else self._removed(file.path)
         name, hashed = symbol
         there = now.definitions.get(_key(name)) if now is not None else None
+        if now is not None and there is None and now.may_define(name.rpartition(".")[2]):
+            return None
         if now is None or there is None:
             return self._moved(file.path, name, hashed, now)
         return None if there == hashed else self._changed(now, name)
@@ -177,20 +184,26 @@ class _Look:
         seen = now and now.digest
         ask = partial(self._home_of, path, name, hashed)
         home = self._asked("home", self.commit, path, name, hashed, seen, ask=ask)
+        if home is None and now is not None:
+            return self._changed(now, name)
         return self._mark("moved", path, name, now=home) if home else self._mark("gone", path, name)
 
     def _home_of(self, path: str, name: str, hashed: str) -> str | None:
-        """Return the only other file with the definition: the same, or one that did not have it before."""
+        """Return the only other file with the definition: the same, or one that did not have it before.
+
+        "" if there is no such file, None if it is unknown.
+        """
         last = name.rpartition(".")[2]
-        places = sorted(Tree(self.work, None, git.SECONDS).defining([last]).get(last, set()) - {path})[
-            :_MOST_HOMES
-        ]
+        defining = Tree(self.work, None, git.SECONDS).defining([last])
+        if defining is None:
+            return None
+        places = sorted(defining.get(last, set()) - {path})[:_MOST_HOMES]
         homes = {place: there for place in places if (there := self._defines(place, name))}
         same = [place for place, there in homes.items() if there == hashed]
         if not same and homes:
             before = Tree(self.work, self.commit, git.SECONDS).read(homes)
             same = [place for place in homes if _key(name) not in definitions(place, before.get(place, b""))]
-        return same[0] if len(same) == 1 else None
+        return same[0] if len(same) == 1 else ""
 
     def _mark(self, kind: Any, path: str | None = None, symbol: str | None = None, **found: Any) -> Mark:
         text = text_of(kind, **found)
