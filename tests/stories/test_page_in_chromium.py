@@ -18,16 +18,19 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from git_made import Repository
 from hashing_encoder import HashingEncoder
 from said import document, fact, facts, turn
 from user import make_user
 
 from scrubjay import VERSION
 from scrubjay.engine.engine import Engine
+from scrubjay.home import given
 from scrubjay.home.paths import open_home
+from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import change
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import Forget
+from scrubjay.models.requests import Forget, KeptMemoryFiles
 from scrubjay.page.serving import Page, serving
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of
 from scrubjay.text.foreign import visible
@@ -47,6 +50,16 @@ Browser, Tab = playwright.Browser, playwright.Page
 expect = playwright.expect
 MINE, OTHER = "repo_sparrow__0123456789abcdef", "dir_notes__0123456789abcdef"
 TURNS, SESSIONS = 2_000, 100
+TOLD = [  # a session with a summary
+    (
+        "Which port does the whimbrel get?",
+        "We decided that the whimbrel listens on port 8421, because 8000 was taken.",
+    ),
+    (
+        "Write the tests of its port too.",
+        "I moved the port into the settings. The test of the port is not written yet.",
+    ),
+]
 BIRDS = "wren robin lark crow heron whimbrel dunlin plover curlew godwit".split()
 PATIENCE = 20_000  # ms
 VIEWS = ["today", "search", "facts", "documents", "settings"]
@@ -133,6 +146,12 @@ class Story:
             assistant="w" * 1_000_000,
             ts=now.isoformat(),
         )
+        for user, assistant in TOLD:
+            files = ["/home/kim/sparrow/src/whimbrel.py"]
+            await turn(core, "told", scope=MINE, user=user, assistant=assistant, files=files)
+        await core.writer.settle()
+        core.consolidation.end(MINE, "told")
+        await core.writer.derive(core.consolidation._summary((MINE, "told")))
         await core.writer.settle()
 
     def does(self, work: Callable[[Any], Coroutine[Any, Any, Any]]) -> Any:
@@ -262,7 +281,9 @@ def test_scrubjay_open_prints_a_link_that_works_once(chromium: Browser, tmp_path
 def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, tab: Tab):
     expect(tab.get_by_role("heading", name="Today", level=2)).to_be_visible()
     expect(tab.get_by_role("heading", name="sparrow").first).to_be_visible()
-    expect(tab.get_by_text("every captured turn is stored")).to_be_visible()
+    told = tab.locator(".session", has_text=TOLD[0][0])
+    expect(told).to_contain_text("We decided that the whimbrel listens on port 8421")
+    expect(told).to_contain_text("Left open: The test of the port is not written yet.")
     silent = tab.get_by_role("listitem").filter(has_text="Cursor")
     expect(silent).to_contain_text("nothing received yet")
     expect(silent).to_contain_text("Cursor waits to be trusted.")
@@ -289,10 +310,108 @@ def test_a_session_is_read_turn_by_turn_and_a_turn_has_an_address(tab: Tab):
     expect(here.locator("pre code")).to_have_text("port = 8001")
     expect(here.locator(".touched")).to_contain_text("src/robin.py")
     expect(here.locator(".touched")).to_contain_text("pytest robin")
+    here.get_by_label("Menu of turn 7").click()
     here.get_by_role("button", name="Forget").click()
     expect(tab.locator(".turn.gone")).to_have_count(1)
     tab.get_by_role("button", name="Undo").click()
     expect(tab.locator(".turn.gone")).to_have_count(0)
+
+
+def test_a_session_is_summed_up_in_points_and_copied_as_markdown(story: Story, tab: Tab):
+    given.note(story.engine.home, 1_000.0, "opening", MINE, 214, "told", sessions=2, facts=9)
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    go(tab, f"#/session/{MINE}/told")
+    summary = tab.get_by_role("region", name="Summary")
+    expect(summary.get_by_role("listitem").first).to_contain_text("We decided that the whimbrel listens")
+    expect(tab.locator(".aside")).to_contain_text("src/whimbrel.py #0 #1")
+    expect(tab.locator(".aside")).to_contain_text("214 tokens")
+    tab.get_by_role("button", name="Copy as Markdown").first.click()
+    expect(tab.get_by_text("Copied.")).to_be_visible()
+    copied = tab.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith("# ") and "- Left open: The test of the port is not written yet." in copied
+    assert f"**You:** {TOLD[1][0]}\n\n**Assistant:** {TOLD[1][1]}" in copied
+    summary.get_by_role("link", name="Turn 1").first.click()
+    expect(tab.locator("[data-here]")).to_contain_text(TOLD[1][0])
+
+
+def test_new_facts_are_kept_edited_and_forgotten_by_keyboard(story: Story, tab: Tab):
+    scope = "dir_new__0123456789abcdef"
+    older = story.does(lambda core: fact(core, "The siskin feeds on pine.", scope=scope, tags=["distilled"]))
+    for text in ("The siskin left.", "The siskin nests in May.", "The siskin sings at 5."):
+        story.does(lambda core, text=text: fact(core, text, scope=scope))
+    story.does(
+        lambda core: fact(
+            core, "The siskin feeds on alder.", scope=scope, tags=["distilled"], updates=[older.id]
+        )
+    )
+    go(tab, f"#/facts?in={scope}")
+    tab.get_by_role("link", name="Look through 4 new ones").click()
+    card = tab.get_by_label("A new fact")
+    expect(card).to_contain_text("The siskin feeds on alder.")
+    tab.keyboard.press("f")  # takes a distilled fact back: what it replaced is current again
+    expect(tab.get_by_text("1 distilled fact taken back.")).to_be_visible()
+    expect(card).to_contain_text("The siskin sings at 5.")
+    tab.keyboard.press("k")
+    expect(card).to_contain_text("The siskin nests in May.")
+    tab.keyboard.press("e")
+    tab.get_by_label("The current value").fill("The siskin nests in June.")
+    tab.get_by_role("button", name="Save and keep").click()
+    expect(card).to_contain_text("The siskin left.")
+    tab.keyboard.press("f")
+    expect(tab.get_by_role("heading", name="All looked through")).to_be_visible()
+    tab.get_by_role("link", name="All facts").click()
+    rows = tab.locator(".item.fact")
+    expect(rows).to_have_count(3)
+    for text in ("feeds on pine", "sings at 5", "nests in June"):
+        expect(rows.filter(has_text=text)).to_have_count(1)
+
+
+def test_facts_are_found_and_narrowed_and_say_what_became_of_them(story: Story, tab: Tab):
+    scope, files = "dir_found__0123456789abcdef", {"source": "Codex memory", "path": "/memory.md"}
+
+    def memory(*notes: str) -> KeptMemoryFiles:
+        entries = [{"content": note, "scope": scope} for note in notes]
+        return KeptMemoryFiles.model_validate({"machine": "m", "memories": [{**files, "entries": entries}]})
+
+    story.does(lambda core: core.past.memories(memory("The knot winters here.", "The ruff left.")))
+    story.does(lambda core: core.past.memories(memory("The knot winters here.")))
+    for port in (5433, 6000):
+        text = f"The staging database of the knot listens on port {port}."
+        story.does(lambda core, text=text: fact(core, text, scope=scope, tags=["ports"]))
+    go(tab, f"#/facts?in={scope}")
+    row = tab.locator(".item.fact")
+    expect(row.filter(has_text="winters")).to_contain_text("from Codex memory")
+    expect(row.filter(has_text="5433")).to_contain_text("older")
+    tab.get_by_label("Which").select_option("forgotten")
+    expect(row).to_have_count(1)
+    expect(row).to_contain_text("deleted by its host")
+    tab.get_by_label("Which").select_option("")
+    tab.get_by_label("From", exact=True).select_option("Codex memory")
+    expect(row).to_have_count(1)
+    tab.get_by_label("From", exact=True).select_option("")
+    tab.get_by_label("Find in facts").fill("PORT 6000")
+    expect(row.filter(has_text="winters")).to_have_count(0)
+    tab.reload()
+    expect(row).to_have_text(re.compile("port 6000"))
+
+
+def test_search_lists_documents_apart_and_says_if_code_has_changed(story: Story, tab: Tab, tmp_path: Path):
+    made = Repository(tmp_path / "project")
+    made.commit({"a.py": "def retry(n):\n    return n * 2\n"})
+    scope = scope_of(story.engine.home, str(made.folder))
+    assert scope is not None
+    story.does(lambda core: fact(core, "`retry` doubles the waiting time of the gateway.", scope=scope))
+    story.does(
+        lambda core: document(core, "# Gateway\n\nIts waiting time doubles.", scope=scope, title="Gateway")
+    )
+    story.does(lambda core: core.writer.settle())
+    story.does(lambda core: core.anchoring.work())
+    made.commit({"a.py": "def retry(n):\n    return n * 3\n"})
+    go(tab, f"#/search?q=waiting%20time%20of%20the%20gateway&in={scope}")
+    memories, documents = tab.locator(".hits").first, tab.locator(".hits.aside")
+    expect(memories.locator(".hit").first).to_contain_text("changed since")
+    expect(documents.locator(".hit").first).to_contain_text("Its waiting time doubles.")
+    expect(memories.locator(".tag.of-chunk")).to_have_count(0)
 
 
 def test_search_answers_while_typing_and_says_why(tab: Tab):
@@ -420,13 +539,44 @@ def test_a_dropped_file_becomes_a_document(tab: Tab, tmp_path: Path):
     expect(tab.get_by_label("Its text")).to_contain_text("The siskin feeds on alder.")
 
 
+def test_markdown_is_shown_as_such_and_an_unreadable_file_with_its_reason(
+    story: Story, tab: Tab, tmp_path: Path
+):
+    folder = tmp_path / "aviary" / "docs"
+    folder.mkdir(parents=True)
+    (folder / "guide.md").write_text(
+        "# Guide\n\nRead **this** at [home](https://example.org).\n\n- [x] done\n  1. deeper\n\n"
+        "| name | port |\n|---|---|\n| `api` | 80 |\n\n> <b>quoted</b>\n"
+    )
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    scope = "dir_aviary__0123456789abcdef"
+
+    async def report(done: int, total: int, path: str) -> None:
+        _silent(done, total, path)
+
+    story.does(lambda core: core.ingest.run([str(folder)], scope=scope, source="test", report=report))
+    go(tab, f"#/documents?in={scope}")
+    expect(tab.get_by_role("heading", name=re.compile("^docs"))).to_be_visible()
+    expect(tab.locator(".item.document", has_text="aviary / docs/broken.pdf")).to_contain_text("is not a PDF")
+    tab.get_by_role("link", name="Guide").click()
+    text = tab.get_by_label("Its text")
+    expect(text.locator("h3")).to_have_text("Guide")
+    expect(text.locator("strong")).to_have_text("this")
+    expect(text.locator("ul > li ol > li")).to_have_text("deeper")
+    expect(text.locator("tbody td code")).to_have_text("api")
+    expect(text.locator("blockquote")).to_have_text("<b>quoted</b>")
+    expect(text.locator("a, b")).to_have_count(0)
+    tab.get_by_text("As written").click()
+    expect(tab.get_by_label("Its text")).to_contain_text("**this**")
+
+
 def test_settings_take_effect_and_can_be_reverted(story: Story, tab: Tab):
     go(tab, "#/settings")
-    tab.get_by_label("paused").check()
+    tab.get_by_label("Pause recording").check()
     expect(tab.get_by_text("paused = true.")).to_be_visible()
     assert story.engine.settings.paused
     tab.get_by_role("button", name="Undo").click()
-    expect(tab.get_by_label("paused")).not_to_be_checked()
+    expect(tab.get_by_label("Pause recording")).not_to_be_checked()
     assert not story.engine.settings.paused
     with tab.expect_download() as download:
         tab.get_by_role("link", name="Export everything").click()
@@ -442,7 +592,7 @@ def test_the_settings_view_follows_changes_by_others_except_during_typing(story:
         change(story.engine.home.config, key, value)
         story.engine.reload()
 
-    length, paused = tab.get_by_label("min_length"), tab.get_by_label("paused")
+    length, paused = tab.get_by_label("Leave out prompts"), tab.get_by_label("Pause recording")
     length.press("End")
     length.press("2")
     story.does(lambda _: sets("min_length", "7"))

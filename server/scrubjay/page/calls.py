@@ -277,7 +277,7 @@ async def _facts(call: Call) -> Any:
     asked = call.request(Facts)
     scopes = [asked.scope] if asked.scope else await call.core.counts.scopes()
     page = await call.core.facts.page(scopes, **asked.model_dump(exclude={"scope"}))
-    return {"results": [values_of(fact) for fact in page.rows], "total": page.total, "values": page.values}
+    return {**page._asdict(), "results": [values_of(fact) for fact in page.results]}
 
 
 async def _alike(call: Call) -> Any:

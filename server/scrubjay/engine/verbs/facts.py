@@ -18,16 +18,17 @@ LATELY = timedelta(days=7)
 OWN = ("page", "cli")  # sources of facts that the user wrote
 Which = Literal["current", "new", "changed", "unrecalled", "forgotten"]
 _LIGHT = (
-    "id is_latest partition_id tags source created_at updated_at access_count last_accessed_at "
+    "id partition_id tags source created_at updated_at access_count last_accessed_at "
     "expires_at forgotten_at review"
 ).split()
 
 
 class FactPage(NamedTuple):
-    """One page of facts; how many there are, and how many of the chosen kind have each value."""
+    """One page of facts: how many there are, how many are new, and how many have each value."""
 
-    rows: list[Memory]
+    results: list[Memory]
     total: int
+    fresh: int  # also of those that are not listed
     values: dict[str, dict[str, int]]
 
 
@@ -55,6 +56,7 @@ class Facts(Verb):
             *(conditions.contains("lower(content)", word) for word in words.lower().split()),
         )
         rows = [self._access.counted(row) for row in await self._store.select(Memory, where, columns=_LIGHT)]
+        fresh = sum(_is_new(row, now) for row in rows)
         rows = [row for row in rows if _WHICH[which](row, now)]
         values = {name: dict(_tally(rows, of).most_common()) for name, of in _VALUES.items()}
         for name, value in chosen.items():
@@ -62,7 +64,7 @@ class Facts(Verb):
         rows.sort(key=attrgetter(sort, "id"), reverse=True)
         whole = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
         page = [self._access.counted(whole[row.id]) for row in rows[start : start + size] if row.id in whole]
-        return FactPage(page, len(rows), values)
+        return FactPage(page, len(rows), fresh, values)
 
     async def keep(self, ids: Sequence[str], source: str) -> None:
         """Note that the user looked at these facts and keeps them."""

@@ -4,7 +4,7 @@ import { button, calmly, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news, send } from "./engine.js";
 import { forgetAll, purgeAll, restoreAll } from "./facts.js";
 import { address, attempt, chosen, say } from "./frame.js";
-import { blocks } from "./markdown.js";
+import { blocks, prose } from "./markdown.js";
 import { bytes, date, inProject, moment, number, plural, project } from "./words.js";
 
 const SHOWN = 200; // documents of one folder
@@ -138,7 +138,7 @@ async function showOne(place, where, signal) {
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
     record.error ? h("p.warn", record.error) : null,
     found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} have no vector yet.`) : null,
-    record.summary ? h("section.card", h("h2", "Summary"), h("p", { dir: "auto" }, record.summary)) : null,
+    record.summary ? h("section.card", h("h2", "Summary"), prose(record.summary, { folded: false })) : null,
     h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), write())) : null,
       record.chunk_count ? toggle("As the passages that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null),
     text, more);

@@ -8,6 +8,7 @@ import { date, firstLine, moment, number, plural, project, times } from "./words
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
+const AT_ONCE = 10; // facts compared with all others by one call
 const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
 const WHICH = [["", "Current"], ["new", "New, not looked at"], ["changed", "Changed in 7 days"], ["unrecalled", "Never recalled"], ["forgotten", "Forgotten"]];
 const ORDER = [["updated_at", "Changed last"], ["created_at", "Newest first"]];
@@ -34,12 +35,12 @@ export async function show(place, where, signal) {
     for (let start = 0; start < shown; start += 200) {
       pages.push(call("facts", { scope: chosen(), ...state, start, size: Math.min(200, shown - start) }, signal));
     }
-    const [waiting, ...found] = await Promise.all([call("facts", { scope: chosen(), which: "new", size: 1 }, signal), ...pages]);
+    const found = await Promise.all(pages);
     const facts = found.flatMap((each) => each.results);
-    const { total, values } = found[0];
+    const { total, values, fresh: waiting } = found[0];
     const known = new Set(facts.map((each) => each.id));
     for (const each of picked) if (!known.has(each)) picked.delete(each);
-    fill(fresh, waiting.total ? h("a.button", { href: address("facts", ["new"], { in: chosen() }) }, `Look through ${plural(waiting.total, "new one")}`) : null);
+    if (!state.words) fill(fresh, waiting ? h("a.button", { href: address("facts", ["new"], { in: chosen() }) }, `Look through ${plural(waiting, "new one")}`) : null);
     if (!filters.contains(document.activeElement)) drawFilters(values);
     fill(list, facts.length ? facts.map((fact) => row(fact, picked, drawBulk)) : nothing(state));
     if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), attempt(draw)))));
@@ -111,16 +112,22 @@ const badges = (fact) => [
   h("span.faint", project(fact.scope), " · ", date(fact.created_at), fact.access_count ? ` · recalled ${times(fact.access_count)}` : ""),
 ];
 
-/** Mark facts that another one may contradict, or that a newer one has overtaken; comparing takes longer than listing. */
+const compared = new Map(); // by id, what a fact was found to be like; comparing takes longer than listing
+
+/** Mark facts that another one may contradict, or that a newer one has overtaken, a few at a time. */
 async function markAlike(list, facts, signal) {
-  if (!facts.length) return;
-  const found = await call("alike", { ids: facts.map((each) => each.id) }, signal).catch(() => ({}));
-  for (const fact of facts) {
-    const other = found[fact.id];
-    if (!other || (other.reason === "contradict" && fact.metadata?.may_contradict)) continue;
-    const mark = tag(other.reason === "contradict" ? "may contradict another" : "older", "warn");
-    mark.title = other.memory;
-    list.querySelector(`[data-fact="${CSS.escape(fact.id)}"] .meta`)?.prepend(mark);
+  for (let at = 0; at < facts.length && !signal.aborted; at += AT_ONCE) {
+    const some = facts.slice(at, at + AT_ONCE);
+    const ids = some.map((each) => each.id).filter((id) => !compared.has(id));
+    const found = ids.length ? await call("alike", { ids }, signal).catch(() => null) : {};
+    if (!found) return;
+    for (const id of ids) compared.set(id, found[id]);
+    for (const fact of some) {
+      const other = compared.get(fact.id);
+      const meta = list.querySelector(`[data-fact="${CSS.escape(fact.id)}"] .meta`);
+      if (!other || !meta || meta.querySelector(".alike") || (other.reason === "contradict" && fact.metadata?.may_contradict)) continue;
+      meta.prepend(h("span.tag.warn.alike", { title: other.memory }, other.reason === "contradict" ? "may contradict another" : "older"));
+    }
   }
 }
 

@@ -44,6 +44,7 @@ async function open() {
     link.href = address(link.dataset.view, [], { in: chosen() });
   }
   for (const link of projects.querySelectorAll("a")) markProject(link, where);
+  for (const list of projects.querySelectorAll("select")) list.value = chosen();
   try {
     // Do not delay the first view: even a loaded module is only imported after the next paint.
     const view = where.view === "today" ? today : await import(`./${FILES[where.view]}.js`);

@@ -48,16 +48,22 @@ export async function show(place, where, signal) {
     const held = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     if (answer) {
       told.textContent = summary(answer);
-      fill(results, state.model ? asModel(answer) : listed(answer, state, search));
+      results.classList.remove("split");
+      fill(results, h("div.hits", state.model ? asModel(answer) : listed(answer, state, search)));
       if (!state.model) markMore(answer, mine.signal);
     }
     // A model searches documents with a tool of their own. No document is of a host.
     const documents = chosenKinds.includes("chunk") && !state.host && !(state.model && answer) ? await attempt(() => ask(["chunk"])) : null;
     if (mine.signal.aborted) return;
     results.setAttribute("aria-busy", "false");
-    if (!answer) fill(results, told.textContent = "");
-    if (documents?.results.length) results.append(h("h2", "Documents"), ...documents.results.map((hit) => found(hit, strongest(documents))));
-    else if (!answer) fill(results, empty("No document fits", "Try other words: a heading, a name, a number."));
+    if (!answer) {
+      told.textContent = "";
+      fill(results);
+    }
+    if (documents?.results.length) {
+      results.classList.toggle("split", Boolean(answer));
+      results.append(h(`div.hits${answer ? ".aside" : ""}`, h("h2", "Documents"), documents.results.map((hit) => found(hit, strongest(documents)))));
+    } else if (!answer) fill(results, empty("No document fits", "Try other words: a heading, a name, a number."));
     if (held) results.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   };
   // Matches by meaning need the model, so they are marked when the user stops typing.
@@ -104,7 +110,7 @@ export async function show(place, where, signal) {
 }
 
 const hint = () => empty("Search everything", "Ask as you would ask a colleague: a question, a name, an error message, a day.",
-  "Facts and turns are those that a model gets for the same words, in the same order. Documents, for which a model asks separately, are below them. The bar next to a hit shows why it was found.");
+  "Facts and turns are those that a model gets for the same words, in the same order. Documents, for which a model asks separately, are next to them. The bar next to a hit shows why it was found.");
 
 function summary(answer) {
   const hits = plural(answer.results.length, "memory", "memories");
