@@ -52,7 +52,7 @@ def test_each_kind_of_file_gives_its_fact_to_its_project_or_to_the_user(
 
 def test_reading_changes_no_byte_and_no_time_of_any_file(machine: Machine, home: Home):
     before = snapshot(Path(machine.user_home))
-    for host in ("claude-code", "codex", "gemini-cli", "qwen-code", "vscode"):
+    for host in dict.fromkeys(kind.host for kind in made.KINDS):
         for file in memory_files(host, machine):
             assert kept_file(home, capture.DEFAULT, file, machine)
     assert snapshot(Path(machine.user_home)) == before

@@ -115,6 +115,9 @@ KINDS = (
     Kind("qwen-code", ".qwen/memories/feedback.md", TOPIC, is_users=True),
     Kind("qwen-code", ".qwen/projects/{slug}/memory/project.md", TOPIC),
     Kind("qwen-code", "sparrow/.qwen/team-memory/MEMORY.md", INDEX),
+    Kind("kiro", ".kiro/steering/style.md", TOPIC, is_users=True),
+    Kind("kiro", "sparrow/.kiro/steering/tech.md", TOPIC),
+    Kind("windsurf", ".codeium/windsurf/memories/global_rules.md", INDEX, is_users=True),
 )
 
 
