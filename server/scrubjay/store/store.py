@@ -562,14 +562,16 @@ class Store:
         rows = await read_table(query.select(wanted | {"text": conditions.beginning("text", text)}))
         return list(zip(*(rows[name].to_pylist() for name in (*columns, "text")), strict=True))
 
-    async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
+    async def vectors(
+        self, where: Where, key: str = "id"
+    ) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
         """Yield the ids and vectors of the passages that match, in batches and in no particular order.
 
-        `where` must require a vector.
+        `where` must require a vector; `key` is the column with the ids.
         """
-        query = _scan(self.tables.passages).where(where).select(["id", VECTOR])
+        query = _scan(self.tables.passages).where(where).select([key, VECTOR])
         async for rows in read_batches(query):
-            ids: list[str] = rows["id"].to_pylist()
+            ids: list[str] = rows[key].to_pylist()
             yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self.note.dim)
 
     async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
@@ -585,6 +587,16 @@ class Store:
             where = conditions.both(conditions.one_of("id", missing), conditions.present("space_id"))
             async for ids, vectors in self.vectors(where):
                 found.update(zip(ids, vectors, strict=True))
+        return found
+
+    async def vectors_of_facts(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of these facts, of a long one that of its beginning, by their ids."""
+        found: dict[str, NDArray[np.float32]] = {}
+        if wanted := list(ids):
+            first = conditions.both(conditions.equal("part", 0), conditions.present("space_id"))
+            where = conditions.both(conditions.one_of("record_id", wanted), first)
+            async for own, vectors in self.vectors(where, "record_id"):
+                found.update(zip(own, vectors, strict=True))
         return found
 
     async def count_passages(self, where: Where | None = None) -> int:
