@@ -554,14 +554,16 @@ class Store:
         """Return passages that match, in no particular order."""
         return from_table(Passage, await _rows(self.tables.passages, where, limit, columns))
 
-    async def vectors(self, where: Where) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
+    async def vectors(
+        self, where: Where, key: str = "id"
+    ) -> AsyncIterator[tuple[list[str], NDArray[np.float32]]]:
         """Yield the ids and vectors of the passages that match, in batches and in no particular order.
 
-        `where` must require a vector.
+        `where` must require a vector; `key` is the column with the ids.
         """
-        query = _scan(self.tables.passages).where(where).select(["id", VECTOR])
+        query = _scan(self.tables.passages).where(where).select([key, VECTOR])
         async for rows in read_batches(query):
-            ids: list[str] = rows["id"].to_pylist()
+            ids: list[str] = rows[key].to_pylist()
             yield ids, rows[VECTOR].flatten().to_numpy().reshape(len(ids), self.note.dim)
 
     async def vectors_of(self, rows: Mapping[int, str]) -> dict[str, NDArray[np.float32]]:
@@ -577,6 +579,16 @@ class Store:
             where = conditions.both(conditions.one_of("id", missing), conditions.present("space_id"))
             async for ids, vectors in self.vectors(where):
                 found.update(zip(ids, vectors, strict=True))
+        return found
+
+    async def vectors_of_facts(self, ids: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of these facts, of a long one that of its beginning, by their ids."""
+        found: dict[str, NDArray[np.float32]] = {}
+        if wanted := list(ids):
+            first = conditions.both(conditions.equal("part", 0), conditions.present("space_id"))
+            where = conditions.both(conditions.one_of("record_id", wanted), first)
+            async for own, vectors in self.vectors(where, "record_id"):
+                found.update(zip(own, vectors, strict=True))
         return found
 
     async def count_passages(self, where: Where | None = None) -> int:

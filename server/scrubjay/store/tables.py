@@ -199,9 +199,9 @@ async def open_tables(
     """Open the four tables below `path`; create missing ones if `change` is set.
 
     `building` is the name and width of a new generation of passages that is built next to the current one.
-    `change` is False if another engine maintains the tables. `lock` is an earlier connection's. If an older Scrubjay wrote the passages,
-    `outdated` is awaited before the missing columns are added, because afterwards nothing shows that they are
-    empty.
+    `change` is False if another engine maintains the tables. `lock` is an earlier connection's. If an older
+    Scrubjay wrote the passages, `outdated` is awaited before the missing columns are added, because
+    afterwards nothing shows that they are empty.
 
     Raises:
         StoreError: a table is damaged, or is missing and may not be created.

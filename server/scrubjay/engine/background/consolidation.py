@@ -11,11 +11,13 @@ import logging
 from collections.abc import Callable
 from datetime import datetime
 
-from scrubjay.encoders.worker import Vectors
+import numpy as np
+from numpy.typing import NDArray
+
 from scrubjay.engine.background.indexing import Indexer
 from scrubjay.engine.background.tasks import passed
 from scrubjay.engine.writing import Writer
-from scrubjay.errors import EncoderError, ScrubjayError
+from scrubjay.errors import ScrubjayError
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
 from scrubjay.records.passages import passages_of
@@ -153,11 +155,13 @@ class Consolidation:
 
     async def _some(self, resting: Callable[[], bool]) -> int:
         await self._catch_up()
-        written = 0
-        for changed in list(self._changed)[:AT_ONCE]:
+        written, some = 0, list(self._changed)[:AT_ONCE]
+        vectors = await self._store.vectors_of_facts(each for each in some if isinstance(each, str))
+        for changed in some:
             if self._writer.pending or not resting():
                 break
-            changes = self._links(changed) if isinstance(changed, str) else self._summary(changed)
+            links = isinstance(changed, str)
+            changes = self._links(changed, vectors.get(changed)) if links else self._summary(changed)
             count = await self._writer.derive(changes)
             if count is None:  # a write came in between, perhaps to this very one
                 break
@@ -180,21 +184,14 @@ class Consolidation:
             self._going_on[key] = None
         return await session_summaries.plan_summary(self._store, key, self._every() if goes_on else 0, now)
 
-    async def _links(self, fact_id: str) -> list[Change]:
+    async def _links(self, fact_id: str, vector: NDArray[np.float32] | None) -> list[Change]:
         """The change that links a fact with the facts that it repeats, if there are new ones."""
-        fact = await self._store.find(fact_id)
-        if not isinstance(fact, Memory) or not is_current(fact, self._clock()):
+        fact = (await self._store.get(Memory, [fact_id])).get(fact_id)
+        if fact is None or vector is None or not is_current(fact, self._clock()):
             return []
-        repeated = await facts_repeated_by(self._store, fact, self._vector)
+        repeated = await facts_repeated_by(self._store, fact, vector)
         linked = fact.model_copy(update={"alike": tuple(dict.fromkeys((*fact.alike, *repeated)))})
         return [] if linked == fact else [Change(linked, passages_of(linked), rewritten=True)]
-
-    async def _vector(self, text: str) -> Vectors | None:
-        try:
-            asked = await self._indexer.embed_query(text)
-        except EncoderError:  # this text cannot be embedded; its words alone are compared
-            return None
-        return None if asked is None else asked.vector
 
     async def _catch_up(self) -> None:
         """Remember the facts and sessions that changed since an engine last looked at all of them."""
