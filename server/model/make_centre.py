@@ -1,4 +1,6 @@
-"""Makes `multilingual_centre.json` again: the multilingual model's mean state over texts in many languages.
+"""Makes `multilingual_centre.json` again: the multilingual model's mean state, and how languages differ.
+
+These are the mean over texts in many languages, and the directions in which the languages' means differ most.
 
     python server/model/make_centre.py FILE
 
@@ -10,6 +12,7 @@ import argparse
 import json
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -133,15 +136,27 @@ TEXTS = {
 }
 PROMPTS = ("query: ", "passage: ")
 DIGITS = 3
+DIRECTIONS = 8  # of 13; 6 to 10 are a plateau on the dev half of tests/bench/languages.tsv
+WIDTH = 384
 
 
-def mean_state(encoder: OnnxEncoder) -> list[float]:
-    """Return the mean over languages of the mean states of their texts, with both prompts."""
-    languages = [
-        np.mean([encoder.states(prompt + text).mean(axis=0) for prompt in PROMPTS for text in texts], axis=0)
-        for texts in TEXTS.values()
-    ]
-    return [round(float(value), DIGITS) for value in np.mean(languages, axis=0)]
+def removed(encoder: OnnxEncoder) -> dict[str, list[Any]]:
+    """Return the mean over languages of their texts' mean states, with both prompts, and the directions."""
+    means = np.array(
+        [
+            np.mean(
+                [encoder.states(prompt + text).mean(axis=0) for prompt in PROMPTS for text in texts], axis=0
+            )
+            for texts in TEXTS.values()
+        ]
+    )
+    centre = means.mean(axis=0)
+    directions = np.linalg.svd(means - centre)[2][:DIRECTIONS]
+    directions *= np.sign(directions.sum(axis=1, keepdims=True))  # either sign would do
+    return {
+        "centre": [round(float(value), DIGITS) for value in centre],
+        "languages": [[round(float(value), DIGITS + 1) for value in each] for each in directions],
+    }
 
 
 def main() -> None:
@@ -151,9 +166,9 @@ def main() -> None:
     file = parser.parse_args().file
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / MULTILINGUAL
-        make(weights_file(), folder, centre=[0.0])
+        make(weights_file(), folder, {"centre": [0.0], "languages": [[0.0] * WIDTH]})
         encoder = OnnxEncoder(ModelFolder(folder, MULTILINGUAL), folder / GRAPH, None, None)
-        file.write_text(json.dumps(mean_state(encoder)) + "\n")
+        file.write_text(json.dumps(removed(encoder)) + "\n")
 
 
 if __name__ == "__main__":

