@@ -64,8 +64,8 @@ def write(
 ) -> None:
     """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
 
-    `counts` are the `COUNTS` of what its text names; each one of `by_host` has its own text and counts. `hints`
-    are for hooks of tools.
+    `counts` are the `COUNTS` of what its text names; each one of `by_host` has its own text and counts.
+    `hints` are for hooks of tools.
 
     Raises:
         OSError: the disk refused.

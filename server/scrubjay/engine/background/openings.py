@@ -7,7 +7,6 @@ shared store another engine may forget its records, so it has no openings.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from scrubjay.engine.background.tasks import passed
 from scrubjay.errors import ScrubjayError
