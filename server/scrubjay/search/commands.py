@@ -79,21 +79,25 @@ class Fix(NamedTuple):
 
 async def find(store: Store, query: str, scopes: Sequence[str] | None, now: datetime) -> Found | None:
     """Return the turn that answers an error, or a question how something is run here; None without one."""
-    is_error, asks = names_error(query), bool(_ASKS.search(query))
-    if not is_error and not asks:
+    asks, line = bool(_ASKS.search(query)), error_line(query)
+    is_known = names_error(query) and _has_one_like(line, await _read(store, scopes, now, '"failed"'))
+    if not is_known and not asks:
         return None
-    turns = await with_commands(store, scopes, now)
-    return (is_error and fix_for(error_line(query), fixes(turns))) or (asks and how_run(query, turns)) or None
+    turns = await _read(store, scopes, now, '"commands"')
+    return (is_known and fix_for(line, fixes(turns))) or (asks and how_run(query, turns)) or None
 
 
-async def with_commands(store: Store, scopes: Sequence[str] | None, now: datetime) -> list[Turn]:
-    """Return the current turns of these scopes that ran commands, oldest first; without their words."""
+async def _read(store: Store, scopes: Sequence[str] | None, now: datetime, key: str) -> list[Turn]:
+    """Return the current turns of these scopes with a key in their metadata, oldest first, without words."""
     here = None if scopes is None else conditions.one_of("scope", scopes)
-    where = conditions.both(
-        here, conditions.current(Turn, now), conditions.contains("metadata", '"commands"')
-    )
+    where = conditions.both(here, conditions.current(Turn, now), conditions.contains("metadata", key))
     turns = await store.select(Turn, where, columns=_COLUMNS)
     return sorted(turns, key=lambda turn: turn.started_at)
+
+
+def _has_one_like(line: str, turns: Iterable[Turn]) -> bool:
+    asked = shape(line)
+    return any(_likeness(asked, shape(failure.error))[0] for turn in turns for failure in turn.failures)
 
 
 def fixes(turns: Sequence[Turn]) -> list[Fix]:

@@ -39,7 +39,7 @@ _STRENGTHS = (
     ),
     (
         1,
-        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|whoever|limit"
+        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|limit"
         r"|no longer",
     ),
 )

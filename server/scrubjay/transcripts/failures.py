@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import namedtuple
+from functools import lru_cache
 
 from scrubjay.transcripts.json_lines import parsed
 
@@ -28,19 +29,17 @@ _EXIT = re.compile(
 _NAMED = re.compile(
     r"(?:^|[\s:(])(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Exit|NotFound|Failure)"
     r"(?::|$|\s\[|\s*\()"
-    r"|(?:^|\s|\])(?:fatal|panic|error|ERROR|Error|FATAL)(?:\[\w+\]|\s(?:TS)?\d+)?:"
-    r"|^(?:npm (?:ERR!|error) (?:code|missing)|E {2,}\S)|\bE[A-Z]{4,}:|\berror(?:\[\w+\]| TS\d+)"
+    r"|(?:^|\s|\])(?:fatal|panic|error|ERROR|Error|FATAL)(?:\[\w+\]|\s[A-Z]{0,8}\d+)?:"
+    r"|^(?:npm (?:ERR!|error) (?:code|missing)|E {2,}\S)|\bE[A-Z]{4,}:|\berror(?:\[\w+\]| [A-Z]{2,8}\d+)"
 )
 _WORDS = re.compile(
     r"(?i)\b(?:not found|no such|cannot|can't|could not|couldn't|denied|refused|undefined|unresolved"
-    r"|unable to"
-    r"|invalid|unknown|missing|timed out|already (?:exists|running)|in use|killed|conflict|mismatch\w*"
-    r"|unexpected"
-    r"|expired|outdated|out of|overflow|violat\w+|inconsistent|incompatible|detected|required|leak|panicked"
-    r"|unreachable|pending|exceed\w*|too many|duplicate|locked|unsupported|not supported|must be"
-    r"|expected|fail\w*"
-    r"|abort\w*)\b"
+    r"|unable to|invalid|unknown|missing|timed out|already (?:exists|running)|in use|killed|conflict"
+    r"|mismatch\w*|unexpected|expired|outdated|out of|overflow|violat\w+|inconsistent|incompatible|detected"
+    r"|required|leak|panicked|unreachable|pending|exceed\w*|too many|duplicate|locked|unsupported"
+    r"|not supported|must be|expected|fail\w*|abort\w*)\b"
 )
+_ASKS = re.compile(r"(?i)\s*(?:why|what|how|when|where|who|which|did|does|should)\b")
 _TRACEBACK = "Traceback (most recent call last)"
 _PREFIX = re.compile(
     r"^(?:E {2,}|[>|#$✖✘❌]+ |\d{4}-\d\d-\d\d[T ][\d:.,]+Z? |\[[\d:. T+-]+\] |Output: |npm (?:ERR!|error) )+"
@@ -130,9 +129,10 @@ def error_line(output: str) -> str:
 
 def names_error(text: str) -> bool:
     """Return True if a line may be an error's."""
-    return bool(_NAMED.search(text) or _WORDS.search(text))
+    return bool(_NAMED.search(text) or (_WORDS.search(text) and not _ASKS.match(text)))
 
 
+@lru_cache(maxsize=4096)
 def shape(error: str) -> Shape:
     """Return the shape of an error line.
 
