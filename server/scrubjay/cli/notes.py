@@ -66,7 +66,7 @@ def notes_of(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
         if record["kind"] == "turn":
             turns[project, record["session_id"]].append(record)
         elif record["kind"] == "document":
-            if not record.get("path") and record["type"] != COMMIT:
+            if not (record.get("path") or record.get("type") == "commit"):
                 yield _document(project, record)
         elif record["source"] == SUMMARY:
             summaries[project, record["session_id"]] = record["content"]
