@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,10 +13,11 @@ import pytest
 from git_made import Repository
 
 from scrubjay.code.anchors import Anchor, Said, anchors
-from scrubjay.code.git import Tree
+from scrubjay.code.git import LATEST, Tree, history, read_commits
 from scrubjay.code.marks import Marker, text_of
 from scrubjay.home.repositories import head_of, work_tree
 from scrubjay.models.results import Mark
+from scrubjay.records.ingest.commits import text_of as text_of_commit
 
 A = "LIMIT = 3\n\n\ndef retry(n):\n    return n * 2\n\n\ndef stop(n):\n    return n\n"
 B = "class Queue:\n    def run(self):\n        return [1, 2, 3]\n"
@@ -176,6 +179,117 @@ def test_a_folder_without_git_and_a_repository_without_commits_have_no_marks(
     shutil.rmtree(repo.folder / ".git")
     assert work_tree(str(repo.folder), str(tmp_path)) is None
     assert mark(Repository(tmp_path / "empty"), anchor) is None
+
+
+@pytest.mark.parametrize(
+    "begins",
+    ["<<<<<<< HEAD\nX = 1\n=======\nX = (2\n>>>>>>> other\n", "X = call(1, [2\n", "def half(\n"],
+    ids=["conflict", "bracket", "half"],
+)
+def test_in_a_file_that_is_half_written_nothing_is_marked_as_gone(repo: Repository, begins: str) -> None:
+    anchor = noted(repo, "`stop` returns.")
+    repo.write({"src/a.py": begins + A})
+    assert mark(repo, anchor) is None
+    repo.write({"src/a.py": begins + A.replace("stop", "end")})
+    assert shown(repo, anchor) == "gone"
+
+
+def test_a_rename_is_followed_if_only_the_case_changes_or_the_file_is_edited_too(repo: Repository) -> None:
+    anchor = noted(repo, "`retry` in src/a.py doubles.")
+    repo.git("mv", "src/a.py", "src/A.py")
+    repo.commit({"src/A.py": A.replace("LIMIT = 3", "LIMIT = 4")})
+    assert shown(repo, anchor) == "now in src/A.py"
+    repo.git("mv", "src/A.py", "src/z.py")
+    repo.commit({"src/z.py": A.replace("* 2", "* 3")})
+    assert shown(repo, anchor) == "now in src/z.py"
+
+
+def test_a_folder_that_became_a_link_or_a_submodule_with_the_same_files_is_not_marked(
+    repo: Repository,
+) -> None:
+    anchor = noted(repo, "`retry` in src/a.py doubles.")
+    repo.git("mv", "src", "lib")
+    os.symlink("lib", repo.folder / "src")
+    repo.commit({})
+    assert mark(repo, anchor) is None
+    repo.git("rm", "-r", "--quiet", "src")
+    Repository(repo.folder / "src").commit({"a.py": A})
+    repo.git("-c", "advice.addEmbeddedRepo=false", "add", "src")
+    repo.commit({})
+    assert mark(repo, anchor) is None
+
+
+def test_of_definitions_with_one_name_in_a_file_each_is_judged_by_its_class(repo: Repository) -> None:
+    both = B + "\n\n" + B.replace("Queue", "Stack")
+    repo.commit({"src/b.py": both})
+    queue, either = noted(repo, "`Queue.run` in src/b.py."), noted(repo, "`run` in src/b.py.")
+    assert either.files[0].symbols == ()
+    repo.commit({"src/b.py": B + "\n\n" + B.replace("Queue", "Stack").replace("3", "4")})
+    assert mark(repo, queue) is None
+    repo.commit({"src/b.py": B.replace("Queue", "Stack")})
+    assert shown(repo, queue) == "gone"
+
+
+def test_what_was_said_on_a_detached_head_has_no_branch(repo: Repository) -> None:
+    repo.git("checkout", "--quiet", "--detach")
+    repo.commit({"docs/notes.md": "Two lines.\n"})
+    anchor = noted(repo, "`retry` doubles.")
+    repo.git("checkout", "--quiet", "main")
+    assert anchor.branch is None and mark(repo, anchor) is None
+
+
+@pytest.mark.long
+def test_a_repository_of_a_hundred_thousand_files_is_judged_in_time(repo: Repository) -> None:
+    blob = repo.git("hash-object", "-w", "src/a.py")
+    index = "".join(f"100644 {blob} 0\tpkg{at % 300}/mod{at}.py\n" for at in range(110_000))
+    command = ["git", "-C", str(repo.folder), "update-index", "--index-info"]
+    subprocess.run(command, input=index.encode(), check=True)
+    repo.git("commit", "--quiet", "--message", "Many files")
+    anchor = noted(repo, "`Queue` in src/b.py waits.")
+    repo.write({"src/b.py": "X = 1\n"})
+    begun = time.perf_counter()
+    assert shown(repo, anchor) == "gone"
+    assert time.perf_counter() - begun < 8.0
+    work = work_tree(str(repo.folder), "/")
+    assert work is not None
+    newest = history(work, 1) or []
+    (commit,) = read_commits(work, [newest[0].id]) or ()
+    assert len(text_of_commit(commit)) < 2_000 and len(commit.files) == 110_000
+
+
+def test_commits_with_odd_names_messages_and_dates_are_read(repo: Repository) -> None:
+    (repo.folder / "a\nb.txt").write_text("x")
+    with open(os.path.join(os.fsencode(repo.folder), b"caf\xe9.txt"), "wb") as file:
+        file.write(b"x")
+    repo.commit({}, "Odd \x01 names")
+    repo.git("commit", "--quiet", "--allow-empty", "--allow-empty-message", "--message", "")
+    repo.git("checkout", "--quiet", "--detach")
+    late = {"GIT_COMMITTER_DATE": "@99999999999 +0000", "PATH": os.environ["PATH"], "HOME": str(repo.folder)}
+    names = ["-c", "user.name=J", "-c", "user.email=j"]
+    command = ["git", "-C", str(repo.folder), *names, "commit", "-q", "--allow-empty", "-m", "Late"]
+    subprocess.run(command, check=True, env=late)
+    work = work_tree(str(repo.folder), "/")
+    assert work is not None
+    commits = read_commits(work, [each.id for each in history(work, 9) or ()]) or []
+    assert sorted(text_of_commit(each).partition("\n")[0] for each in commits) == [
+        "Change",
+        "Late",
+        "No message.",
+        "Odd \x01 names",
+    ]
+    odd = next(each for each in commits if each.subject.startswith("Odd"))
+    assert odd.files == ("a\nb.txt", "caf\\xe9.txt") and max(each.at for each in commits) == LATEST
+    empty = work_tree(str(Repository(repo.folder / "empty").folder), "/")
+    assert empty is not None and history(empty, 9) is None
+
+
+def test_where_a_shallow_clone_begins_a_commit_has_no_files(repo: Repository, tmp_path: Path) -> None:
+    repo.commit({"src/a.py": "X = 1\n"}, "Shrink")
+    repo.git("clone", "--quiet", "--depth=1", f"file://{repo.folder}", str(tmp_path / "shallow"))
+    work = work_tree(str(tmp_path / "shallow"), "/")
+    assert work is not None
+    (commit,) = read_commits(work, [each.id for each in history(work, 9) or ()]) or ()
+    assert text_of_commit(commit) == "Shrink"
 
 
 def test_no_mark_takes_more_than_twelve_tokens() -> None:

@@ -12,6 +12,7 @@ from hashing_encoder import HashingEncoder
 from said import embedded, fact, search, turn
 
 from scrubjay.cli import lookup
+from scrubjay.cli.notes import notes_of
 from scrubjay.engine.core import Core, open_core
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
@@ -219,3 +220,9 @@ async def test_a_search_can_be_narrowed_to_a_branch(engine: Core, repo: Reposito
         assert [hit.src for hit in hits.results] == [kind]
         assert [hit.src for hit in await engine.lists.latest(9, scope, among=among)] == [kind]
     assert len((await search(engine, **asked, scope=scope, top_k=9)).results) == 2
+
+
+def test_notes_leave_commits_out() -> None:
+    record = {"kind": "document", "id": "doc_1", "scope": "user", "content": "Bake bread"}
+    assert not list(notes_of([record | {"type": "commit"}]))
+    assert len(list(notes_of([record | {"type": "text", "title": "Bread", "created_at": "2026-03-05"}]))) == 1

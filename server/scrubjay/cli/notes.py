@@ -2,7 +2,7 @@
 
     FOLDER/<project>/facts.md
     FOLDER/<project>/sessions/<date> <subject> <id>.md
-    FOLDER/<project>/documents/<title> <id>.md     documents that are no file on this disk
+    FOLDER/<project>/documents/<title> <id>.md     documents that are neither files on this disk nor commits
 
 Forgotten, expired and replaced records are left out.
 """
@@ -66,7 +66,7 @@ def notes_of(records: Iterable[Record]) -> Iterator[tuple[str, str]]:
         if record["kind"] == "turn":
             turns[project, record["session_id"]].append(record)
         elif record["kind"] == "document":
-            if not record.get("path"):
+            if not (record.get("path") or record.get("type") == "commit"):
                 yield _document(project, record)
         elif record["source"] == SUMMARY:
             summaries[project, record["session_id"]] = record["content"]

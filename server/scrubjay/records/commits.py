@@ -20,7 +20,7 @@ def custom_id(commit: str) -> str:
 
 
 async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[Written]:
-    """Plan the addition of commits, each of which is a document that never changes."""
+    """Plan the addition of commits as documents, which never change."""
     request = parse(CommitTexts, envelope.args)
     ids = [derived_id("doc", envelope.scope, "custom", custom_id(each.id)) for each in request.commits]
     known = await store.get(Document, await store.may_hold(Document, ids))

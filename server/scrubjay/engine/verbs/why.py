@@ -23,7 +23,7 @@ from scrubjay.search.hits import as_hit, excerpt
 from scrubjay.search.retrieval.asked import coverage
 from scrubjay.text.short_ids import short_id
 
-MOST, SHOWN = 100, 240  # reasons of which a query chooses; characters of each
+MOST, SHOWN = 100, 240  # reasons from which a query chooses; characters of each
 
 
 class Reason(Result):
