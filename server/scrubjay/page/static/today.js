@@ -174,7 +174,7 @@ function hostList(seen, machine, chosenHost, choose) {
     [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", inline(each)))));
 }
 
-/** Show waiting work and problems, in the words of `scrubjay status`; nothing when there are none. */
+/** Show waiting work and problems, in the words of `scrubjay status`; nothing if all is well. */
 function showWaiting(place, status) {
   const { records, spool } = status;
   const rows = [
