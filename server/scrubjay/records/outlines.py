@@ -9,7 +9,7 @@ from scrubjay.text.summary import apart
 from scrubjay.text.terms import words
 
 LABELS = ("Outcome", "Answered", "Asked", "Open")  # of a summary's lines
-_LEAST = 3  # words of a point; "Understood." is none
+_LEAST = 3  # words of a point; "Understood." says nothing
 _SOUGHT = 12  # first words of a point by which its turn is found: a point may be shortened
 
 

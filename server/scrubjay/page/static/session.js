@@ -48,7 +48,7 @@ export async function show(place, where, signal) {
     h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without text"),
       h("p.faint", project(scope), " · ", view.turns[0] ? date(view.turns[0].started_at) : "", " · ", plural(view.total, "turn"), " · ", h("code", session_id))),
     button("Copy as Markdown", () => attempt(async () => copy(await asMarkdown(view, outline.points, signal))))),
-    h("div.split", h("div", head, earlier, turns, later), side),
+    head, h("div.split", h("div", earlier, turns, later), side),
   );
   place.addEventListener("shown", () => document.querySelector("[data-here]")?.scrollIntoView({ block: "start" }), { once: true });
 

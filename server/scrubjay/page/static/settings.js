@@ -8,7 +8,7 @@ import { ago, bytes, inline, moment, number, plural, project } from "./words.js"
 // Each setting as a sentence with its control in it, and what it does. `{}` stands for the control.
 const SENTENCES = {
   paused: ["Pause recording {}", "Nothing that is said is recorded until you switch this off."],
-  capture: ["Record {}", "What assistants are asked and answer, while they work.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "every turn, of which searches see the gist", off: "nothing" }],
+  capture: ["Record {}", "What assistants are asked and answer, while they work.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "every turn, but searches see only its gist", off: "nothing" }],
   min_length: ["Leave out prompts of fewer than {} characters", "So that “yes” and “go on” are not recorded."],
   excluded: ["Never record sessions in these folders {}", "Nor in folders below them."],
   chat_capture: ["In conversations over HTTP, let searches find {}", "Programs that keep whole conversations here often do not want their turns among the results.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "the gist of every turn", off: "no turn" }],

@@ -174,13 +174,13 @@ function hostList(seen, machine, chosenHost, choose) {
     [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", inline(each)))));
 }
 
-/** Show waiting work and problems, in the words of `scrubjay status`; nothing when there are none. */
+/** Show waiting work and problems, in the words of `scrubjay status`; nothing if all is well. */
 function showWaiting(place, status) {
   const { records, spool } = status;
   const rows = [
     !chosen() && spool.waiting ? h("p", `${plural(spool.waiting, "write")} ${spool.waiting === 1 ? "waits" : "wait"} to be stored.`) : null,
     !chosen() && records.waiting_for_vector ? h("p", `${plural(records.waiting_for_vector, "passage")} of ${number(records.passages)} can be found by words only, until each has a vector.`) : null,
-    spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} could not be read and moved away.`) : null,
+    !chosen() && spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} could not be read and moved away.`) : null,
     status.capture.paused ? h("p.warn", "Recording is paused. Resume it in Settings.") : null,
     ...[status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean).slice(-4).map((each) => h("p.warn", each)),
   ].filter(Boolean);
