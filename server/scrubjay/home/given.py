@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections import namedtuple
 
 from scrubjay.home.files import add_line, last_lines
@@ -18,12 +19,24 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 * 1024  # of given.log and of given.log.1: 4,000 lines and more
 
 Given = namedtuple("Given", "at by session scope tokens sessions facts")
-"""`by` is opening, prompt, or the name of a tool or command, whose `session` is "-": a call names none."""
+"""`by` is opening, prompt, `WITHHELD`, or the name of a tool or command, whose `session` is "-": a call names
+none."""
+WITHHELD = "withheld"  # an opening that was not given, for `scrubjay effect`
 
 
 def tokens_of(text: str) -> int:
     """Estimate the tokens of a text."""
     return -(-len(text) // 4)
+
+
+def name_of(session: str) -> str:
+    """Return a session as the lines name it."""
+    return "".join(letter for letter in session if letter.isalnum() or letter in "-_")[:80] or "-"
+
+
+def is_withheld(session: str, one_in: int) -> bool:
+    """Return True for one session in so many, always the same ones; 0 is none."""
+    return one_in > 0 and zlib.crc32(session.encode("utf-8", "replace")) % one_in == 0
 
 
 def note(
@@ -38,8 +51,7 @@ def note(
 ) -> None:
     """Add a line; `now` is in seconds since 1970."""
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
-    who = "".join(letter for letter in session or "" if letter.isalnum() or letter in "-_")[:80] or "-"
-    line = f"{at} {by} {who} {scope or '-'} {tokens} {sessions} {facts}\n"
+    line = f"{at} {by} {name_of(session or '')} {scope or '-'} {tokens} {sessions} {facts}\n"
     add_line(_path(home), line, MAX_BYTES)
 
 

@@ -7,7 +7,7 @@ import { ago, bytes, inline, moment, number, plural, project } from "./words.js"
 
 const GROUPS = [
   ["Capture", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
-  ["What a model sees", ["inject", "summary_every"]],
+  ["What a model sees", ["inject", "effect", "summary_every"]],
   ["Documents", ["roots"]],
 ];
 const LISTS = new Set(["excluded", "roots"]);
