@@ -38,7 +38,7 @@ def test_sessions_without_an_opening_that_ask_again_show_in_the_comparison():
         arms[f"o{number}"], arms[f"w{number}"] = "opening", given.WITHHELD
         said += turns(f"o{number}", 1 + number, f"Write module {number}a of {number}b", "Now the tests")
         said += turns(
-            f"w{number}", 1 + number, "Which port does the heron queue use now?", "No, the other one"
+            f"w{number}", 1 + number, "Which port does the heron queue use now?", f"No, file {number}"
         )
     found = compare(said, arms)
     repeats, corrections, tokens = found.signs

@@ -295,15 +295,16 @@ def its_memory_is_kept_in_step(user: User, folder: Path, name: str) -> None:
         for said in (kind.fact, other):
             memories_made.write(kind, folder, said)
             user.gets("import", "--from", name)
-            assert said in (page := user.gets("list"))
+            page = user.gets("list", "--scope", "user")
+            assert said in page
         (line,) = [line for line in page.splitlines() if other in line]
         memories_made.write(kind, folder, "")
         user.gets("import", "--from", name)
-        assert other not in user.gets("list")
+        assert other not in user.gets("list", "--scope", "user")
         (id,) = re.findall(r"mem_\w+", line)
         assert "deleted by its host" in user.gets("show", id)
         user.gets("restore", id)
-        assert other in user.gets("list")
+        assert other in user.gets("list", "--scope", "user")
 
 
 def captured(user: User, count: str) -> str:

@@ -71,7 +71,7 @@ def _given(lines: list[given_log.Given]) -> Iterator[str]:
 def effect(place: Place, options: argparse.Namespace) -> None:
     """Compare sessions with an opening and those left without one."""
     with call_engine(place) as engine:
-        found = engine.call("effect")
+        found = engine.call("effect", {})
     print_answer(found, _effect(found), as_json=options.json)
 
 
