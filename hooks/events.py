@@ -158,7 +158,11 @@ def _shown(call, by, recalled):
 
     tokens = given.tokens_of(text)
     counts = [recalled[name] if type(recalled.get(name)) is int else 0 for name in ("sessions", "facts")]
+    if by == "opening" and given.is_withheld(call.event.session_id, call.policy.effect):
+        by = given.WITHHELD
     given.note(call.home, call.now_ns / 1e9, by, call.hello.scope, tokens, call.event.session_id, *counts)
+    if by == given.WITHHELD:
+        return NOTHING
     if not any(counts) or by != "opening" or not hosts.begins(call.event):
         return Shown(text, "")
     names = [f"{count} {noun}{'s' * (count != 1)}" for count, noun in zip(counts, ("session", "fact"))]

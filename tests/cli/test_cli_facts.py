@@ -60,6 +60,7 @@ async def test_distilled_facts_are_listed_and_taken_back_and_what_was_given_is_l
     assert "1 distilled fact taken back" in user.gets("review", "--undo", id)
     assert "No distilled fact." in user.gets("review") and id in user.gets("restore", id)
     assert "1 distilled fact taken back" in user.gets("review", "--undo")
+    assert "Not enough yet" in user.gets("effect")
     (line, _) = user.gets("given", "--last", "1").splitlines()
     assert "search_memories" in line and "token" in line and "owl" not in line.replace("sparrow", "")
 

@@ -258,6 +258,17 @@ def test_a_user_is_told_once_a_session_what_it_was_given(host: Host) -> None:
     assert "push" not in Path(host.home.log, "given.log").read_text()
 
 
+def test_one_session_in_so_many_gets_no_opening_and_is_noted(host: Host) -> None:
+    openings.write(open_home(host.home.root), host.scope, "- 2026-03-01: Never push to main.", None, facts=1)
+    host.policy(effect=1)
+    assert host.fire("session_start", source="startup") == {}
+    host.policy(effect=0)
+    assert host.fire("session_start", source="startup") != {}
+    assert [(each.by, each.facts) for each in given.read(host.home)] == [("withheld", 1), ("opening", 1)]
+    chosen = [given.is_withheld(f"session-{number}", 4) for number in range(400)]
+    assert 60 < sum(chosen) < 140 and chosen == [given.is_withheld(f"session-{n}", 4) for n in range(400)]
+
+
 def test_the_log_of_what_was_given_stays_small_and_outlives_damage(host: Host) -> None:
     home = open_home(host.home.root)
     for number in range(9_000):

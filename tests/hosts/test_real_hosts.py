@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import memories_made
 import pytest
 from installs import INSTALL_SECONDS, installation
 from stub_model import ANSWER, MODEL
@@ -267,6 +269,7 @@ def test_setup_connects_a_real_assistant_and_its_removal_leaves_nothing(
         captured(user, "2 of 2 turns")
         past = user.gets("import", "--from", assistant.name, str(folder))
         assert past.endswith("2 turns of 2 sessions: 0 imported, 2 already known\n")
+        its_memory_is_kept_in_step(user, folder, assistant.name)
         left = files(folder)
         user.gets("setup", "--remove", "--yes", "--only", assistant.name)
     finally:
@@ -282,6 +285,26 @@ def test_setup_connects_a_real_assistant_and_its_removal_leaves_nothing(
         assert turns(newcomer) == [(assistant.name, AGAIN, ANSWER), (assistant.name, ASKED, ANSWER)]
     finally:
         newcomer.types("stop")
+
+
+def its_memory_is_kept_in_step(user: User, folder: Path, name: str) -> None:
+    """What a host's own memory says is imported, follows its changes, and outlasts its deletion."""
+    kinds = [kind for kind in memories_made.KINDS if kind.host == name and kind.is_users]
+    for kind in kinds[:1]:
+        other = kind.fact.replace("5433", "5434")
+        for said in (kind.fact, other):
+            memories_made.write(kind, folder, said)
+            user.gets("import", "--from", name)
+            page = user.gets("list", "--scope", "user")
+            assert said in page
+        (line,) = [line for line in page.splitlines() if other in line]
+        memories_made.write(kind, folder, "")
+        user.gets("import", "--from", name)
+        assert other not in user.gets("list", "--scope", "user")
+        (id,) = re.findall(r"mem_\w+", line)
+        assert "deleted by its host" in user.gets("show", id)
+        user.gets("restore", id)
+        assert other in user.gets("list", "--scope", "user")
 
 
 def captured(user: User, count: str) -> str:

@@ -1,4 +1,4 @@
-"""`scrubjay review` and `given`: what models distilled, and what they were given."""
+"""`scrubjay review`, `given`, `effect`: what models distilled, what they were given, what it changed."""
 
 import argparse
 from collections.abc import Iterator
@@ -65,3 +65,25 @@ def _given(lines: list[given_log.Given]) -> Iterator[str]:
         head = f"{local(each.at):%Y-%m-%d %H:%M}  {each.by:<16}  {names}"
         yield f"{head}  {plural(each.tokens, 'token')}{counts}"
     yield f"{plural(sum(each.tokens for each in lines), 'token')} in {plural(len(lines), 'line')}."
+
+
+@command(JSON)
+def effect(place: Place, options: argparse.Namespace) -> None:
+    """Compare sessions with an opening and those left without one."""
+    with call_engine(place) as engine:
+        found = engine.call("effect", {})
+    print_answer(found, _effect(found), as_json=options.json)
+
+
+def _effect(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{plural(found['opened'], 'session')} with an opening, {found['withheld']} without."
+    if not found["signs"]:
+        how = "`scrubjay config effect 4` leaves one in 4 without."
+        yield f"Not enough yet: it takes {found['enough']} of each. {how}"
+        return
+    yield f"{'':<34}{'with':>9}{'without':>9}   difference (95 %)"
+    for sign in found["signs"]:
+        means = f"{sign['opened']:>9,.1f}{sign['withheld']:>9,.1f}"
+        yield f"{sign['name']:<34}{means}   {sign['least']:+,.1f} to {sign['most']:+,.1f}"
+    if all(sign["least"] <= 0 <= sign["most"] for sign in found["signs"]):
+        yield "No difference is certain: every interval includes 0."

@@ -24,6 +24,7 @@ Look
   sessions       sessions    List the sessions, newest first, or show one whole.
   show           lookup      Show one session, turn, fact or document in full, with its dates and versions.
   given          review      List what models were given: when, in which session, by what, how many tokens.
+  effect         review      Compare sessions with an opening and those left without one.
 Overview
   profile        lookup      Show the lasting and the newest facts of this project.
   tags           sessions    List the tags of facts, turns and documents, with how many have each.

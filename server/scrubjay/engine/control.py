@@ -351,6 +351,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "forget": _forget,
     "restore": _restore,
     "review": _review,
+    "effect": lambda core, call: core.effects.measure(),
     "edit": _edit,
     "undo": lambda core, call: core.changes.undo(SOURCE),
     "profile": _profile,

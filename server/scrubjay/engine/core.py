@@ -35,6 +35,7 @@ from scrubjay.engine.verbs.conversations import Conversations
 from scrubjay.engine.verbs.counts import Counts
 from scrubjay.engine.verbs.distilling import Distilling
 from scrubjay.engine.verbs.documents import Documents
+from scrubjay.engine.verbs.effect import Effects
 from scrubjay.engine.verbs.exchange import Exchange
 from scrubjay.engine.verbs.facts import Facts
 from scrubjay.engine.verbs.ids import Ids
@@ -127,6 +128,7 @@ class Core:
         self.why = Why(*parts, self.book, self.trees, self.marking)
         self.removal = Removal(*parts, self.search, self._refuse_purge)
         self.distilling = Distilling(*parts, self.removal)
+        self.effects = Effects(*parts)
         self.changes = Changes(*parts, self.removal, self.write)
         self.scopes = Scopes(*parts, self.counts, self.removal)
         self.ingest = Ingest(*parts)

@@ -27,7 +27,7 @@ CAPTURES = ("all", "salient", "summary_only", "off")
 INJECTIONS = ("off", "session", "prompt", "edit")
 MAX_TEXT = 1_000_000  # characters of one side of a turn; a test compares it with models.fields.MAX_TURN_TEXT
 
-Policy = namedtuple("Policy", "capture min_length paused excluded inject")
+Policy = namedtuple("Policy", "capture min_length paused excluded inject effect", defaults=(0,))
 """What hooks may do: `capture` is one of CAPTURES, `min_length` counts characters, `excluded` are paths.
 
 `inject` is one of INJECTIONS.
@@ -160,6 +160,7 @@ def policy(data: Mapping[str, Any]) -> Policy:
     checks = (
         ("capture", values["capture"] in CAPTURES, "one of " + ", ".join(CAPTURES)),
         ("min_length", type(length) is int and length >= 0, "a whole number from 0"),
+        ("effect", type(values["effect"]) is int and values["effect"] >= 0, "a whole number from 0"),
         ("paused", type(values["paused"]) is bool, "true or false"),
         ("inject", values["inject"] in INJECTIONS, "one of " + ", ".join(INJECTIONS)),
         ("excluded", _are_absolute_paths(values["excluded"]), "a list of absolute folders"),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections import namedtuple
 
 from scrubjay.home.files import add_line, last_lines
@@ -18,12 +19,19 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 * 1024  # of given.log and of given.log.1: 4,000 lines and more
 
 Given = namedtuple("Given", "at by session scope tokens sessions facts")
-"""`by` is opening, prompt, or the name of a tool or command, whose `session` is "-": a call names none."""
+"""`by` is opening, prompt, `WITHHELD`, or the name of a tool or command, whose `session` is "-": a call names
+none."""
+WITHHELD = "withheld"  # an opening that was not given, for `scrubjay effect`
 
 
 def tokens_of(text: str) -> int:
     """Estimate the tokens of a text."""
     return -(-len(text) // 4)
+
+
+def is_withheld(session: str, one_in: int) -> bool:
+    """Return True for one session in so many, always the same ones; 0 is none."""
+    return one_in > 0 and zlib.crc32(session.encode("utf-8", "replace")) % one_in == 0
 
 
 def note(

@@ -148,6 +148,10 @@ class Settings:
         "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts), "
         "edit (also lines before edits and commands; run `scrubjay setup` again).",
     )
+    effect: int = _number(0, 1_000, "sessions", whole=True).of(
+        0,
+        "One session in so many gets no opening, so that `scrubjay effect` can compare; 0: none.",
+    )
     paused: bool = _SWITCH.of(False, "Pause capture.")
     excluded: tuple[str, ...] = _FOLDERS.of(
         (), "Folders whose sessions are never captured, including folders below them."
@@ -247,7 +251,7 @@ def typed(value: Any) -> str:
 
 
 def capture_view(settings: Settings) -> dict[str, Any]:
-    """Return the values that hooks need: capture, min_length, paused, excluded and inject."""
+    """Return the values that hooks need: capture, min_length, paused, excluded, inject and effect."""
     values = {key: getattr(settings, key) for key in Policy._fields}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
@@ -261,7 +265,9 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     view = capture_view(settings)
     before = _read_capture(home) or capture_view(Settings())  # what hooks assume in a new home
     since = before.get("since")  # None if capture was never restricted
-    changed = any(before.get(key) != value for key, value in view.items() if key not in ("inject", "paused"))
+    changed = any(
+        before.get(key) != value for key, value in view.items() if key not in ("inject", "paused", "effect")
+    )
     if changed or not isinstance(since, str | None):
         since = now.isoformat()
     off = pauses(home)

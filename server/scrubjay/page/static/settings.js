@@ -12,7 +12,8 @@ const SENTENCES = {
   min_length: ["Leave out prompts of fewer than {} characters", "So that “yes” and “go on” are not recorded."],
   excluded: ["Never record sessions in these folders {}", "Nor in folders below them."],
   chat_capture: ["In conversations over HTTP, let searches find {}", "Programs that keep whole conversations here often do not want their turns among the results.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "the gist of every turn", off: "no turn" }],
-  inject: ["Without being asked, give a model {}", "An opening has at most 300 tokens: the last session, what is open, and what matters in the project.", { off: "nothing", session: "an opening of each session", prompt: "an opening, and memories with each prompt", edit: "an opening, memories with each prompt, and warnings before edits" }],
+  inject: ["Without being asked, give a model {}", "An opening has at most 300 tokens: the last session, what is open, and what matters in the project.", { off: "nothing", session: "an opening of each session", prompt: "an opening, and memories with each prompt", edit: "an opening, and warnings before edits and commands" }],
+  effect: ["Leave one new session in {} without an opening", "So that `scrubjay effect` can compare sessions with and without. 0: none."],
   summary_every: ["Summarise a session after every {} turns", "And when it ends. The summary gives it its title."],
   roots: ["Assistants may add documents from these folders {}", "Besides their project's own folder."],
   idle_minutes: ["End the engine after {} minutes without a client", "It starts again by itself. Until then it keeps its model in memory."],
@@ -25,7 +26,7 @@ const SENTENCES = {
 };
 const GROUPS = [
   ["What is recorded", ["paused", "capture", "min_length", "excluded", "chat_capture"]],
-  ["What a model is given", ["inject", "summary_every"]],
+  ["What a model is given", ["inject", "effect", "summary_every"]],
   ["Documents", ["roots"]],
 ];
 const LISTS = new Set(["excluded", "roots"]);
