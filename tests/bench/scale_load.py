@@ -124,7 +124,8 @@ async def record(core: Core, number: int) -> None:
 async def opened(home: Home) -> Core:
     """The engine's core over this home, once its model was compared with the store."""
     core = await open_core(home, Settings(), lambda: datetime.now(UTC))
-    await core.indexer.embed_query("the first question waits for the model")
+    while await core.indexer.embed_query("the first question waits for the model") is None:
+        await asyncio.sleep(0.5)
     return core
 
 

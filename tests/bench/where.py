@@ -185,15 +185,17 @@ async def _in_process(place: Place, turns: int, options: argparse.Namespace) -> 
         await ask(each)
     columns = []
     for some, pause in ((ready[20 : 20 + options.searches], None), (ready[20 + options.searches :], _others)):
-        clock.spent.clear()
+        spent: Counter[str] = Counter()
         used = 0.0
         for each in some:
             if pause is not None:
                 await asyncio.to_thread(pause)
+            clock.spent.clear()  # of what ran in the pause
             start = time.process_time()
             await ask(each)
             used += time.process_time() - start
-        shares = {step: 1e3 * clock.spent[step] / max(len(some), 1) for step in STEPS}
+            spent += clock.spent
+        shares = {step: 1e3 * spent[step] / max(len(some), 1) for step in STEPS}
         every = 1e3 * used / max(len(some), 1)
         columns.append([*shares.values(), every - sum(shares.values()), every])
     names = [*STEPS, "other threads: LanceDB, vectors", "all"]

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lancedb import AsyncTable
 from said import SCOPE, embedded, fact, forget, turn
 
 from scrubjay.engine.background.upkeep import Bounds
@@ -314,16 +315,39 @@ async def test_a_row_that_moves_between_two_reads_of_the_cache_is_found(core: Co
     for _ in range(4):
         assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
     matching = tables.cached_vectors.matching
-    moves = iter((tables.passages.update({"hidden": False}), None))
+    moves = iter((tables.passages.update, None))
 
     async def moved(*asked: Any) -> Any:
         found = await matching(*asked)
         if move := next(moves):
-            await move
+            async with core.store.lock:
+                await move({"hidden": False})
         return found
 
     monkeypatch.setattr(tables.cached_vectors, "matching", moved)
     assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
+
+
+async def test_a_version_is_asked_of_the_table_again_after_each_write(core: Core, monkeypatch):
+    passages, asked = core.store.tables.passages, []
+    ask = AsyncTable.version
+
+    async def counted(table: AsyncTable) -> int:
+        asked.append(table)
+        return await ask(table)
+
+    monkeypatch.setattr(AsyncTable, "version", counted)
+    for number in range(2):
+        await fact(core, f"Number {number}.")
+        await embedded(core)
+        version = await passages.version()
+        before = len(asked)
+        assert await passages.version() == version == await ask(passages)
+        assert len(asked) == before
+        async with core.store.lock:
+            await passages.update({"hidden": False})
+            assert await passages.version() > version
+        assert await passages.version() == await ask(passages)
 
 
 async def test_a_row_id_always_refers_to_the_same_row(core: Core):

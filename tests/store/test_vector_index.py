@@ -204,7 +204,8 @@ async def test_cached_vectors_find_the_same_rows_as_an_exact_scan(store: Store) 
     for seed, count in enumerate((3, 400, 250, 300, 10)):  # some rows are written again, some are new
         await fill(store, count)
         await put(store, 1_000 + seed)  # which has no vector
-        await store.tables.passages.delete(f"id IN ('p{seed}', 'p{7 * seed}')")
+        async with store.lock:
+            await store.tables.passages.delete(f"id IN ('p{seed}', 'p{7 * seed}')")
         if seed % 2:
             await Upkeep(store).tidy(Bounds(0, 0))
         for where, dates in (

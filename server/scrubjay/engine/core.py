@@ -95,7 +95,7 @@ class Core:
         self.indexer = Indexer(store, worker, self._embedded, lambda: self.settings.late_interaction)
         self.openings = Openings(home, self._opening)
         self.trees, self.book = Trees(home), Book(home.anchors)
-        self.anchoring = Anchoring(store, self.book, self.trees, clock)
+        self.anchoring = Anchoring(store, self.book, self.trees, clock, self._is_resting)
         told = (self._recorded, self._staged, self.mending.wake, self._take_event, self.anchoring.remove)
         self.writer = Writer(home, store, clock, *told)
         self.consolidation = Consolidation(

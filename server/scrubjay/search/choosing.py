@@ -114,8 +114,10 @@ class Selector:
 
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
-        # A second read costs as much as 30 turns read in vain, unless each may bring neighbours.
-        batch = min(20, self.most_hits + 2) if self.has_windows or self.is_by_evidence else 30
+        # Most answers by evidence end within ten. Else a second read costs as much as 30 turns read in vain,
+        # unless each may bring neighbours.
+        batch = 10 if self.is_by_evidence else 30
+        batch = min(20, self.most_hits + 2) if self.has_windows else batch
         for start in range(0, len(candidates), batch):
             if not await self._take(candidates.some(start, batch)):
                 break

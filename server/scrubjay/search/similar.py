@@ -109,9 +109,10 @@ async def _judged(
 ) -> list[tuple[Memory, Verdict]]:
     """Return the facts with a relation to the text of a question, the strongest relation first."""
     judged: list[tuple[int, float, str, Verdict]] = []
-    for fact_id, (text, cosine) in near.items():
+    for fact_id in near.keys() - excluded:
+        text, cosine = near[fact_id]
         judgement = verdict(question.text, text[:COMPARED], cosine)
-        if judgement is not None and fact_id not in excluded:
+        if judgement is not None:
             likeness = max(similarity(question.text, text[:COMPARED]), cosine or 0.0)
             judged.append((_ORDER[judgement], -likeness, fact_id, judgement))
     rows = await store.get(Memory, [fact_id for *_, fact_id, _ in judged]) if judged else {}

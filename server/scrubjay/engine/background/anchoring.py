@@ -7,7 +7,7 @@ import asyncio
 import logging
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 
 from scrubjay.code.anchors import Anchor, Said, anchors
@@ -36,10 +36,16 @@ Noted = Turn | Memory
 
 
 class Anchoring:
-    """Writes the anchors of a home's records into its book; `lock` is held while it works."""
+    """Writes the anchors of a home's records into its book; `lock` is held while it works.
 
-    def __init__(self, store: Store, book: Book, trees: Trees, clock: Clock) -> None:
+    `resting` says that no user waits for something else.
+    """
+
+    def __init__(
+        self, store: Store, book: Book, trees: Trees, clock: Clock, resting: Callable[[], bool]
+    ) -> None:
         self._store, self._book, self._trees, self._clock = store, book, trees, clock
+        self._resting = resting
         self._due: dict[str, type[Noted]] = {}  # ids of records, the newest last
         self._wake = asyncio.Event()
         self.lock = asyncio.Lock()
@@ -73,7 +79,8 @@ class Anchoring:
             self._wake.clear()
             if await passed(QUIET_SECONDS, self._wake):
                 while self._due:
-                    await self.work()
+                    if self._resting():  # a search goes first
+                        await self.work()
                     await asyncio.sleep(PAUSE_SECONDS)
 
     async def _find_missing(self) -> None:

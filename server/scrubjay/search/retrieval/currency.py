@@ -96,7 +96,10 @@ def amend(
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     for older, newer, cosine in _pairs(candidates, top, vectors):
         src = candidates.src(older)
-        weights, values = amends[src], _features(candidates, total, older, newer, cosine, read)
+        weights, values = amends[src], _fit(candidates, total, older, newer)
+        if _most(weights, values, cosine) < SURE:  # four of five pairs need no reading
+            continue
+        values |= compare(read(older), read(newer), cosine)
         odds = sum(weights[name] * value for name, value in values.items())
         if odds + max(weights["matter"], 0.0) < SURE or _is_another(src, values):
             continue
@@ -161,20 +164,22 @@ def _is_meant(candidates: Candidates, older: int, newer: int) -> bool:
     return bool(signals.quoted[older] or signals.named[older] > signals.named[newer])
 
 
-def _features(
-    candidates: Candidates,
-    total: Floats,
-    older: int,
-    newer: int,
-    cosine: float,
-    read: Callable[[int], Compared],
-) -> dict[str, float]:
-    """Return the evidence that the later record amends the earlier one."""
+def _most(weights: Mapping[str, float], values: Mapping[str, float], cosine: float) -> float:
+    """Return the greatest log odds that the texts of a pair may give: the same words, and words of change."""
+    known = {"offset": 1.0, "cosine": cosine, **values}
+    texts = {"overlap": 1.0, "change": 1.0, "change_cosine": cosine, "matter": 1.0}
+    return sum(weights[name] * value for name, value in known.items()) + sum(
+        max(weights[name], 0.0) * value for name, value in texts.items()
+    )
+
+
+def _fit(candidates: Candidates, total: Floats, older: int, newer: int) -> dict[str, float]:
+    """Return the evidence from the question and the dates that the later record amends the earlier one."""
     before, now = (
         0.0 if math.isnan(each) else each for each in candidates.signals.coverage[[older, newer]].tolist()
     )
     is_fact = candidates.src(older) == "memory"
-    return compare(read(older), read(newer), cosine) | {
+    return {
         "distance": min(max(float(total[older] - total[newer]), -8.0), 8.0),
         "answer": float(candidates.signals.answer[newer]),
         "coverage": now,
