@@ -1,8 +1,9 @@
 """Fits the weights of the ranking sum and of the verdict on an answer, and writes them to their file.
 
-    python tests/bench/fit.py --data locomo10.json --homes FOLDER [--model multilingual] [--write]
+    python tests/bench/fit.py --data locomo10.json --homes FOLDER [--model multilingual | --write]
 
-Needs scipy in addition to `.[test]`. The multilingual model is also fitted on the dev half of `languages.tsv`. Fitted on the made-up projects whose half is `dev` and on the dev half
+Needs scipy in addition to `.[test]`. Another model than the bundled one is fitted on the dev half of
+`languages.tsv` too, to see what weights of its own would gain. Fitted on the made-up projects whose half is `dev` and on the dev half
 of LoCoMo; the other projects and the other half are never looked at here. Four steps, each with the weights
 of the one before:
 
@@ -54,6 +55,7 @@ from scrubjay.text.developer_words import gloss
 from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import parts, runs
 
+WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
 CERTAIN = 0.18  # share of the questions that nothing answers with an answer that is not called doubtful
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
@@ -117,7 +119,7 @@ async def collect(data: Path | None, homes: Path, half: str, model: str = BUNDLE
                 stale = {ids[key] for key in question.stale}
                 kind, source = question.kind, project.name
                 found.append(await _ask(core, question.ask, source, kind, project.now, right, stale))
-            for text, holders in lookups(project, ids) if project.name != "facts" else ():
+            for text, holders in lookups(project, ids):
                 found.append(await _ask(core, text, project.name, "lookup", project.now, holders, set()))
     every = conversations(data) if data else []
     for number, haystack in enumerate(every):
@@ -367,26 +369,26 @@ def written_pairs(encoder: Encoder) -> tuple[list[dict[str, float]], list[bool]]
     return rows, labels
 
 
-def amended(each: Asked, values: Mapping[str, float], amends: Mapping[str, Any]) -> tuple[Candidates, Floats]:
+def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Floats]:
     """Rank with amendments."""
     assert each.examined is not None
     total = weighed(each, values)
     numbers = each.gathered.asked.numbers
     candidates = currency.amend(
-        each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers, amends
+        each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers
     )
     return candidates, total + candidates.signals.current
 
 
 def verdicts(
-    asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]
+    asked: Sequence[Asked], values: Mapping[str, float]
 ) -> tuple[list[Any], list[bool], list[float], list[Asked]]:
     """Gather the evidence that an answer is among the first, and whether one is."""
     rows, labels, shares, kept = [], [], [], []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small", "adversarial"):
             continue
-        candidates, total = amended(each, values, amends)
+        candidates, total = amended(each, values)
         positions = order(total)
         own = [at for at in positions.tolist() if candidates.passages[at] is not None][: relevance.DEPTH]
         first = np.array(own, dtype=np.int64)
@@ -404,15 +406,13 @@ def verdicts(
     return rows, labels, shares, kept
 
 
-def hits(
-    asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]
-) -> tuple[list[Any], list[bool], list[float]]:
+def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any], list[bool], list[float]]:
     """Gather the evidence for each of the first hits, and whether it is right."""
     rows, labels, shares = [], [], []
     for each in asked:
         if each.examined is None or each.kind in (*_TIMED, "small"):
             continue
-        candidates, total = amended(each, values, amends)
+        candidates, total = amended(each, values)
         signals = candidates.signals
         distance = relevance.behind(total, quoted=signals.quoted)
         own = relevance.own_evidence(signals) | {
@@ -463,9 +463,11 @@ def main() -> int:
     parser.add_argument(
         "--homes", type=Path, required=True, help="where filled homes are kept for the next run"
     )
-    parser.add_argument("--write", action="store_true", help="replace the model's weights")
+    parser.add_argument("--write", action="store_true", help=f"replace {WEIGHTS.name}")
     parser.add_argument("--model", default=BUNDLED)
     options = parser.parse_args()
+    if options.write and options.model != BUNDLED:
+        parser.error("only the weights for the bundled model are written")
     options.homes.mkdir(parents=True, exist_ok=True)
     asked = asyncio.run(collect(options.data, options.homes, "dev", options.model))
     fitted = fit(asked, open_encoder(options.model, models=options.homes))
@@ -475,11 +477,11 @@ def main() -> int:
         )
         made = {
             "date": f"{datetime.now(UTC):%Y-%m-%d}",
-            "command": f"python tests/bench/fit.py --data locomo10.json --homes FOLDER --model {options.model} --write",
+            "command": "python tests/bench/fit.py --data locomo10.json --homes FOLDER --write",
             "commit": commit.stdout.strip(),
             "data": "the dev projects of tests/bench/projects and the dev half of LoCoMo",
         }
-        weights.file_of(options.model).write_text(json.dumps({"made": made} | fitted, indent=1) + "\n")
+        WEIGHTS.write_text(json.dumps({"made": made} | fitted, indent=1) + "\n")
     return 0
 
 
@@ -529,12 +531,9 @@ def amendments(
 
 def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]) -> dict[str, Any]:
     """Fit the verdict, the chance of a hit and the similarity."""
-    show(
-        "amended",
-        asked,
-        {id(each): place_of(each, order(amended(each, values, amends)[1])) for each in asked},
-    )
-    rows, labels, shares, kept = verdicts(asked, values, amends)
+    currency.AMENDS = amends
+    show("amended", asked, {id(each): place_of(each, order(amended(each, values)[1])) for each in asked})
+    rows, labels, shares, kept = verdicts(asked, values)
     verdict = logistic(rows, labels, shares, tight=1e-3)
     odds = np.array([sum(verdict[name] * value for name, value in row.items()) for row in rows])
     verdict["offset"] -= _alarm_odds(odds, kept)
@@ -557,7 +556,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[s
         "verdict, cv",
     )
     print(verdict)
-    right = logistic(*hits(asked, values, amends), tight=1e-5)
+    right = logistic(*hits(asked, values), tight=1e-5)
     print("right", right)
     least = dict.fromkeys(("cosine", "coverage", "both", "answer"), 0.0) | {"named": NAMED_ALONE}
     similarity = logistic(*likenesses(asked), tight=1e-4, least=least)

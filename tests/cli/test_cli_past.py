@@ -202,6 +202,12 @@ def test_a_past_in_another_language_offers_the_multilingual_model(
     assert ("config model multilingual" in page) is offered
 
 
+def test_facts_in_another_language_offer_the_multilingual_model(past: User, tmp_path: Path):
+    file, entity = tmp_path / "memory.jsonl", {"type": "entity", "name": "Reiher", "entityType": "dienst"}
+    file.write_text(json.dumps(entity | {"observations": ["Der Dienst läuft auf dem Port 7070."]}) + "\n")
+    assert "config model multilingual" in past.gets("import", "--from", "server-memory", str(file))
+
+
 def test_a_deleted_project_keeps_its_scope(past: User, tmp_path: Path):
     gone = past.folder / "gone"
     (gone / ".git").mkdir(parents=True)

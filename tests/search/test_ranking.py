@@ -27,11 +27,9 @@ from scrubjay.search.retrieval.ranking import (
     window,
     with_neighbours,
 )
-from scrubjay.search.retrieval.weights import weights_of
+from scrubjay.search.retrieval.weights import FIRST, ORDER
 
 pytestmark = pytest.mark.long
-MODELS = ("bundled", "multilingual")
-WEIGHTS = [weights for fitted in map(weights_of, MODELS) for weights in (fitted.first, fitted.order)]
 
 shares = st.floats(0, 1)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=shares))
@@ -119,11 +117,10 @@ def test_each_feature_belongs_to_a_part_and_is_a_finite_number(every):
 
 
 def test_all_fitted_weights_belong_to_existing_features():
-    for fitted in map(weights_of, MODELS):
-        assert fitted.first.keys() <= PARTS.keys() - set(EXAMINED) and fitted.order.keys() <= PARTS.keys()
+    assert FIRST.keys() <= PARTS.keys() - set(EXAMINED) and ORDER.keys() <= PARTS.keys()
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("weights", [FIRST, ORDER], ids=["first", "order"])
 @given(columns, st.data())
 def test_raising_one_signal_never_lowers_a_candidates_rank(weights, cosine, data):
     n = len(cosine)
@@ -208,7 +205,7 @@ def test_a_tiny_difference_between_candidates_is_not_amplified():
     )
 
 
-@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("weights", [FIRST, ORDER], ids=["first", "order"])
 def test_the_nearest_vector_is_not_a_match_while_others_have_no_vector(weights):
     """Found by the demo: the only turn with a vector was treated as the nearest of all."""
     some_known = signals(2, cosine=[0.1, np.nan], bm25=[2.0, 1.5], unembedded=[False, True])

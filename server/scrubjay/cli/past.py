@@ -6,7 +6,7 @@ import argparse
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -165,11 +165,11 @@ class _Importer:
         self._due: dict[str, list[_Pair]] = {noun: [] for noun in METHODS}
         self._weight = 0.0  # of what is due; 1 is a full batch
         self._redacted = 0
-        self._read = self._foreign = 0  # turns that were handed over, and those that are not in English
+        self._read = self._foreign = 0  # turns and facts that were handed over, and those not in English
 
     @property
     def is_mostly_foreign(self) -> bool:
-        """True if most turns are not in English."""
+        """True if most turns and facts are not in English."""
         return 2 * self._foreign > self._read
 
     def take(
@@ -225,6 +225,7 @@ class _Importer:
         tally.facts += len(kept["entries"])
         tally.left_out += kept.pop("left_out")
         tally.redacted += kept.pop("redacted")
+        self._note_languages(note["content"] for note in kept["entries"])
         self._add("memories", tally, kept, 1, sum(len(note["content"]) for note in kept["entries"]))
 
     def _add(self, noun: str, tally: Tally, item: dict[str, Any], turns: int, size: int) -> None:
@@ -287,8 +288,7 @@ class _Importer:
                 tally.left_out += asked
                 continue
             told = [each.told for each in its if each.told]
-            self._read += len(told)
-            self._foreign += sum(not is_english(turn.get("user", "")) for turn in told)
+            self._note_languages(turn.get("user", "") for turn in told)
             for part in in_parts(told):
                 mine = {turn["prompt_id"] for turn in part}
                 item = {
@@ -318,6 +318,11 @@ class _Importer:
         self._redacted += count
         return capture.cut(text.strip())
 
+    def _note_languages(self, texts: Iterable[str]) -> None:
+        foreign = [not is_english(text) for text in texts]
+        self._read += len(foreign)
+        self._foreign += sum(foreign)
+
     def _add_fact(self, fact: Fact) -> None:
         tally = self._tally(fact.source, fact.folder or fact.project, nowhere=USER_SCOPE)
         said = instant(seconds(fact.updated_at or fact.created_at))
@@ -340,6 +345,7 @@ class _Importer:
             "importance": fact.importance,
             "metadata": dict(fact.metadata),
         }
+        self._note_languages([fact.content])
         self._add("facts", tally, item, 1, len(fact.content))
 
     def _tally(self, host: str, folder: str | None, nowhere: str, session_folder: str | None = None) -> Tally:

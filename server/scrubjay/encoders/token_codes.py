@@ -28,11 +28,10 @@ Bits = NDArray[np.uint64]  # (tokens, BITS / 64)
 
 
 class EncodedQuery(NamedTuple):
-    """A question's vector, shape (dim,), its tokens' codes, None without tokens to compare, and its model."""
+    """A question's vector, shape (dim,), and its tokens' codes; None without tokens to compare."""
 
     vector: NDArray[np.float32]
     tokens: Bits | None = None
-    model: str = ""  # of its space
 
 
 class EncodedTexts(NamedTuple):

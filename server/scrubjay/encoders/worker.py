@@ -132,7 +132,7 @@ class EmbeddingWorker:
                 )
                 answer.add_done_callback(lambda _: self._asked.pop(text, None))
                 known = await answer
-            for array in known[:2]:
+            for array in known:
                 if array is not None:
                     array.setflags(write=False)
             self._questions[text] = known
@@ -315,10 +315,9 @@ def _on(batch: Sequence[str], embed: Callable[[Any, Sequence[str]], T]) -> Calla
 
 
 def _question(encoder: Encoder, text: str) -> EncodedQuery:
-    model = encoder.space.model
     if isinstance(encoder, TokenEncoder):
-        return encoder.embed_question(text)._replace(model=model)
-    return EncodedQuery(encoder.embed_query(text), model=model)
+        return encoder.embed_question(text)
+    return EncodedQuery(encoder.embed_query(text))
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[list[int]]:

@@ -250,7 +250,7 @@ class Indexer:
         asked = await self._worker.question(text)
         if self._store.note.space_id is None:
             return None
-        return asked if self._late() else asked._replace(tokens=None)
+        return asked if self._late() else EncodedQuery(asked.vector)
 
     async def _has_compared(self) -> bool:
         """Wait a moment for the model: a vector from another one would find wrong passages, or none."""

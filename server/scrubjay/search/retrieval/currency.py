@@ -15,7 +15,7 @@ import numpy as np
 
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.ranking import Floats, Ints
-from scrubjay.search.retrieval.weights import BUNDLED, Weights
+from scrubjay.search.retrieval.weights import AMENDS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
 from scrubjay.text.likeness import is_same_matter
@@ -84,7 +84,6 @@ def amend(
     vectors: Vectors,
     texts: Callable[[int], str],
     numbers: frozenset[str] = frozenset(),
-    amends: Mapping[str, Weights] = BUNDLED.amends,
 ) -> Candidates:
     """Move later records before those that they amend, and note these in `amended`; `ranked` is best first.
 
@@ -96,7 +95,7 @@ def amend(
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     for older, newer, cosine in _pairs(candidates, top, vectors):
         src = candidates.src(older)
-        weights, values = amends[src], _fit(candidates, total, older, newer)
+        weights, values = AMENDS[src], _fit(candidates, total, older, newer)
         if _most(weights, values, cosine) < SURE:  # four of five pairs need no reading
             continue
         values |= compare(read(older), read(newer), cosine)
@@ -139,7 +138,7 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
     chosen = set(top)
     every = [*top, *(at for at, src in srcs.items() if src == "memory" and at not in chosen)]
     for older in sorted(top, key=lambda at: int(dates[at])):
-        if srcs.get(older) not in BUNDLED.amends:  # no passage of a document amends
+        if srcs.get(older) not in AMENDS:  # no passage of a document amends
             continue
         for newer in every if older in some else top:
             if srcs.get(newer) != srcs[older] or dates[newer] <= dates[older]:

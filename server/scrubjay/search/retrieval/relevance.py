@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scrubjay.models.results import Confidence
 from scrubjay.search.retrieval.asked import Asked
 from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals, known_or
-from scrubjay.search.retrieval.weights import BUNDLED, Weights
+from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import held, stem
 from scrubjay.text.answer_kinds import fit
 
@@ -84,30 +84,30 @@ def grounds_of(
     }
 
 
-def chance(grounds: Mapping[str, float], weights: Weights = BUNDLED.verdict) -> float:
+def chance(grounds: Mapping[str, float]) -> float:
     """Estimate the chance, in [0, 1), that the first candidates hold the answer; 0 without proof."""
     if not grounds or grounds["proof"] < LEAST_PROOF:
         return 0.0
-    odds = sum(weights.get(name, 0.0) * value for name, value in grounds.items())
+    odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
     return min(float(_share(np.array(odds))), 1.0 - 1e-9)
 
 
-def chances_right(signals: Signals, distance: Floats, weights: Weights = BUNDLED.right) -> Floats:
+def chances_right(signals: Signals, distance: Floats) -> Floats:
     """Estimate each candidate's chance, in [0, 1), to be right; `distance` comes from `behind`."""
     values = own_evidence(signals) | {
         "distance": distance,
         "late": signals.late,
         "tokens": known_or(signals.tokens, 0.0),
     }
-    return _share(logit(weights, values, len(signals)))
+    return _share(logit(RIGHT, values, len(signals)))
 
 
-def similarities(signals: Signals, weights: Weights = BUNDLED.similarity) -> Floats:
+def similarities(signals: Signals) -> Floats:
     """Compute how well each record answers the question by itself, in [0, 1].
 
     It depends on the question and that record alone, and is monotone in the record's evidence.
     """
-    plain = _share(logit(weights, own_evidence(signals), len(signals)))
+    plain = _share(logit(SIMILARITY, own_evidence(signals), len(signals)))
     return np.where(signals.quoted, QUOTATION + (1.0 - QUOTATION) * plain, plain)
 
 

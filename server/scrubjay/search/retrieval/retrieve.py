@@ -44,7 +44,7 @@ from scrubjay.search.retrieval.relevance import (
     similarities,
 )
 from scrubjay.search.retrieval.replacing import with_replaced
-from scrubjay.search.retrieval.weights import BUNDLED, Fitted, weights_of
+from scrubjay.search.retrieval.weights import FIRST, ORDER
 from scrubjay.search.retrieval.words import shares
 from scrubjay.store.store import Store
 from scrubjay.text.answer_kinds import holds
@@ -71,11 +71,6 @@ class Gathered:
     def tokens(self) -> Bits | None:
         """The codes of the question's tokens, or None."""
         return None if self.query is None else self.query.tokens
-
-    @property
-    def weights(self) -> Fitted:
-        """The weights that belong to the model of the question's vector."""
-        return BUNDLED if self.query is None else weights_of(self.query.model)
 
 
 @dataclass(frozen=True)
@@ -122,16 +117,16 @@ async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: 
     gathered = await gather(store, question, embed)
     if thorough:
         gathered = await _with_cosines(store, gathered)
-    candidates, weights = gathered.candidates, gathered.weights
+    candidates = gathered.candidates
     known = first_features(candidates.signals)
-    first = order(added(parts(candidates.signals, weights.first, known)))[:EXAMINED]
+    first = order(added(parts(candidates.signals, FIRST, known)))[:EXAMINED]
     matched = None
     if gathered.tokens is not None:
         near = np.flatnonzero(with_neighbours(first, candidates.signals.session, candidates.signals.place))
         matched = await token_matches(store, candidates, near, gathered.tokens)
     read_closely = np.arange(len(candidates.ids)) if thorough else first
     candidates = examine(gathered, first, matched, read_closely)
-    columns = parts(candidates.signals, weights.order, features(candidates.signals, known))
+    columns = parts(candidates.signals, ORDER, features(candidates.signals, known))
     total = added(columns)
     current = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
     if current is not candidates:
@@ -240,8 +235,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         passage = candidates.passages[at]
         return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
-    numbers, amends = gathered.asked.numbers, gathered.weights.amends
-    return amend(candidates, total, ranked, by_record, text, numbers, amends)
+    return amend(candidates, total, ranked, by_record, text, gathered.asked.numbers)
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
@@ -264,7 +258,7 @@ async def token_matches(store: Store, candidates: Candidates, positions: Ints, t
 
 
 def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
-    candidates, signals, weights = gathered.candidates, gathered.candidates.signals, gathered.weights
+    candidates, signals = gathered.candidates, gathered.candidates.signals
     total = added(columns)
     positions = order(total)
     distance = behind(total, quoted=signals.quoted)
@@ -272,11 +266,11 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     first = np.array(own[:DEPTH], dtype=np.int64)
     texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
     verdict = grounds_of(gathered.asked, signals, total, first, texts)
-    likely = chance(verdict, weights.verdict)
+    likely = chance(verdict)
     fall = falls(distance[positions])
     values = relevance(fall, likely, quoted=signals.quoted[positions])
-    right = chances_right(signals, distance, weights.right)[positions[:EXAMINED]]
-    similar = similarities(signals, weights.similarity)[positions]
+    right = chances_right(signals, distance)[positions[:EXAMINED]]
+    similar = similarities(signals)[positions]
     grounds = Grounds(positions, signals, columns, total, verdict, likely, right, similar, fall)
     return Ranking(candidates, values, grounds)
 

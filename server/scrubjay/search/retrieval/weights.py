@@ -1,40 +1,24 @@
-"""The weights of the ranking sum and of the reliability of answers, fitted by `tests/bench/fit.py`.
-
-`weights.json` is fitted to the bundled model and serves every model that has no weights of its own.
-"""
+"""The weights of the ranking sum and of the reliability of answers, fitted by `tests/bench/fit.py`."""
 
 import json
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
-from typing import NamedTuple
+from importlib.resources import files
+from typing import Any
+
+_FILE = "weights.json"
 
 Weights = Mapping[str, float]
-_BUNDLED = "weights.json"
-_FILES = {"multilingual": "weights_multilingual.json"}  # by the model's name
 
 
-class Fitted(NamedTuple):
-    """The weights that belong to one model."""
-
-    first: Weights  # for the features of candidates that are not examined yet
-    order: Weights  # for all features
-    verdict: Weights  # log odds that an answer is among the first hits
-    right: Weights  # log odds that one hit is right
-    similarity: Weights  # log odds that a record answers by itself
-    amends: Mapping[str, Weights]  # log odds that a later record amends an earlier one, by kind
+def _load() -> Mapping[str, Any]:
+    values: Mapping[str, Any] = json.loads((files("scrubjay.search.retrieval") / _FILE).read_text("utf-8"))
+    return values
 
 
-def file_of(model: str) -> Path:
-    """Return the file with the weights for the vectors of this model."""
-    return Path(__file__).with_name(_FILES.get(model, _BUNDLED))
-
-
-@cache
-def weights_of(model: str) -> Fitted:
-    """Return the weights for the vectors of this model."""
-    values = json.loads(file_of(model).read_text("utf-8"))
-    return Fitted(*(values[field] for field in Fitted._fields))
-
-
-BUNDLED = weights_of("bundled")
+_ALL = _load()
+FIRST: Weights = _ALL["first"]  # for the features of candidates that are not examined yet
+ORDER: Weights = _ALL["order"]  # for all features
+VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first hits
+RIGHT: Weights = _ALL["right"]  # log odds that one hit is right
+SIMILARITY: Weights = _ALL["similarity"]  # log odds that a record answers by itself
+AMENDS: Mapping[str, Weights] = _ALL["amends"]  # log odds that a later record amends an earlier one, by kind
