@@ -60,7 +60,8 @@ _CHANGES = """
     em+vez+de no+lugar+de
 """.split()
 _UNSPACED_CHANGES = (
-    "现在 改为 改成 改用 换到 迁移 接手 接替 调整为 不再 已经 换成 変更 現在 今は やめ 移行 切り替え 廃止 引き継"
+    "现在 改为 改成 改用 换到 迁移 接手 接替 调整为 不再 已经 换成 "
+    "変更 現在 今は やめ 移行 切り替え 廃止 引き継"
 ).split()
 _CHANGE = re.compile(
     rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}"
