@@ -61,7 +61,7 @@ WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projec
 # Lower bounds for names, which are rare in the projects: a record tagged with everything asked for comes
 # first, and is found at the default threshold of clients.
 NAMED, NAMED_ALONE = 4.0, 2.0
-ALARMS = 0.15  # share of the questions that nothing answers with a similarity of .6 or more
+ALARMS = 0.14  # share of the questions that nothing answers with a similarity of .6 or more
 TIGHT = 0.001  # strength of the penalty on large weights
 # Features that add nothing once words are weighed by coverage; they rank the unexamined candidates.
 _FIRST_ALONE = ("words", "near_words", "unfound")
