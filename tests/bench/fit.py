@@ -57,12 +57,12 @@ from scrubjay.text.terms import parts, runs
 
 WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
-CERTAIN = 0.18  # share of the questions that nothing answers with an answer that is not called doubtful
+CERTAIN = 0.15  # share of the questions that nothing answers with an answer that is not called doubtful
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
 # Lower bounds for names, which are rare in the projects: a record tagged with everything asked for comes
 # first, and is found at the default threshold of clients.
 NAMED, NAMED_ALONE = 4.0, 2.0
-ALARMS = 0.3  # share of the questions that nothing answers with a similarity of .6 or more
+ALARMS = 0.14  # share of the questions that nothing answers with a similarity of .6 or more
 TIGHT = 0.001  # strength of the penalty on large weights
 # Features that add nothing once words are weighed by coverage; they rank the unexamined candidates.
 _FIRST_ALONE = ("words", "near_words", "unfound")
@@ -415,7 +415,7 @@ def hits(asked: Sequence[Asked], values: Mapping[str, float]) -> tuple[list[Any]
         candidates, total = amended(each, values)
         signals = candidates.signals
         distance = relevance.behind(total, quoted=signals.quoted)
-        own = relevance.own_evidence(signals) | {
+        own = relevance.own_evidence(each.gathered.asked, signals) | {
             "distance": distance,
             "late": signals.late,
             "tokens": np.nan_to_num(signals.tokens, nan=0.0),
@@ -434,7 +434,7 @@ def likenesses(asked: Sequence[Asked]) -> tuple[list[Any], list[bool]]:
     for each in asked:
         if not each.is_project or each.examined is None or each.kind in (*_TIMED, "small"):
             continue
-        own = relevance.own_evidence(each.examined.signals)
+        own = relevance.own_evidence(each.gathered.asked, each.examined.signals)
         known = [each.examined.passages[at] is not None for at in range(len(each.right))]
         right = [at for at in np.flatnonzero(each.right).tolist() if known[at]][:2]
         best = order(own["cosine"] + own["coverage"])[:6].tolist()
@@ -450,7 +450,7 @@ def alarm(asked: Sequence[Asked], values: Mapping[str, float]) -> float:
     best = []
     for each in asked:
         if each.is_project and not each.has_answer and each.examined is not None and each.kind != "small":
-            own = relevance.own_evidence(each.examined.signals)
+            own = relevance.own_evidence(each.gathered.asked, each.examined.signals)
             logit = relevance.logit(values, own, len(each.right))
             best.append(float(logit.max(initial=-9.0)))
     return float(np.quantile(best, 1 - ALARMS))
@@ -534,7 +534,7 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[s
     currency.AMENDS = amends
     show("amended", asked, {id(each): place_of(each, order(amended(each, values)[1])) for each in asked})
     rows, labels, shares, kept = verdicts(asked, values)
-    verdict = logistic(rows, labels, shares, tight=1e-3)
+    verdict = logistic(rows, labels, shares, tight=1e-3, least={"proof": 0.0})
     odds = np.array([sum(verdict[name] * value for name, value in row.items()) for row in rows])
     verdict["offset"] -= _alarm_odds(odds, kept)
     odds -= _alarm_odds(odds, kept)
@@ -571,7 +571,9 @@ def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[s
             bool(
                 (
                     relevance.logit(
-                        similarity, relevance.own_evidence(each.examined.signals), len(each.right)
+                        similarity,
+                        relevance.own_evidence(each.gathered.asked, each.examined.signals),
+                        len(each.right),
                     )[each.right]
                     >= 0.405
                 ).any()

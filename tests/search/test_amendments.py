@@ -127,6 +127,31 @@ async def test_facts_about_other_matters_amend_nothing(shipped: Core, now: datet
     assert all(hit.amended_by is hit.contradicts is None for hit in hits)
 
 
+CHANGED = [  # the later fact has few of the earlier one's words
+    ("Rafe does all music himself.", "The music is written by Ottilie from now on.", "who writes the music?"),
+    ("Files in the bucket expire after 90 days.", "Expiry in the bucket was lengthened to 400 days.",
+     "how long are files in the bucket kept?"),
+    ("Maria leads the search team.", "Maria left; Tomasz heads the search team.", "who leads the search team?"),
+    ("Mesures : le capteur envoie toutes les 10 minutes.",
+     "À partir du 3 mai le capteur envoie ses mesures toutes les 2 minutes.",
+     "tous les combien le capteur envoie ses mesures ?"),
+]  # fmt: skip
+OTHERS = [  # the later fact is about another thing, and says that it changed
+    ("Nightly builds are in the folder //nas/builds.", "The app now runs on Windows 11 alone.",
+     "where are the nightly builds?"),
+    ("The rack has 16 A per feed.", "Finance gives us 4,800 EUR from now on.", "how much power has the rack?"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("old", "new", "query"), [*CHANGED, *OTHERS])
+async def test_a_change_comes_first_only_if_it_is_about_the_same_thing(
+    shipped: Core, now: datetime, old: str, new: str, query: str
+):
+    await both_noted(shipped, old, new, now)
+    is_same = (old, new, query) in CHANGED
+    assert (await search(shipped, query, top_k=2)).results[0].memory == (new if is_same else old)
+
+
 async def uploads(core: Core) -> None:
     await turn(
         core,

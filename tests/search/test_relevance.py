@@ -29,6 +29,7 @@ from scrubjay.search.retrieval.words import rarity, stem
 from scrubjay.text.terms import compared_words
 
 shares = st.floats(0, 1)
+asked = st.sampled_from(["which port does the API use?", "why is that?", "what is our CI?"]).map(read)
 columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=st.floats(0, 3)))
 chances = st.floats(0, 0.999)
 
@@ -78,7 +79,7 @@ def test_without_candidates_there_is_no_relevance():
     assert relevance(falls(nothing), 0.5, quoted=np.zeros(0, bool)).tolist() == []
     none = grounds_of(read("which port?"), signals(0), nothing, np.zeros(0, np.int64), [])
     assert none == {} and chance(none) == 0.0
-    assert similarities(signals(0)).tolist() == []
+    assert similarities(read("which port?"), signals(0)).tolist() == []
 
 
 def test_evidence_is_the_sum_of_meaning_and_words():
@@ -139,29 +140,39 @@ def test_an_answer_with_all_words_is_likelier_than_one_without_the_rarest():
     assert right["lacking"] < lacking["lacking"] and chance(right) > chance(lacking)
 
 
-@given(any_signals(), st.data())
-def test_the_similarity_of_a_record_does_not_depend_on_what_else_was_found(every, data):
-    values = similarities(every)
+def test_an_answer_is_less_likely_if_no_record_has_the_subject_or_the_first_no_such_answer():
+    near = signals(1, cosine=[0.5], coverage=[0.5])
+    right, unsaid, kindless = (
+        judged(near, f"The {text}.")
+        for text in ("API uses port 8421", "worker uses port 8421", "API uses a port")
+    )
+    assert right["unsaid"] < unsaid["unsaid"] and chance(right) > chance(unsaid)
+    assert right["holds"] > kindless["holds"] and chance(right) > chance(kindless)
+
+
+@given(any_signals(), asked, st.data())
+def test_the_similarity_of_a_record_does_not_depend_on_what_else_was_found(every, question, data):
+    values = similarities(question, every)
     chosen = data.draw(st.lists(st.integers(0, len(every) - 1), min_size=1, max_size=len(every), unique=True))
-    assert np.array_equal(similarities(some(every, chosen)), values[chosen])
+    assert np.array_equal(similarities(question, some(every, chosen)), values[chosen])
     assert np.all((values >= 0) & (values <= 1)) and np.all(values[every.quoted] >= QUOTATION)
 
 
-@given(any_signals(), st.sampled_from(["cosine", "coverage"]), st.data())
-def test_similarity_never_falls_with_a_nearer_meaning_or_more_words(every, name, data):
+@given(any_signals(), asked, st.sampled_from(["cosine", "coverage"]), st.data())
+def test_similarity_never_falls_with_a_nearer_meaning_or_more_words(every, question, name, data):
     n = len(every)
     more = np.fmax(getattr(every, name), data.draw(arrays(float, n, elements=shares)))
     if name == "cosine":
         more = np.where(every.unembedded, np.nan, more)
     raised = signals(n, **{**{each: getattr(every, each) for each in every.__dataclass_fields__}, name: more})
-    assert np.all(similarities(raised) >= similarities(every) - 1e-12)
+    assert np.all(similarities(question, raised) >= similarities(question, every) - 1e-12)
 
 
-@given(any_signals(), st.data())
-def test_a_record_further_behind_is_never_likelier_to_be_right(every, data):
+@given(any_signals(), asked, st.data())
+def test_a_record_further_behind_is_never_likelier_to_be_right(every, question, data):
     distance = data.draw(arrays(float, len(every), elements=st.floats(0, 9)))
     further = distance + data.draw(arrays(float, len(every), elements=st.floats(0, 9)))
-    near, far = chances_right(every, distance), chances_right(every, further)
+    near, far = (chances_right(question, every, each) for each in (distance, further))
     assert np.all(far <= near + 1e-12) and np.all((near >= 0) & (near < 1))
 
 

@@ -32,6 +32,7 @@ TOLD = {"memory": 1.5, "turn": -0.5}
 # Share of the question's words: a fact that lacks so many of the earlier one's words is about another thing.
 # On the dev projects 0.2 costs 1 of 22 facts that amend one, 0 costs 3.
 LACKS = 0.3
+SHARED = 0.1  # least share of rare words in common; two facts that have less are about different things
 AHEAD = 0.05  # of the ranking sum: the lead of the later record
 READ = 1_200  # characters of a record that are compared
 _DAY = 86_400_000_000  # microseconds
@@ -39,16 +40,29 @@ _WEEK = 7  # days
 
 # Words of a change; + stands between two words.
 _CHANGES = """
-    now no+longer not+anymore not+any+more anymore any+more move moved moves switch switched migrated
-    upgrade upgraded updated raise raised lowered bump bumped cut doubled halved replace replaced replaces
-    instead took+over takes+over taken+over handed left gone since as+of from+now+on starting retired
-    dropped removed deprecated shut+down change changed rename renamed new went+to back+to stop stopped
-    stops deleted increase increased reduce reduced extend extended shorten shortened actually after+all
-    correction rather+than in+place+of swapped jetzt nicht+mehr umgezogen statt neu seit ab mittlerweile
-    inzwischen gewechselt übernommen erhöht désormais maintenant ne+plus depuis remplace remplacé
-    remplacée ahora ya+no desde reemplaza reemplazado agora não+mais passou
+    now no+longer not+anymore not+any+more anymore any+more no+more move moved moves switch switched
+    switches migrated upgrade upgraded downgraded updated raise raised lift lifted lowered tightened relaxed
+    loosened lengthened shortened bump bumped cut trimmed doubled halved tripled went+up went+down going+up
+    going+down up+from down+from down+to grew shrank grown shrunk replace replaced replaces superseded
+    supersedes overruled overturned reverted rolled+back instead took+over takes+over taken+over inherits
+    inherited succeeds succeeded handed left resigned quit retired since as+of from+now+on from+today
+    from+tomorrow starting dropped ditched abandoned gave+up given+up phased+out removed deprecated
+    decommissioned sunset abolished discontinued shut+down turned+off change changed changes rename renamed
+    new newly went+to gone+to back+to stop stopped stops deleted increase increased reduce reduced extend
+    extended shorten postponed delayed slips slipped pushed+back brought+forward rescheduled actually
+    after+all correction rather+than in+place+of in+favour+of in+favor+of swapped previously formerly
+    until+now jetzt nicht+mehr nicht+länger umgezogen statt stattdessen neu neuerdings seit ab fortan künftig
+    mittlerweile inzwischen gewechselt wechselt übernommen übernimmt abgelöst ersetzt erhöht angehoben gesenkt
+    verlängert verkürzt verlegt verschoben abgeschafft désormais maintenant dorénavant ne+plus depuis
+    à+partir+du à+partir+de remplace remplacé remplacée migré déménagé abandonné repoussé reporté repris
+    ahora ya+no desde a+partir+de reemplaza reemplazado sustituye sustituido cambió migró migramos
+    pasó+a pasa+a subió bajó en+lugar+de agora não+mais passou passa+a mudou mudamos migrou substituiu
+    em+vez+de no+lugar+de
 """.split()
-_UNSPACED_CHANGES = "现在 改为 改成 不再 已经 换成 変更 現在 今は やめ 移行".split()
+_UNSPACED_CHANGES = (
+    "现在 改为 改成 改用 换到 迁移 接手 接替 调整为 不再 已经 换成 "
+    "変更 現在 今は やめ 移行 切り替え 廃止 引き継"
+).split()
 _CHANGE = re.compile(
     rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}"
 )
@@ -152,9 +166,11 @@ def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iter
 def _is_another(src: str, values: Mapping[str, float]) -> bool:
     """Return True if a later fact is about another thing: "Tomasz owns billing" after "Maria owns search".
 
-    It has no words of change and lacks words of the question that the earlier one has.
+    It shares no rare word with the earlier one; or it has no words of change and lacks words of the question
+    that the earlier one has.
     """
-    return src == "memory" and not values["change"] and values["coverage_gain"] < -LACKS
+    lacks = not values["change"] and values["coverage_gain"] < -LACKS
+    return src == "memory" and (lacks or values["overlap"] < SHARED)
 
 
 def _is_meant(candidates: Candidates, older: int, newer: int) -> bool:

@@ -16,7 +16,7 @@ from scrubjay.search.retrieval.asked import Asked
 from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals, known_or
 from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
 from scrubjay.search.retrieval.words import held, stem
-from scrubjay.text.answer_kinds import fit
+from scrubjay.text.answer_kinds import fit, holds
 
 MOST_AHEAD = 4.0  # in ranking sum
 FEW, ALONE_AHEAD = 2, 1.0  # with so few candidates, the lead of the first is unknown; assume this
@@ -58,7 +58,11 @@ def grounds_of(
 
     proof    how well the best answers, by meaning and words
     lacking  the rarest word of the question that the first does not have
+    unsaid   the rarest word of its topic that none of the first few has
     ahead    how far the first is ahead of the next ones, in ranking sum
+    wants    whether the question wants a kind of answer
+    reason   whether that is a reason, which texts give in many ways
+    holds    whether the first has the wanted kind of answer
     fitting  whether one has the wanted kind of answer close to the topic, times proof
     topical  how well the best sentence fits the question's subject, whatever it answers
     """
@@ -71,17 +75,26 @@ def grounds_of(
     proof = float(evidence(cosine, covered).max())
     ranked = np.sort(total[~np.isnan(signals.coverage)])[::-1]
     ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > FEW else ALONE_AHEAD
-    wanted = frozenset(asked.weights)
-    missing = [asked.weights[word] for word in wanted - held(wanted, texts[0])]
-    fitted = [fit(asked.answer, asked.topic, text, stem) for text in texts] if asked.answer else [EVEN]
+    kind = asked.answer
+    fitted = [fit(kind, asked.topic, text, stem) for text in texts] if kind else [EVEN]
     return {
         "offset": 1.0,
         "proof": proof,
-        "lacking": max(missing, default=0.0),
+        "lacking": _rarest_missing(asked.weights, texts[0]),
+        "unsaid": _rarest_missing(asked.topic, " ".join(texts)),
         "ahead": min(max(ahead, 0.0), MOST_AHEAD),
+        "wants": float(kind is not None),
+        "reason": float(kind == "reason"),
+        "holds": float(kind is not None and holds(kind, texts[0])),
         "fitting": (max(fitted) - EVEN) * proof,
         "topical": max(fit(None, asked.topic, text, stem) for text in texts),
     }
+
+
+def _rarest_missing(weights: Mapping[str, float], text: str) -> float:
+    """Return the rarity of the rarest of these words that a text does not have, 0 if it has all."""
+    wanted = frozenset(weights)
+    return max((weights[word] for word in wanted - held(wanted, text)), default=0.0)
 
 
 def chance(grounds: Mapping[str, float]) -> float:
@@ -92,9 +105,9 @@ def chance(grounds: Mapping[str, float]) -> float:
     return min(float(_share(np.array(odds))), 1.0 - 1e-9)
 
 
-def chances_right(signals: Signals, distance: Floats) -> Floats:
+def chances_right(asked: Asked, signals: Signals, distance: Floats) -> Floats:
     """Estimate each candidate's chance, in [0, 1), to be right; `distance` comes from `behind`."""
-    values = own_evidence(signals) | {
+    values = own_evidence(asked, signals) | {
         "distance": distance,
         "late": signals.late,
         "tokens": known_or(signals.tokens, 0.0),
@@ -102,23 +115,26 @@ def chances_right(signals: Signals, distance: Floats) -> Floats:
     return _share(logit(RIGHT, values, len(signals)))
 
 
-def similarities(signals: Signals) -> Floats:
+def similarities(asked: Asked, signals: Signals) -> Floats:
     """Compute how well each record answers the question by itself, in [0, 1].
 
     It depends on the question and that record alone, and is monotone in the record's evidence.
     """
-    plain = _share(logit(SIMILARITY, own_evidence(signals), len(signals)))
+    plain = _share(logit(SIMILARITY, own_evidence(asked, signals), len(signals)))
     return np.where(signals.quoted, QUOTATION + (1.0 - QUOTATION) * plain, plain)
 
 
-def own_evidence(signals: Signals) -> dict[str, Floats]:
+def own_evidence(asked: Asked, signals: Signals) -> dict[str, Floats]:
     """Return the evidence for each record by itself, whatever else is stored."""
+    every = np.ones(len(signals))
     covered = known_or(signals.coverage, 0.0)
     known = known_or(signals.cosine, 0.0)
     # Records with all words of a question have cosines of 0.3 to 0.55 on the dev projects.
     cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known), 0.0, 1.0)
     return {
-        "offset": np.ones(len(signals)),
+        "offset": every,
+        "wants": every * (asked.answer is not None),
+        "reason": every * (asked.answer == "reason"),
         "cosine": cosine,
         "coverage": covered,
         "both": cosine * covered,

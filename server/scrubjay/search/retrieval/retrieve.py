@@ -269,8 +269,8 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     likely = chance(verdict)
     fall = falls(distance[positions])
     values = relevance(fall, likely, quoted=signals.quoted[positions])
-    right = chances_right(signals, distance)[positions[:EXAMINED]]
-    similar = similarities(signals)[positions]
+    right = chances_right(gathered.asked, signals, distance)[positions[:EXAMINED]]
+    similar = similarities(gathered.asked, signals)[positions]
     grounds = Grounds(positions, signals, columns, total, verdict, likely, right, similar, fall)
     return Ranking(candidates, values, grounds)
 
