@@ -53,30 +53,13 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     from scrubjay.pipe import stdio as pipe
     from scrubjay.wire.hello import hello_from, working_dir
 
-    scope, in_process = None, False
-    rest = list(arguments)
-    while rest:
-        word = rest.pop(0)
-        if word == "--in-process":
-            in_process = True
-        elif word == "--scope" and rest:
-            scope = rest.pop(0)
-        elif word.startswith("--scope="):
-            scope = word.partition("=")[2]
-        else:
-            print(f"scrubjay: {word!r} is not an argument of stdio\n{USAGE}", file=sys.stderr)
-            return 2
     hello = hello_from("pipe", env, working_dir(), os.getpid())
+    scope, in_process, mistake = _read_stdio(arguments)
     if scope:
         hello = hello.copy(scope=scope)
-    if hello.scope:
-        # Most clients give no scope, and need not wait for the import.
-        from scrubjay.home.scopes import is_scope
-
-        if not is_scope(hello.scope):
-            allowed = "must be 1 to 100 letters, digits or . _ : -"
-            print(f"scrubjay: scope = {hello.scope[:80]!r}: {allowed}", file=sys.stderr)
-            return 2
+    if mistake := mistake or _scope_mistake(hello.scope):
+        print(f"scrubjay: {mistake}", file=sys.stderr)
+        return 2
     try:
         root = default_root(dict(env))
         verdict = pipe.main(root, hello, env, in_process=in_process)
@@ -88,6 +71,31 @@ def stdio(arguments: list[str], env: Mapping[str, str]) -> int:
     except ScrubjayError as error:
         print(f"scrubjay: {error}", file=sys.stderr)
         return 1
+
+
+def _read_stdio(arguments: list[str]) -> tuple[str | None, bool, str]:
+    """Return the scope, if --in-process is given, and a sentence about a wrong argument."""
+    scope, in_process, rest = None, False, list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if word == "--in-process":
+            in_process = True
+        elif word == "--scope" and rest:
+            scope = rest.pop(0)
+        elif word.startswith("--scope="):
+            scope = word.partition("=")[2]
+        else:
+            return scope, in_process, f"{word!r} is not an argument of stdio\n{USAGE}"
+    return scope, in_process, ""
+
+
+def _scope_mistake(scope: str | None) -> str:
+    if not scope:
+        return ""  # most clients give no scope, and need not wait for the import
+    from scrubjay.home.scopes import is_scope
+
+    allowed = "must be 1 to 100 letters, digits or . _ : -"
+    return "" if is_scope(scope) else f"scope = {scope[:80]!r}: {allowed}"
 
 
 def hook(arguments: list[str]) -> int:

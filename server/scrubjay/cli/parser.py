@@ -67,14 +67,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         if arguments[0] in ("-h", "--help"):
             print(page(), flush=True)
             return 0
-        name, *words = arguments
-        style = partial(argparse.HelpFormatter, width=_columns())
-        parser = argparse.ArgumentParser(prog=f"scrubjay {name}", formatter_class=style)
-        command_parser(LISTED[name].load(), parser)
-        options, unknown = parser.parse_known_args(words)
-        if unknown:
-            near = near_name(unknown[0].partition("=")[0], options.names)
-            options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
+        options = _options(*arguments)
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
         if getattr(options, "scope", None) is not None:
             writes = options.command.name in ("add", "index", "import")
@@ -94,6 +87,17 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             return 0
         print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
+
+
+def _options(name: str, *words: str) -> argparse.Namespace:
+    style = partial(argparse.HelpFormatter, width=_columns())
+    parser = argparse.ArgumentParser(prog=f"scrubjay {name}", formatter_class=style)
+    command_parser(LISTED[name].load(), parser)
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        near = near_name(unknown[0].partition("=")[0], options.names)
+        options.refuse(f"{visible(unknown[0])[:80]!r} is not an argument of this command.{near}")
+    return options
 
 
 def _columns() -> int:

@@ -109,18 +109,11 @@ def import_past(place: Place, options: argparse.Namespace) -> int:
     histories = _named(options.source, options.file)
     policy = _policy(place.home)
     since = _since(options.since)
-    found: list[Stored] = []
     importer = _Importer(place, policy, since, options.scope)
     with Disk(place.home.spool_tmp) as disk:
         machine = this_machine(place.env)._replace(projects=_projects(place))
-        for history in histories:
-            places = [place.path(options.file)] if options.file else history.places(machine)
-            for path, at in (each for one in places for each in files_below(one, history.fits, history.deep)):
-                try:
-                    found += history.stored(disk, path, at)
-                except _Unreadable as error:
-                    importer.unreadable[path] = _reason(error)
-        found.sort(key=lambda stored: stored.at, reverse=True)
+        places = [place.path(options.file)] if options.file else None
+        found = importer.find(histories, disk, machine, places)
         hosts = [] if options.file else [history.host for history in histories if history.host in STORES]
         kept = [each for host in hosts for each in memory_files(host, machine)]
         searched = [pattern for host in hosts for pattern, _ in memory_places(host, machine)]
@@ -171,6 +164,20 @@ class _Importer:
     def is_mostly_foreign(self) -> bool:
         """True if most turns and facts are not in English."""
         return 2 * self._foreign > self._read
+
+    def find(
+        self, histories: Sequence[History], disk: Disk, machine: Machine, places: Sequence[str] | None
+    ) -> list[Stored]:
+        """List what is stored in these places, or where each program keeps it, newest first."""
+        found: list[Stored] = []
+        for history in histories:
+            for place in places or history.places(machine):
+                for path, at in files_below(place, history.fits, history.deep):
+                    try:
+                        found += history.stored(disk, path, at)
+                    except _Unreadable as error:
+                        self.unreadable[path] = _reason(error)
+        return sorted(found, key=lambda stored: stored.at, reverse=True)
 
     def take(
         self, found: Sequence[Stored], engine: EngineClient | None, report: Callable[[int, int], None]

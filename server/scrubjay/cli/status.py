@@ -46,15 +46,8 @@ Line = tuple[str, str]  # a label and its text
 def status(place: Place, options: argparse.Namespace) -> None:
     """Show what was captured, and the state of the engine and its home."""
     home = place.home
-    engine: Engine = {}
-    settings = trouble = unreadable = None
-    try:
-        client = call_engine(place) if options.start else visit_engine(place)
-        if client is not None:
-            with client:
-                engine = client.call("status", {"wait": True}) | {"auto": client.engine.get("auto")}
-    except EngineError as error:
-        trouble = str(error)
+    settings = unreadable = None
+    engine, trouble = _ask_engine(place, start=options.start)
     http = engine_facts(home).get("http") if engine else None
     left = inbox(home)  # after asking the engine, so that a turn on its way is not missed
     try:
@@ -86,6 +79,18 @@ def status(place: Place, options: argparse.Namespace) -> None:
     ]
     table = (f"{name:<9} {text}" for name, text in lines)
     print_answer(facts, [*headline(engine, trouble, left), "", *table], as_json=options.json)
+
+
+def _ask_engine(place: Place, *, start: bool) -> tuple[Engine, str | None]:
+    """Return the engine's status, empty if none runs, and why it cannot be reached."""
+    try:
+        client = call_engine(place) if start else visit_engine(place)
+        if client is None:
+            return {}, None
+        with client:
+            return client.call("status", {"wait": True}) | {"auto": client.engine.get("auto")}, None
+    except EngineError as error:
+        return {}, str(error)
 
 
 def received(engine: Engine, left: Inbox) -> int | None:

@@ -42,55 +42,68 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
     turn = asyncio.Semaphore(AT_ONCE)
     by = Caller(scope=engine.scope_of(hello), folder=folder, source="mcp", turn=turn, waited=hello.waited)
     set_caller(by)
-    offer, sdk = read_offer(), _Sdk(connection, sdk_server)
-    calls: dict[tuple[str, object], asyncio.Task[None]] = {}
+    await _Client(engine, connection, _Sdk(connection, sdk_server)).serve()
 
-    def done(key: tuple[str, object], number: object, task: asyncio.Task[None]) -> None:
-        calls.pop(key, None)
-        if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            sentence = engine.unforeseen("The answer to this request", error)
-            connection.say({"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": sentence}})
-            connection.end(key)
 
-    async def hear(line: bytes) -> asyncio.Task[None] | None:
+class _Client:
+    """One connection: its calls in progress."""
+
+    def __init__(self, engine: Engine, connection: Connection, sdk: "_Sdk") -> None:
+        self._engine, self._connection, self._sdk = engine, connection, sdk
+        self._offer = read_offer()
+        self._calls: dict[tuple[str, object], asyncio.Task[None]] = {}
+
+    async def serve(self) -> None:
+        """Answer its lines until it ends."""
+        try:
+            async for line in self._connection:
+                await (self._hear_large(line) if len(line) > LARGE else self._hear(line))
+                del line  # it may be large, and the next line may come late
+                if len(self._calls) >= WAITING:
+                    await asyncio.wait(self._calls.values(), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            tasks = *self._calls.values(), *self._sdk.tasks
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _hear(self, line: bytes) -> asyncio.Task[None] | None:
         message = Message(well_formed(line))
-        seen = message.seen
+        seen, key = message.seen, message.seen.key
         if message.line is not line and message.is_request and seen.id != glance(line).id:
-            await connection.write_line(_refused(glance(line).id, "The id of this request is not a string."))
+            refused = _refused(glance(line).id, "The id of this request is not a string.")
+            await self._connection.write_line(refused)
             return None
-        answer = offer.answer(message)
+        answer = self._offer.answer(message)
         if answer is not None:
-            await connection.write_line(answer)
+            await self._connection.write_line(answer)
         if seen.method == "initialize":
-            sdk.hear_handshake(message, wanted=answer is None)
-        elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in calls:
-            calls[key_of(seen.request_id)].cancel()
-        elif answer is None and (asked := _tool_call(message, offer)) and seen.key:
-            task = asyncio.create_task(_answer(engine, connection, seen.id, asked))
-            calls[seen.key] = task
-            task.add_done_callback(partial(done, seen.key, seen.id))
+            self._sdk.hear_handshake(message, wanted=answer is None)
+        elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in self._calls:
+            self._calls[key_of(seen.request_id)].cancel()
+        elif answer is None and (asked := _tool_call(message, self._offer)) and key:
+            task = asyncio.create_task(_answer(self._engine, self._connection, seen.id, asked))
+            self._calls[key] = task
+            task.add_done_callback(partial(self._done, key, seen.id))
             return task
         elif answer is None:
-            sdk.hear(message)
+            self._sdk.hear(message)
         return None
 
-    async def hear_large(line: bytes) -> None:
+    async def _hear_large(self, line: bytes) -> None:
         async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(engine.large)
-            if task := await hear(line):
+            await stack.enter_async_context(self._engine.large)
+            if task := await self._hear(line):
                 stack.pop_all()
-                task.add_done_callback(lambda _: engine.large.release())
+                task.add_done_callback(lambda _: self._engine.large.release())
 
-    try:
-        async for line in connection:
-            await (hear_large(line) if len(line) > LARGE else hear(line))
-            del line  # it may be large, and the next line may come late
-            if len(calls) >= WAITING:
-                await asyncio.wait(calls.values(), return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in (*calls.values(), *sdk.tasks):
-            task.cancel()
-        await asyncio.gather(*calls.values(), *sdk.tasks, return_exceptions=True)
+    def _done(self, key: tuple[str, object], number: object, task: asyncio.Task[None]) -> None:
+        self._calls.pop(key, None)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            sentence = self._engine.unforeseen("The answer to this request", error)
+            failed = {"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": sentence}}
+            self._connection.say(failed)
+            self._connection.end(key)
 
 
 def _refused(number: object, why: str) -> bytes:

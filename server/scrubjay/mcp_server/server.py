@@ -6,9 +6,10 @@ exactly ours.
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import anyio
 from mcp.server import Server, ServerRequestContext
@@ -45,64 +46,13 @@ from scrubjay.pipe.offer import INSTEAD
 from scrubjay.pipe.session import CALL_SECONDS, LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
 from scrubjay.wire.lines import key_of
 
+R = TypeVar("R")
+Context = ServerRequestContext[Any, Any]
+
 
 def build_server(engine: Engine) -> Server[Any]:
     """Build the server that answers for this engine; `set_caller` tells it the caller of each request."""
-    offered = [Tool.model_validate(tool) for tool in tools()]
-
-    async def list_tools(
-        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
-        _only_page(params)
-        return ListToolsResult(tools=offered)
-
-    async def call_tool(ctx: ServerRequestContext[Any, Any], params: CallToolRequestParams) -> CallToolResult:
-        name = params.name
-        if name not in BY_NAME:
-            raise MCPError(
-                INVALID_PARAMS, f"There is no tool {name[:80]!r}. The tools are: {', '.join(BY_NAME)}."
-            )
-        try:
-            async with (
-                asyncio.timeout(None if name in LONG_TOOLS else CALL_SECONDS),
-                reporting(ctx.session.report_progress) as report,
-            ):
-                result = await call(engine, name, params.arguments, report)
-        except TimeoutError:
-            result = failure(UNCONFIRMED if name in WRITING_TOOLS else LATE)
-        return CallToolResult.model_validate(result)
-
-    async def list_resources(
-        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
-    ) -> ListResourcesResult:
-        _only_page(params)
-        return ListResourcesResult(resources=resources.resources())
-
-    async def list_templates(
-        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
-    ) -> ListResourceTemplatesResult:
-        _only_page(params)
-        return ListResourceTemplatesResult(resource_templates=resources.templates())
-
-    async def read_resource(
-        ctx: ServerRequestContext[Any, Any], params: ReadResourceRequestParams
-    ) -> ReadResourceResult:
-        with _as_protocol_errors(engine, "resources/read", {"uri": str(params.uri)[:200]}):
-            return ReadResourceResult(contents=[await resources.read(engine, str(params.uri), caller())])
-
-    async def list_prompts(
-        ctx: ServerRequestContext[Any, Any], params: PaginatedRequestParams | None
-    ) -> ListPromptsResult:
-        _only_page(params)
-        return ListPromptsResult(prompts=prompts.prompts())
-
-    async def get_prompt(
-        ctx: ServerRequestContext[Any, Any], params: GetPromptRequestParams
-    ) -> GetPromptResult:
-        with _as_protocol_errors(engine, "prompts/get"):
-            async with asyncio.timeout(CALL_SECONDS):
-                return await prompts.get(engine, params.name, params.arguments, caller())
-
+    offered = ListToolsResult(tools=[Tool.model_validate(tool) for tool in tools()])
     server = Server[Any](
         "scrubjay",
         version=VERSION,
@@ -111,16 +61,58 @@ def build_server(engine: Engine) -> Server[Any]:
         cache_hints=dict.fromkeys(
             ("tools/list", "resources/templates/list", "prompts/list"), CacheHint(ttl_ms=300_000)
         ),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-        on_list_prompts=list_prompts,
-        on_get_prompt=get_prompt,
+        on_list_tools=_one_page(lambda: offered),
+        on_call_tool=partial(_call_tool, engine),
+        on_list_resources=_one_page(lambda: ListResourcesResult(resources=resources.resources())),
+        on_list_resource_templates=_one_page(
+            lambda: ListResourceTemplatesResult(resource_templates=resources.templates())
+        ),
+        on_read_resource=partial(_read_resource, engine),
+        on_list_prompts=_one_page(lambda: ListPromptsResult(prompts=prompts.prompts())),
+        on_get_prompt=partial(_get_prompt, engine),
     )
     server.middleware += [_without_batches, _cancellable()]
     return server
+
+
+def _one_page(result: Callable[[], R]) -> Callable[[Context, PaginatedRequestParams | None], Awaitable[R]]:
+    """Answer requests for a list that has a single page."""
+
+    async def answer(ctx: Context, params: PaginatedRequestParams | None) -> R:
+        if params is not None and params.cursor is not None:
+            raise MCPError(INVALID_PARAMS, "This list has a single page and no cursors. Leave cursor out.")
+        return result()
+
+    return answer
+
+
+async def _call_tool(engine: Engine, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+    name = params.name
+    if name not in BY_NAME:
+        sentence = f"There is no tool {name[:80]!r}. The tools are: {', '.join(BY_NAME)}."
+        raise MCPError(INVALID_PARAMS, sentence)
+    try:
+        async with (
+            asyncio.timeout(None if name in LONG_TOOLS else CALL_SECONDS),
+            reporting(ctx.session.report_progress) as report,
+        ):
+            result = await call(engine, name, params.arguments, report)
+    except TimeoutError:
+        result = failure(UNCONFIRMED if name in WRITING_TOOLS else LATE)
+    return CallToolResult.model_validate(result)
+
+
+async def _read_resource(
+    engine: Engine, ctx: Context, params: ReadResourceRequestParams
+) -> ReadResourceResult:
+    with _as_protocol_errors(engine, "resources/read", {"uri": str(params.uri)[:200]}):
+        return ReadResourceResult(contents=[await resources.read(engine, str(params.uri), caller())])
+
+
+async def _get_prompt(engine: Engine, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    with _as_protocol_errors(engine, "prompts/get"):
+        async with asyncio.timeout(CALL_SECONDS):
+            return await prompts.get(engine, params.name, params.arguments, caller())
 
 
 @contextlib.contextmanager
@@ -138,12 +130,7 @@ def _as_protocol_errors(engine: Engine, method: str, about: dict[str, Any] | Non
         raise MCPError(INTERNAL_ERROR, engine.unforeseen(method, error)) from error
 
 
-def _only_page(params: PaginatedRequestParams | None) -> None:
-    if params is not None and params.cursor is not None:
-        raise MCPError(INVALID_PARAMS, "This list has a single page and no cursors. Leave cursor out.")
-
-
-async def _without_batches(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+async def _without_batches(ctx: Context, call_next: CallNext) -> HandlerResult:
     """Answer a handshake as the pipe does."""
     params = ctx.params or {}
     asked = params.get("protocolVersion") if ctx.method == "initialize" else None
@@ -156,7 +143,7 @@ def _cancellable() -> ServerMiddleware[Any]:
     """Let a session over HTTP, where each message is a separate request, cancel its calls."""
     working: dict[tuple[str, object], anyio.CancelScope] = {}
 
-    async def cancellable(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+    async def cancellable(ctx: Context, call_next: CallNext) -> HandlerResult:
         session = ctx.request.headers.get(SESSION_HEADER) if ctx.request else None
         if session is None:
             return await call_next(ctx)

@@ -59,51 +59,81 @@ def reach(
             what to do.
         HomeError: the home's locks cannot be used.
     """
-    begin = time.monotonic()
-    end = begin + start_seconds
-    held_since: float | None = None  # when we first saw an engine that holds the lock and does not answer
-    child: Spawned | None = None
+    search = _Search(home, hello, command, env, start_seconds, unreachable_seconds, most_seconds)
     pause = _FIRST_PAUSE
     with FileLock(home.starting_lock) as starting:
-        while True:
-            waited = time.monotonic() - (begin if since is None else since)
-            link = knock(home, hello.copy(waited=round(waited, 2)), _KNOCK_SECONDS)
-            step = _judge(link, hello, may_replace=command is not None)
-            if link is not None and step is _Step.USE:
-                if child is not None:
-                    Attempts(starting).succeeded()
-                return link
-            if link is not None:
-                link.close()
-            now = time.monotonic()
-            if command is not None and starting.acquire():
-                # While we hold this lock, no other client can start an engine before ours.
-                if step is _Step.REPLACE:
-                    _ask_to_finish(home, hello)
-                elif child is not None and child.is_alive():
-                    held_since = None
-                elif not is_held(home.engine_lock):
-                    child, held_since = _start(home, command, env, Attempts(starting), child), None
-                    end = max(end, now + start_seconds / 2)  # a second start needs more time
-                else:
-                    child, held_since = None, held_since or now
-            elif is_held(home.engine_lock):
-                held_since = held_since or now
-            elif command is None:
-                sentence = (
-                    f"No engine is running for {home.root}. Any client starts one, or `scrubjay serve`."
-                )
-                raise EngineError(sentence)
-            if held_since and engine_facts(home).get("finishing"):
-                # It makes room when the calls of its other clients have ended.
-                held_since, end = now, begin + TAKEOVER_SECONDS
-            elif held_since and now - held_since >= unreachable_seconds:
-                raise EngineError(_out_of_reach(home))
-            if now >= min(end, begin + most_seconds):
-                sentence = f"The engine did not answer within {now - begin:.0f} seconds."
-                raise EngineError(f"{sentence} Its log is {engine_log(home)}.")
+        while (link := search.knock(starting, since)) is None:
             time.sleep(pause)
             pause = min(pause * 1.5, _LONGEST_PAUSE)
+    return link
+
+
+class _Search:
+    """The search for an engine: what it started and saw, and when it gives up."""
+
+    def __init__(
+        self,
+        home: Home,
+        hello: Hello,
+        command: list[str] | None,
+        env: Mapping[str, str],
+        start_seconds: float,
+        unreachable_seconds: float,
+        most_seconds: float,
+    ) -> None:
+        self._home, self._hello, self._command, self._env = home, hello, command, env
+        self._start_seconds, self._unreachable_seconds = start_seconds, unreachable_seconds
+        self._begin = time.monotonic()
+        self._end, self._last = self._begin + start_seconds, self._begin + most_seconds
+        self._held_since: float | None = (
+            None  # when we first saw an engine with the lock that does not answer
+        )
+        self._child: Spawned | None = None
+
+    def knock(self, starting: FileLock, since: float | None) -> Link | None:
+        """Return a link to the engine; without one, do what may help. Raises EngineError if nothing does."""
+        waited = round(time.monotonic() - (self._begin if since is None else since), 2)
+        link = knock(self._home, self._hello.copy(waited=waited), _KNOCK_SECONDS)
+        step = _judge(link, self._hello, may_replace=self._command is not None)
+        if link is not None and step is _Step.USE:
+            if self._child is not None:
+                Attempts(starting).succeeded()
+            return link
+        if link is not None:
+            link.close()
+        now = time.monotonic()
+        if self._command is not None and starting.acquire():
+            # While we hold this lock, no other client can start an engine before ours.
+            self._replace_or_start(self._command, step, Attempts(starting), now)
+        elif is_held(self._home.engine_lock):
+            self._held_since = self._held_since or now
+        elif self._command is None:
+            what = f"No engine is running for {self._home.root}."
+            raise EngineError(f"{what} Any client starts one, or `scrubjay serve`.")
+        self._check_time(now)
+        return None
+
+    def _replace_or_start(self, command: list[str], step: _Step, attempts: Attempts, now: float) -> None:
+        if step is _Step.REPLACE:
+            _ask_to_finish(self._home, self._hello)
+        elif self._child is not None and self._child.is_alive():
+            self._held_since = None
+        elif not is_held(self._home.engine_lock):
+            self._child = _start(self._home, command, self._env, attempts, self._child)
+            self._held_since = None
+            self._end = max(self._end, now + self._start_seconds / 2)  # a second start needs more time
+        else:
+            self._child, self._held_since = None, self._held_since or now
+
+    def _check_time(self, now: float) -> None:
+        if self._held_since and engine_facts(self._home).get("finishing"):
+            # It makes room when the calls of its other clients have ended.
+            self._held_since, self._end = now, self._begin + TAKEOVER_SECONDS
+        elif self._held_since and now - self._held_since >= self._unreachable_seconds:
+            raise EngineError(_out_of_reach(self._home))
+        if now >= min(self._end, self._last):
+            sentence = f"The engine did not answer within {now - self._begin:.0f} seconds."
+            raise EngineError(f"{sentence} Its log is {engine_log(self._home)}.")
 
 
 def take_over(home: Home, hello: Hello, *, seconds: float = TAKEOVER_SECONDS) -> FileLock:

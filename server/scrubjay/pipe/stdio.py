@@ -18,6 +18,7 @@ from scrubjay.wire.lock import is_held
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
 # Returned by `main(in_process=True)` if no engine is running, so that this process has to be one.
@@ -37,24 +38,12 @@ def main(
 ) -> int:
     """Run the pipe of the client on standard input and output until it leaves; return the exit code.
 
-    Args:
-        root: the home folder; created if missing.
-        hello: the client's identity and folder.
-        env: the environment; a new engine gets a few of its variables.
-        in_process: start no process. If no engine runs, return MUST_SERVE before reading anything: the caller
-            then serves the client itself, with `attach`.
-        command: the command that starts an engine, instead of this installation's.
-        offer: the answers that need no engine, instead of this version's.
-        start_seconds: for an engine to come up.
-        unreachable_seconds: for an engine that holds the lock to answer.
+    With `in_process` it starts no process: if no engine runs, it returns MUST_SERVE before reading anything,
+    and the caller then serves the client itself, with `attach`. `command` starts an engine instead of this
+    installation's; `offer` has the answers that need no engine, instead of this version's.
     """
-    if in_process:
-        home = open_home(root)
-        link = knock(home, hello, 2.0)
-        if link is None and not is_held(home.engine_lock):
-            return MUST_SERVE
-        if link is not None:
-            link.close()
+    if in_process and not _has_engine(open_home(root), hello):
+        return MUST_SERVE
     start = None if in_process else command or engine_command()
     limits = {"start_seconds": start_seconds, "unreachable_seconds": unreachable_seconds}
     printed: set[str] = set()
@@ -72,6 +61,13 @@ def main(
     except KeyboardInterrupt:
         return 130  # the usual exit code after Ctrl-C
     return 0
+
+
+def _has_engine(home: Home, hello: Hello) -> bool:
+    link = knock(home, hello, 2.0)
+    if link is not None:
+        link.close()
+    return link is not None or is_held(home.engine_lock)
 
 
 def attach(

@@ -50,10 +50,8 @@ async def plan_facts(
         return ()
     large = len(document.content) > LARGE
     texts = await asyncio.to_thread(_texts, document) if large else _texts(document)
-    rows: dict[str, Memory] = {}
-    if not new:
-        rows = {row.id: row for row in await facts_of_documents(store, [document.id])}
-        rows.update(await store.get(Memory, texts))
+    linked = [] if new else await facts_of_documents(store, [document.id])
+    rows = {row.id: row for row in linked} | ({} if new else await store.get(Memory, texts))
     same = await _same_texts(store, document.scope, texts, group or {}, at, facts)
     present: dict[str, Memory] = {}
     for fact_id, text in texts.items():

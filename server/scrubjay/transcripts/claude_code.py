@@ -36,27 +36,20 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     """
     all_turns: list[Fields] = []
     open_turn: Fields | None = None
-    titles: dict[str, Any] = {}
-    recap = ""
+    host_words: Fields = {}
     typed: list[str] = []  # commands of the user since the last prompt
     for entry, is_orphan in _entries(lines):
-        kind = entry["type"]
-        if kind in _TITLES:
-            titles[kind] = entry.get(_TITLES[kind])
+        if _note_host_words(entry, host_words):
             continue
-        if entry.get("isCompactSummary"):
-            recap = _recap(entry)
-            continue
-        is_answer = kind == "assistant"
+        is_answer = entry["type"] == "assistant"
         is_foreign = is_orphan if is_answer else _is_of_others(entry)
         if is_foreign and open_turn and open_turn["complete"]:
             open_turn = None  # what follows answers a line that could not be read, or that is not the user's
-        if is_answer:
-            if open_turn:
-                _add_answer(open_turn, entry)
+        if is_answer and open_turn:
+            _add_answer(open_turn, entry)
         elif is_foreign:
             continue
-        else:
+        elif not is_answer:
             texts, results = _texts(entry)
             typed += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
             prompt = _command("\n\n".join(text for text in texts if is_said(text)))
@@ -73,11 +66,22 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     for turn in all_turns[-1:]:
-        title = next(
-            (titles[kind] for kind in ("custom-title", "ai-title", "summary") if titles.get(kind)), ""
-        )
-        turn.update({key: words for key, words in (("title", title), ("recap", recap)) if words})
+        titles = map(host_words.get, ("custom-title", "ai-title", "summary"))
+        words = {"title": next(filter(None, titles), ""), "recap": host_words.get("recap")}
+        turn.update({key: value for key, value in words.items() if value})
     return [turn for turn in all_turns if turn["assistant"] or not _is_wordless(turn)]
+
+
+def _note_host_words(entry: Fields, host_words: Fields) -> bool:
+    """Note what the host wrote about the session; return False if the entry is something else."""
+    kind = entry["type"]
+    if kind in _TITLES:
+        host_words[kind] = entry.get(_TITLES[kind])
+    elif entry.get("isCompactSummary"):
+        host_words["recap"] = _recap(entry)
+    else:
+        return False
+    return True
 
 
 def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
