@@ -20,13 +20,8 @@ FIELDS = (
     *("submitted_prompt", "stop_hook_active", "tool_info", "timestamp", "trigger", "project_dir"),
 )
 NAMES = ("SessionStart", "UserPromptSubmit", "Stop", "SessionEnd")
-TAGS = (
-    "<system-reminder>",
-    "<scrubjay-memory>",
-    "<hook_context>",
-    "<private>",
-    "<command-name>",
-    "<bash-input>",
+TAGS = tuple(
+    "<system-reminder> <scrubjay-memory> <hook_context> <private> <command-name> <bash-input>".split()
 )
 
 

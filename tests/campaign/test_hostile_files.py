@@ -26,15 +26,7 @@ __all__ = ["newcomer"]  # a fixture
 SECONDS = 2.0  # for a file
 SLACK = 4.0  # of a machine that does other things
 SENTENCE = re.compile(r"'[^\n]+' [^\n]+[^.]\.")
-QUICK = (
-    "corners.xlsx",
-    "deep.docx",
-    "spans.docx",
-    "deep-pages.pdf",
-    "level.ipynb",
-    "nested.eml",
-    "colspan.html",
-)
+QUICK = tuple("corners.xlsx deep.docx spans.docx deep-pages.pdf level.ipynb nested.eml colspan.html".split())
 
 
 TEXT = re.compile(r".*\.(txt|json|py|js|ts|yaml|md|csv|xml)")  # which the engine reads itself

@@ -125,18 +125,7 @@ async def _settle(core: Core, scope: str) -> Owned:
 
 
 # of a record; counts and links change within a project by themselves
-_LASTING = {
-    "scope",
-    "content",
-    "user",
-    "assistant",
-    "text",
-    "title",
-    "forgotten_at",
-    "is_latest",
-    "tags",
-    "session_id",
-}
+_LASTING = set("scope content user assistant text title forgotten_at is_latest tags session_id".split())
 
 
 async def _stored(core: Core) -> dict[str, Any]:

@@ -121,22 +121,8 @@ async def test_a_token_grants_the_permissions_it_was_made_with(home: Home, guard
 
 async def test_a_read_only_token_searches_and_lists_and_changes_nothing(home: Home, guarded: Door):
     _, key = tokens.add(home, NOW, read_only=True)
-    reads = [
-        "/v3/search",
-        "/v4/search",
-        "/v4/profile",
-        "/v4/profile/buckets",
-        "/v3/documents/list",
-        "/v3/documents/documents",
-    ]
-    reads += [
-        "/v4/memories/list",
-        "/ns/a/search",
-        "/ns/a/profile",
-        "/ns/a/list/documents",
-        "/api/v1/search",
-        "/mcp",
-    ]
+    reads = "/v3/search /v4/search /v4/profile /v4/profile/buckets /v3/documents/list /v3/documents/documents".split()
+    reads += "/v4/memories/list /ns/a/search /ns/a/profile /ns/a/list/documents /api/v1/search /mcp".split()
     writes = [
         ("POST", "/v3/documents"),
         ("POST", "/v4/memories"),
@@ -197,15 +183,7 @@ async def test_on_a_public_address_numbers_and_allowed_names_are_answered(host: 
 
 @pytest.mark.parametrize(
     "origin",
-    [
-        "http://evil.example",
-        "null",
-        "http://localhost:3000",
-        "file://",
-        "http://127.0.0.1:67670",
-        "http://[",
-        "http://]",
-    ],
+    "http://evil.example null http://localhost:3000 file:// http://127.0.0.1:67670 http://[ http://]".split(),
 )
 async def test_a_page_of_a_foreign_origin_is_refused(open_client: httpx2.AsyncClient, origin: str):
     for verb in ("GET", "POST", "OPTIONS"):

@@ -39,13 +39,7 @@ BODIES: list[Any] = [
         )
     ),
 ]
-WRITES = [
-    "search",
-    "memories",
-    "memories/batch",
-    "ingest",
-    "partitions",
-]
+WRITES = "search memories memories/batch ingest partitions".split()
 
 
 def refused(answer: httpx2.Response) -> bool:

@@ -16,20 +16,12 @@ from scrubjay.engine.engine import Engine
 
 pytestmark = pytest.mark.long
 
-RECORD = {
-    "id",
-    "partition_id",
-    "content",
-    "importance_score",
-    "tags",
-    "metadata",
-    "source",
-    "created_at",
-    "updated_at",
-    "last_accessed_at",
-    "access_count",
-    "expires_at",
-}
+RECORD = set(
+    (
+        "id partition_id content importance_score tags metadata source created_at updated_at last_accessed_at "
+        "access_count expires_at"
+    ).split()
+)
 PARTS = {"memory", "score", "recency_score", "importance_score_normalized", "relevance_score"}
 TALK = [
     "I moved away from my home country four years ago.",

@@ -642,19 +642,9 @@ def test_a_pipe_imports_nothing_slow():
     modules = subprocess.run(
         [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    heavy = {
-        "asyncio",
-        "argparse",
-        "pathlib",
-        "subprocess",
-        "logging",
-        "tempfile",
-        "hashlib",
-        "ssl",
-        "inspect",
-        "dataclasses",
-        "datetime",
-    }
+    heavy = set(
+        "asyncio argparse pathlib subprocess logging tempfile hashlib ssl inspect dataclasses datetime".split()
+    )
     assert not heavy & set(modules)
     rooms = {".".join(name.split(".")[:2]) for name in modules if name.startswith("scrubjay.")}
     assert rooms == {f"scrubjay.{name}" for name in ("errors", "home", "pipe", "wire")}

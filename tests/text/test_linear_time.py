@@ -45,15 +45,11 @@ NOISE_S = 0.02
 MOST_S_A_CHARACTER = 1e-5  # a quarter of it was measured for the slowest patterns
 MOST_S = 1.3  # a hook stops itself after 1.5 s; 0.4 was measured for the slowest
 
-TAGS = (
-    "<system-reminder>",
-    "<scrubjay-memory>",
-    "<ide_selection>",
-    "<ide_opened_file>",
-    "<command-name>",
-    "<command-args>",
-    "<bash-input>",
-    "<local-command-stdout>",
+TAGS = tuple(
+    (
+        "<system-reminder> <scrubjay-memory> <ide_selection> <ide_opened_file> <command-name> <command-args> "
+        "<bash-input> <local-command-stdout>"
+    ).split()
 )
 UNITS = [
     *TAGS,

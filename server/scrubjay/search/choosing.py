@@ -179,18 +179,7 @@ class Selector:
                 continue  # forgotten since it was indexed
             if record.id in self.related and not self.programmatic:
                 continue  # already in the window of an earlier hit
-            scores: dict[str, object] = {
-                "score": each.score,
-                "relevance_score": each.relevance,
-                "ranking_score": each.ranked,
-                "importance_score_normalized": each.importance,
-                "recency_score": each.recency,
-            }
-            if each.replaced is not None:
-                scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
-            elif each.amended is not None:
-                scores |= dict(zip(("amended_by", "amended_at"), each.amended, strict=True))
-            hit = as_hit(record, each.row.match).model_copy(update=scores)
+            hit = as_hit(record, each.row.match).model_copy(update=_scores(each))
             if self.is_by_evidence:
                 asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.is_doubtful else (ASKED, ANSWERED)
                 hit = condensed(hit, self.question.text, question=asked, answer=answered)
@@ -312,6 +301,22 @@ class Selector:
         if self.programmatic:
             return sys.maxsize
         return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
+
+
+def _scores(each: ScoredCandidate) -> dict[str, object]:
+    """Return what a hit says about its place in the order."""
+    scores: dict[str, object] = {
+        "score": each.score,
+        "relevance_score": each.relevance,
+        "ranking_score": each.ranked,
+        "importance_score_normalized": each.importance,
+        "recency_score": each.recency,
+    }
+    if each.replaced is not None:
+        scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
+    elif each.amended is not None:
+        scores |= dict(zip(("amended_by", "amended_at"), each.amended, strict=True))
+    return scores
 
 
 def cost(hit: Hit) -> int:

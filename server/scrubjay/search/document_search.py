@@ -63,7 +63,9 @@ async def search_documents(
 
     If `only_matching_chunks` is false, the chunks around a matching one are included, with `is_relevant`
     false. The answer fits into `max_tokens`, by `measure`. Without a requested size, it ends where the
-    evidence ends. `room` is for programs: a number of characters for all texts together. Doubtful chunks are then included,
+    evidence ends.
+
+    `room` is for programs: a number of characters for all texts together. Doubtful chunks are then included,
     and the chunks of a document are in document order.
     """
     scopes = search_scopes(request.scope, scope)

@@ -66,9 +66,7 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     for turn in all_turns:
         turn["assistant"] = "\n\n".join(turn["assistant"])
     for turn in all_turns[-1:]:
-        titles = map(host_words.get, ("custom-title", "ai-title", "summary"))
-        words = {"title": next(filter(None, titles), ""), "recap": host_words.get("recap")}
-        turn.update({key: value for key, value in words.items() if value})
+        _add_host_words(turn, host_words)
     return [turn for turn in all_turns if turn["assistant"] or not _is_wordless(turn)]
 
 
@@ -82,6 +80,12 @@ def _note_host_words(entry: Fields, host_words: Fields) -> bool:
     else:
         return False
     return True
+
+
+def _add_host_words(turn: Fields, host_words: Fields) -> None:
+    titles = map(host_words.get, ("custom-title", "ai-title", "summary"))
+    words = {"title": next(filter(None, titles), ""), "recap": host_words.get("recap")}
+    turn.update({key: value for key, value in words.items() if value})
 
 
 def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:

@@ -112,15 +112,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
     waiting = [(top, _above(top, tree), 0)]
     while waiting:
         folder, around, depth = waiting.pop()
-        try:
-            with os.scandir(folder) as scan:
-                entries = list(scan)
-        except (FileNotFoundError, NotADirectoryError):  # gone since the folder around it was listed
-            continue
-        except OSError as error:
-            too_long = error.errno == errno.ENAMETOOLONG
-            tree.not_read.append(_too_deep(folder) if too_long else _unseen(folder, error))
-            tree.unseen.append(as_text(folder))
+        if not (entries := _entries(folder, tree)):
             continue
         held = _with_own(around, folder, tree)
         for entry in entries:
@@ -152,6 +144,19 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
             except OSError as error:
                 tree.not_read.append(_unseen(entry.path, error))
                 tree.unseen.append(as_text(entry.path))
+
+
+def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as scan:
+            return list(scan)
+    except (FileNotFoundError, NotADirectoryError):  # gone since the folder around it was listed
+        return []
+    except OSError as error:
+        too_long = error.errno == errno.ENAMETOOLONG
+        tree.not_read.append(_too_deep(folder) if too_long else _unseen(folder, error))
+        tree.unseen.append(as_text(folder))
+        return []
 
 
 def _refusal(entry: os.DirEntry[str]) -> str | None:
