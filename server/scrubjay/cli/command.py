@@ -96,7 +96,7 @@ SCOPE = (
 
 
 def given(**values: Any) -> dict[str, Any]:
-    """Return the given arguments: those that are not None."""
+    """Return the arguments that are not None."""
     return {name: each for name, each in values.items() if each is not None}
 
 

@@ -132,7 +132,7 @@ async def _recall(env: Mapping[str, str], project: str) -> int:
 
 
 def innermost(error: Exception) -> str:
-    """Return the reason in a group of exceptions: its first one that is no group.
+    """Return the first exception in a group that is not itself a group.
 
     >>> innermost(ExceptionGroup("unhandled errors in a TaskGroup", [OSError("no such file")]))
     'no such file'

@@ -178,7 +178,7 @@ def words(place: Place) -> Findings:
 
 
 def model(place: Place) -> Findings:
-    """Check the model's files; those of the bundled one are compared with their digests."""
+    """Check the model's files; compare the bundled model's with their digests."""
     from scrubjay.encoders.opening import find
 
     name = load(place.home.config).model

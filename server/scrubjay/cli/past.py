@@ -356,7 +356,7 @@ class _Importer:
         self._add("facts", tally, item, 1, len(fact.content))
 
     def _tally(self, host: str, folder: str | None, nowhere: str, session_folder: str | None = None) -> Tally:
-        """The tally of a folder's project; `nowhere` is the scope of what belongs to no known one."""
+        """Return the tally of a folder's project; `nowhere` is the scope of items without a known project."""
         scope, why = self._scope, None
         if folder is None and self._policy.excluded and nowhere == host and host not in ON_THE_WEB:
             scope, why = None, "their folder is not known, and some folders are excluded"
@@ -421,7 +421,7 @@ def _since(said: str | None) -> datetime | None:
 
 
 def _projects(place: Place) -> tuple[str, ...]:
-    """The folder where the command was typed, and those of the projects that were seen so far."""
+    """The folder where the command was typed, and the folders of known projects."""
     return tuple(dict.fromkeys((place.cwd, *project_folders(place.home))))
 
 

@@ -1,4 +1,4 @@
-"""Findings of the doctor about hosts: what each has of ours, what it lacks, and what it has sent."""
+"""The doctor's findings about hosts: our entries in each, what is missing there, what it has sent."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ Findings = Iterator[Finding]
 
 
 def registrations(place: Place, clients: Clients, arrived: Mapping[str, Any] | None) -> Findings:
-    """Return the findings about each host: its entries, what it lacks, and what the engine has received."""
+    """Return the findings about each host: its entries, missing ones, and what the engine has received."""
     for file in clients.unreadable:
         yield note("clients", f"{file} cannot be read, so its entries are unknown.")
     connected = clients.connected()

@@ -140,7 +140,7 @@ def _use_own_scratch(home: Home) -> None:
 
 
 def _take_over(home: Home) -> FileLock:
-    """Take the lock for an engine started by hand; one that a client started makes room for it."""
+    """Take the lock for an engine started by hand; an engine that a client started makes room for it."""
     from scrubjay.pipe.reach import take_over
     from scrubjay.wire.hello import hello_from, working_dir
 

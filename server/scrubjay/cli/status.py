@@ -99,7 +99,7 @@ def received(engine: Engine, left: Inbox) -> int | None:
 
 
 def headline(engine: Engine, trouble: str | None, left: Inbox) -> list[str]:
-    """Return the answer to the main question, and what keeps capture from being complete."""
+    """Return a line that says if everything was captured, and what keeps capture from being complete."""
     total, lacking = received(engine, left), engine.get("without_answer", 0)
     others = engine["records"]["turns"] - engine["captured"] if "records" in engine else 0
     if total:

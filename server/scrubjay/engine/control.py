@@ -137,7 +137,7 @@ class Call(NamedTuple):
 
     @property
     def scope(self) -> str:
-        """The scope to read: the one that the call names, else its client's."""
+        """The scope to read: the call's, else its client's."""
         return self.params.get("scope") or self.client_scope
 
     @property

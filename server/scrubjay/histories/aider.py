@@ -25,7 +25,7 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 
 
 def _sessions(disk: Disk, path: str) -> list[Session]:
-    """The chats on a page. Their times are those of this machine; a turn has that of its chat."""
+    """Return the chats on a page. Times are local; each turn has the time of its chat."""
     folder = os.path.dirname(os.path.abspath(path))
     books: dict[str, Book] = {}
     book = Book()

@@ -26,7 +26,7 @@ _HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the sessions of a file; one that was moved into the database is listed twice, with the same id."""
+    """List the sessions of a file; one that moved into the database is listed twice, with the same id."""
     if path.endswith(".jsonl"):
         yield Stored(HOST, path, at, partial(_from_lines, disk, path))
         return

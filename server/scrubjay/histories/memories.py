@@ -487,7 +487,7 @@ def _flat(values: Mapping[str, Any]) -> Fields:
 
 
 def _plain(value: Any) -> Any:
-    """A value of metadata; one that holds others becomes JSON, one that no field can hold None."""
+    """Return a value for metadata: nested values as JSON, None for values that no field can hold."""
     if isinstance(value, dict) or (isinstance(value, list) and any(not isinstance(e, str) for e in value)):
         return _plain(json.dumps(value, ensure_ascii=False))
     if isinstance(value, str):

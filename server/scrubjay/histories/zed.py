@@ -26,7 +26,7 @@ _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # ne
 
 
 def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-    """List the threads of a database, those of subagents left out."""
+    """List the threads of a database, without subagents."""
     database = disk.database(path)
     shown = sorted(columns(database, "threads") & _COLUMNS)
     if not {"id", "updated_at"} <= set(shown):

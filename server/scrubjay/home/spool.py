@@ -67,7 +67,7 @@ def write_event(home: Home, event: Mapping[str, Any]) -> str:
 
 
 def events(home: Home, kind: str = "") -> list[str]:
-    """List the paths of events that no engine has taken, all or those of one kind, in order.
+    """List the paths of events that no engine has taken, all or of one kind, in order.
 
     Exchanges that must not be recorded have the kind "hidden".
     """

@@ -15,7 +15,7 @@ Did = Literal["forget", "restore", "edit"]
 
 
 class Step(NamedTuple):
-    """One change and its records; those of an edit are the new version and the one before it."""
+    """One change and its records; for an edit, the new version and the previous one."""
 
     did: Did
     ids: list[str]

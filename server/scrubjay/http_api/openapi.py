@@ -1,4 +1,4 @@
-"""The served OpenAPI document: what FastAPI computes from the routes, and what all of them share."""
+"""The served OpenAPI document: FastAPI's description of the routes, and what all routes share."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -17,7 +17,7 @@ class Forbidden(InputError):
 
 @dataclass(frozen=True)
 class Permissions:
-    """What one caller may do; `tag` is the only tag that it reaches, or None if it reaches all."""
+    """What one caller may do; `tag` is the only tag in reach, None for all."""
 
     tag: str | None = None
     read_only: bool = False

@@ -143,7 +143,7 @@ def _token(entry: dict[str, Any]) -> Token:
 
 
 class Tokens:
-    """The tokens in force: those in the home's file now, and one that came with the command line."""
+    """The tokens in force: the home's current ones, and one from the command line."""
 
     def __init__(self, home: Home, extra: Sequence[Token] = ()) -> None:
         self._home, self._extra = home, tuple(extra)

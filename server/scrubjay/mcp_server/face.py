@@ -191,7 +191,7 @@ class _Sdk:
             self._connection.close()
 
     async def _text(self) -> AsyncIterator[str]:
-        """Yield the lines that the SDK can read; answer here those that it would drop silently."""
+        """Yield the lines that the SDK can read; answer the lines that it would drop silently."""
         from mcp.types import JSONRPCRequest, jsonrpc_message_adapter
 
         while True:

@@ -397,7 +397,7 @@ def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
 
 
 def last_session(listed: ListedSession, digested: Digest, last: Turn) -> str:
-    """Quote what a session was about, what came of it, what it left open, its files and its last turn."""
+    """Quote a session's subject, outcome, open points, files and last turn."""
     parts = {
         "Subject": [digested.title],
         "Outcome": digested.outcome[:SENTENCES_SHOWN],

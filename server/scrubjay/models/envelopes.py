@@ -61,7 +61,7 @@ class Envelope(BaseModel):
 
 
 class HookEvent(BaseModel):
-    """What a hook saw, redacted; an exchange that must not be recorded has neither texts nor folders.
+    """A hook's event, redacted; an exchange that must not be recorded has no texts and no folders.
 
     `records` says which it is. `prompt` is None too if no person wrote it.
     """

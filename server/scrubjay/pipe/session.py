@@ -1,4 +1,4 @@
-"""What one client has sent that a new engine would need to see again. It moves no bytes."""
+"""The messages of one client that a new engine needs to see again. It moves no bytes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _leaves(message: EmailMessage) -> Iterator[EmailMessage]:
 
 
 def _best_form(parts: list[EmailMessage]) -> list[EmailMessage]:
-    """Choose the plain form, unless it lacks most of what the HTML says; keep what is neither."""
+    """Choose the plain form, unless it lacks most of the HTML's words; keep parts that are neither."""
     plain = next((part for part in parts if part.get_content_type() == "text/plain"), None)
     pages = [part for part in parts if any(leaf.get_content_type() == "text/html" for leaf in _leaves(part))]
     if plain is None or not pages:

@@ -1,4 +1,4 @@
-"""Reads Markdown: the text as it is, and what its front matter says of it."""
+"""Reads Markdown: the text unchanged, and the fields of its front matter."""
 
 from scrubjay.reading.result import Conversion, tidy_values
 from scrubjay.text.front_matter import front_matter, front_title

@@ -47,7 +47,7 @@ class ReadingProcesses:
         self._busy = 0
 
     def read(self, data: bytes, name: str, max_text: int, seconds: float) -> FileText:
-        """Let a process read these bytes within `seconds`, among them those of waiting for a process.
+        """Let a process read these bytes within `seconds`, including the wait for a process.
 
         Raises:
             Unreadable: the process says why, or it met a limit.
@@ -74,7 +74,7 @@ class ReadingProcesses:
         return FileText(text=text.decode(), **fields)
 
     def end(self) -> None:
-        """End those that wait for a file."""
+        """End the processes that wait for a file."""
         with self._free:
             idle, self._idle = self._idle, []
         for process in idle:

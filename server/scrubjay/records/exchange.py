@@ -114,7 +114,7 @@ class Exported(Result):
 
 
 class _Limits(BaseModel):
-    """What the store can hold in the fields that many records have."""
+    """The limits of fields that many records have."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -40,7 +40,7 @@ async def plan_facts(
     new: bool = False,
     facts: Mapping[str, Memory | None] = MappingProxyType({}),
 ) -> tuple[Change, ...]:
-    """Plan the facts of a document: new ones, those that come back, those whose paragraph is gone.
+    """Plan the facts of a document: new facts, returning facts, and facts without their paragraph.
 
     A fact of the scope with the same text is linked to the document instead; with a `group` only if its
     metadata has the group's values. A `new` document has no facts yet. `facts` are those of the scope that
@@ -73,7 +73,7 @@ async def plan_facts(
 
 
 async def plan_removal(store: Store, ids: Collection[str], at: datetime) -> tuple[Change, ...]:
-    """Plan the facts of forgotten documents: those that no other document holds go with them."""
+    """Plan the facts of forgotten documents: facts of no other document are forgotten, too."""
     rows = {row.id: row for row in await facts_of_documents(store, ids)}
     return tuple(_changes((_unlinked(row, set(ids), DOCUMENT_GONE, at) for row in rows.values()), rows))
 
@@ -174,7 +174,7 @@ def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
-    """Return a fact without its link to these documents; one that was concluded from them keeps it."""
+    """Return a fact without its link to these documents; a fact concluded from them keeps it."""
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)

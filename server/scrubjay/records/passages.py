@@ -130,7 +130,7 @@ def _memory_passage(memory: Memory) -> Passage:
 
 
 def with_gloss(text: str, kinds: str) -> str:
-    """Write the kinds of what a text names behind it, so that a small model knows what it is about.
+    """Append the kinds of the named things to a text, so that a small model knows its subject.
 
     >>> with_gloss("Atlas uses pnpm.", "package manager")
     'Atlas uses pnpm. (package manager)'

@@ -159,7 +159,7 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
 
 
 def title_and_text(summary: Memory) -> tuple[str, str]:
-    """Take a summary apart into its title, "" if it has none, and what the session said."""
+    """Split a summary into its title, "" if it has none, and the rest."""
     head, _, rest = summary.content.partition("\n")
     return ("", rest) if _PLACE.fullmatch(head) else (head, rest.partition("\n")[2])
 

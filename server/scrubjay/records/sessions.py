@@ -1,4 +1,4 @@
-"""Sessions that a host kept: which of their turns are new here, and what they add to those that are known."""
+"""Sessions that a host stored: which turns are new, and what they add to recorded turns."""
 
 import asyncio
 from bisect import bisect_left
@@ -103,7 +103,7 @@ class _Recorded:
         return sorted(turns, key=lambda turn: (turn.started_at, turn.turn))
 
     def copied(self, told: RecordTurn, host: str, own: Collection[str], is_timed: bool) -> Turn | None:
-        """The turn that this one is a copy of, among those that are not of its `own` session."""
+        """Return the turn of another session (not `own`) that this turn copies."""
         ids = list(self._names.get(told.prompt_id or "-", ()))
         if told.ts is not None and is_timed:
             moment = micros(told.ts) // _MOMENT
@@ -317,7 +317,7 @@ def _said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
 
 
 def _host_words(told: RecordTurn) -> dict[str, object]:
-    """Return what a host wrote about the session, which it may write again as the session goes on."""
+    """Return what a host wrote about the session; it may rewrite that while the session continues."""
     names = {name for name, _ in HOST_WORDS.values()}
     return {name: value for name, value in told.metadata.items() if name in names}
 

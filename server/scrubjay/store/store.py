@@ -114,7 +114,7 @@ class Store:
 
     @property
     def is_writer(self) -> bool:
-        """Return True if this engine is the one that writes the tables."""
+        """Return True if this engine writes the tables."""
         return self.shared is None or self.shared.is_maintainer
 
     # -- writing

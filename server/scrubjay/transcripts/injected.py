@@ -1,4 +1,4 @@
-"""Recognises what hosts add to a user's words, and what they say in the user's name.
+"""Recognises additions of hosts to a user's words, and messages of hosts in the user's name.
 
 Standard library only, Python 3.9 syntax: every hook imports this.
 """

@@ -114,7 +114,7 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
 
 
 def add_command(turn: Fields, command: str, call_id: Any = None) -> None:
-    """Add the first line of a command; one that was run before moves to the end."""
+    """Add the first line of a command; a repeated command moves to the end."""
     line = command.strip().partition("\n")[0].strip()[:_LONGEST_LINE]
     if line:
         turn["runs"] = [*turn["runs"], [call_id, line, None]][-_MOST_RUNS:]

@@ -81,7 +81,7 @@ class Access:
     async def flush(self, *, everything: bool = False) -> int:
         """Write the new counts; return the number of records.
 
-        Unless it is `everything`, what was written within the hour waits.
+        Unless `everything` is set, records written within the hour wait.
         """
         now = self._clock()
         self._written = {record_id: at for record_id, at in self._written.items() if now - at < SELDOM}

@@ -137,7 +137,7 @@ class Completion:
         await self._compare(_Session(session, path, host, scope, folder), turns)
 
     async def _complete(self, session: _Session, args: dict[str, Any], attempt: int) -> None:
-        """Compare the turns up to the one that a hook recorded; if it is incomplete, compare again later."""
+        """Compare the turns up to a hook's turn; if that one is incomplete, compare again later."""
         turns = await asyncio.to_thread(_read, session.path, session.host)
         turns, is_whole = _until(turns, args)
         if is_whole and not turns[-1]["started_at"]:  # the hook knows the time that the host does not write
@@ -218,7 +218,7 @@ class Completion:
 
 
 def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the turns up to the one that a hook recorded, and True if it is complete."""
+    """Return the turns up to a hook's turn, and True if that turn is complete."""
     answer, end = "".join((args.get("assistant") or "").split()), seconds(args.get("ts"))
 
     def is_recorded(turn: dict[str, Any]) -> bool:

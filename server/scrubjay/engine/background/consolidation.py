@@ -66,7 +66,7 @@ class Consolidation:
 
     @property
     def waiting(self) -> int:
-        """Sessions and facts that were not yet looked at."""
+        """The number of queued sessions and facts."""
         return len(self._changed)
 
     def consider(self, record: AnyRecord) -> None:

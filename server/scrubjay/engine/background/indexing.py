@@ -408,7 +408,7 @@ class Indexer:
     async def _encoded(
         self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False
     ) -> tuple[dict[str, Vectors], dict[str, bytes]]:
-        """Return the vectors of these passages, and the codes of those that get any, by id."""
+        """Return the vectors and token codes of these passages by id; some passages get no codes."""
         coded = self._late() and isinstance(encoder, TokenEncoder)
         texts = [piece.embed_text or piece.text for piece in waiting]
         started = time.monotonic()

@@ -92,7 +92,7 @@ def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
 
 
 def _policy(home: Home) -> capture.Policy:
-    """Return the user's policy; if it cannot be read, one that takes nothing from transcripts."""
+    """Return the user's policy; an unreadable policy takes nothing from transcripts."""
     try:
         return capture.policy(capture.read(home))
     except FileNotFoundError:

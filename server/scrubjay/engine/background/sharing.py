@@ -1,4 +1,4 @@
-"""Lets several engines share one store: the one that holds the lease maintains it, the others follow it."""
+"""Lets several engines share one store: the holder of the lease maintains it, the others follow."""
 
 import asyncio
 import logging

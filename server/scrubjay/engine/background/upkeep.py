@@ -94,7 +94,7 @@ class Upkeep:
         self._wake.set()
 
     async def run(self) -> None:
-        """Compact for ever: tables over their limits at once, the rest when idle; remove old versions."""
+        """Until cancelled, compact tables over their limits at once, others when idle; drop old versions."""
         while True:
             if await passed(QUIET_SECONDS, self._wake):
                 await self.prune()

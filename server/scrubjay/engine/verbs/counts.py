@@ -22,7 +22,7 @@ class Counts(Verb):
         return await self._store.names.scopes()
 
     async def by_scope(self, scope: str | None = None) -> dict[str, ScopeCounts]:
-        """Return the counts of each scope, or only those of `scope` if it holds anything.
+        """Return the counts of each scope, or of `scope` alone if it has records.
 
         A scope whose records are all forgotten, expired or replaced is listed with zeros.
         """

@@ -58,7 +58,7 @@ class DistilledFact(Result):
 
 @dataclass(eq=False)
 class Distilling(Verb):
-    """Reads what a model is to distill, and lists and takes back what it made of it."""
+    """Hands out turns for a model to distill, and lists and takes back the distilled facts."""
 
     _removal: Removal
 

@@ -54,7 +54,7 @@ class Ids(Verb):
         return None if record is not None and reach is not None and record.scope not in reach else record
 
     async def spell_out(self, request: R, scope: Scope, reach: tuple[str, ...] | None = None) -> R:
-        """Return the request with full ids; those of a turn to record stay, because they name sessions.
+        """Return the request with full ids; the ids of a turn to record stay, because they name sessions.
 
         Raises:
             InputError: an id matches several records.

@@ -1,4 +1,4 @@
-"""Reads stored records for the interfaces: by id, in pages, and those that belong to a document or a fact.
+"""Reads stored records for the interfaces: by id, in pages, by document and by fact.
 
 Every operation sees all writes acknowledged before the call: a read by id includes staged records, the others
 commit first.

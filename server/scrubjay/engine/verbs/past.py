@@ -97,7 +97,7 @@ class Past(Verb):
             self._running -= 1
 
     async def memories(self, kept: KeptMemoryFiles) -> MemoryFilesKept:
-        """Bring facts in step with files of hosts' memories, and hide those of files that are gone."""
+        """Bring facts in step with the files of hosts' memories; hide the facts of missing files."""
         self._running += 1
         try:
             gone = await asyncio.to_thread(purged_facts.read, self._home)

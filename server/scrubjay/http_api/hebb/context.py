@@ -17,7 +17,7 @@ _SCOPE = (
 
 @dataclass(frozen=True)
 class HebbContext(RequestContext):
-    """One request; `scope` is the one that it names, if any."""
+    """One request; `scope` is the named scope, if any."""
 
     scope: str | None
 

@@ -80,7 +80,7 @@ async def read(request: HebbRequest, memory_id: MemoryId) -> Answer:
 
 @route("PATCH /api/v1/memories/{memory_id}", "Change one memory", "Memory", missing=_MISSING)
 async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) -> Answer:
-    """The id stays, and what it said before is kept as an older version.
+    """The id stays; the old words become an older version.
 
     A turn keeps what was said and is refused.
     """

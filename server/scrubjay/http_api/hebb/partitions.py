@@ -40,7 +40,7 @@ class PartitionUpdate(WriteBody):
 
 @route("GET /api/v1/partitions", "List partitions", "[Partition]")
 async def listed(request: HebbRequest) -> list[Answer]:
-    """The five of the system, those that clients made, and those that contain memories."""
+    """The five system partitions, those that clients made, and those that contain memories."""
     return list((await partitions(request)).values())
 
 
@@ -75,7 +75,7 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
 
 @route("DELETE /api/v1/partitions/{partition_id}", "Delete an empty partition", status=204, missing=MISSING)
 async def delete(request: HebbRequest, partition_id: PathId) -> None:
-    """One of the system's five, or one that holds memories, is refused."""
+    """A system partition, or one with memories, is refused."""
     partition = await read(request, partition_id)
     if partition["memory_count"] and not partition["is_system"]:
         content = f"{partition['memory_count']:,} memories"
@@ -112,6 +112,6 @@ async def _owner(request: HebbContext, partition_id: str) -> str:
 
 
 async def _scopes(request: HebbContext) -> tuple[str, ...]:
-    """Return the scopes of a request: first the one that it would write to, then those that it reads."""
+    """Return the scopes of a request: the scope for writes first, then the scopes that it reads."""
     own = request.scope or request.permissions.tag or DEFAULT_TAG
     return tuple(dict.fromkeys((own, *await request.reads())))

@@ -136,7 +136,7 @@ async def forget_matching(context: RequestContext, scope: str, query: str, **opt
 
 
 class Profile(NamedTuple):
-    """The facts of a profile: those that last, recent ones, and those in each bucket."""
+    """The facts of a profile: lasting facts, recent facts, and the facts of each bucket."""
 
     static: list[Hit]
     dynamic: list[Hit]

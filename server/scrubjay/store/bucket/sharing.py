@@ -102,7 +102,7 @@ class Shared:
 
     @property
     def is_maintainer(self) -> bool:
-        """Return True if this engine is the one that writes the tables."""
+        """Return True if this engine writes the tables."""
         return self.leads and self.lease.is_valid
 
     async def tidy(self) -> None:
