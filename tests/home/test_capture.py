@@ -108,15 +108,6 @@ def test_an_excluded_folder_is_recognised_by_its_link_and_by_its_target(tmp_path
         "TODO: the retry",
         "see `make check`",
         "call read_config first",
-    ],
-)
-def test_decisions_preferences_bugs_and_code_locations_are_salient(text: str) -> None:
-    assert is_salient(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
         "We keep unfinished uploads for 48 hours.",
         "Lena owns the billing module.",
         "The staging database listens on port 5433.",
@@ -130,7 +121,7 @@ def test_decisions_preferences_bugs_and_code_locations_are_salient(text: str) ->
         "\u8ba2\u5355\u670d\u52a1\u4f7f\u7528\u6d88\u606f\u961f\u5217",
     ],
 )
-def test_plain_facts_are_salient(text: str) -> None:
+def test_decisions_preferences_bugs_code_locations_and_plain_facts_are_salient(text: str) -> None:
     assert is_salient(text)
 
 

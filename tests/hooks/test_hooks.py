@@ -26,41 +26,15 @@ from scrubjay.home.paths import open_home
 from scrubjay.hooks import bootstrap, entry
 
 PACKAGE = HOOKS.parent / "server" / "scrubjay"
-SHARED = (  # the parts of the package that hooks use, some of them only when there is something to do
-    "__init__",
-    "errors",
-    "home/__init__",
-    "home/capture",
-    "home/files",
-    "home/kept",
-    "home/openings",
-    "home/paths",
-    "home/repositories",
-    "home/scopes",
-    "home/spool",
-    "hosts/__init__",
-    "hosts/facts",
-    "redaction/__init__",
-    "redaction/cuts",
-    "redaction/names",
-    "redaction/patterns",
-    "redaction/redact",
-    "redaction/rules",
-    "redaction/shapes",
-    "redaction/tables",
-    "redaction/words",
-    "transcripts/__init__",
-    "transcripts/book",
-    "transcripts/claude_code",
-    "transcripts/failures",
-    "transcripts/formats",
-    "transcripts/injected",
-    "transcripts/json_lines",
-    "transcripts/matching",
-    "transcripts/turn",
-    "wire/__init__",
-    "wire/hello",
-)
+# The parts of the package that hooks use, some of them only when there is something to do.
+SHARED = """
+    __init__ errors home/__init__ home/capture home/files home/kept home/openings home/paths
+    home/repositories home/scopes home/spool hosts/__init__ hosts/facts redaction/__init__ redaction/cuts
+    redaction/names redaction/patterns redaction/redact redaction/rules redaction/shapes redaction/tables
+    redaction/words transcripts/__init__ transcripts/book transcripts/claude_code transcripts/failures
+    transcripts/formats transcripts/injected transcripts/json_lines transcripts/matching transcripts/turn wire/__init__
+    wire/hello
+""".split()
 
 
 @pytest.fixture

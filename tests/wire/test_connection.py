@@ -41,22 +41,17 @@ async def test_a_failing_connection_affects_only_its_own_client(home, caplog):
     assert "a face with a fault" in caplog.text
 
 
-async def test_a_line_above_the_limit_is_answered_and_the_next_one_works(home):
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [({"text": "x" * 100_000}, "longer than 100000 bytes"), ({"list": [0] * CALL_MARKS}, "20,000 strings")],
+    ids=["long", "many parts"],
+)
+async def test_a_line_beyond_a_limit_is_answered_and_the_next_one_works(home, fields, why):
     async with served(home, line_limit=100_000) as engine:
         client = await engine.client()
-        await client.ask(1, text="x" * 100_000)
+        await client.ask(1, **fields)
         error = await client.answer()
-        assert error["id"] == 1 and "longer than 100000 bytes" in error["error"]["message"]
-        await client.ask(2)
-        assert (await client.answer())["id"] == 2
-
-
-async def test_a_line_with_too_many_parts_is_answered_and_the_next_one_works(home):
-    async with served(home) as engine:
-        client = await engine.client()
-        await client.ask(1, list=[0] * CALL_MARKS)
-        error = await client.answer()
-        assert error["id"] == 1 and "20,000 strings" in error["error"]["message"]
+        assert error["id"] == 1 and why in error["error"]["message"]
         await client.ask(2)
         assert (await client.answer())["id"] == 2
 
