@@ -48,8 +48,7 @@ def stay_offline() -> None:
 def cached_folder(model_id: str, revision: str | None) -> Path:
     """Return the newest snapshot of a model in the hub's cache; its name is the commit.
 
-    Raises:
-        EncoderError: the model was not downloaded; names the command for it.
+    Raises EncoderError: the model was not downloaded; names the command for it.
     """
     stay_offline()
     from huggingface_hub import try_to_load_from_cache
@@ -84,11 +83,7 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
     """Download a model from the Hugging Face hub into its usual cache, or complete it there.
 
     An export to ONNX is fetched instead of the weights for torch. Pickled weights are skipped if the
-    repository has safetensors. Progress goes to stderr.
-
-    Raises:
-        EncoderError: the model or revision does not exist, or there is no access, no network, or no disk
-        space; or it runs with torch only, and that is not installed.
+    repository has safetensors. Progress goes to stderr. Raises EncoderError with the reason.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError

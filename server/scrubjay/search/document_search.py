@@ -61,12 +61,10 @@ async def search_documents(
 ) -> DocumentHits:
     """Search documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on.
 
-    If `only_matching_chunks` is false, the chunks around a matching one are included, with `is_relevant`
-    false. The answer fits into `max_tokens`, by `measure`. Without a requested size, it ends where the
-    evidence ends.
-
-    `room` is for programs: a number of characters for all texts together. Doubtful chunks are then included,
-    and the chunks of a document are in document order.
+    If `only_matching_chunks` is false, chunks around a matching one come along, with `is_relevant` false. The
+    answer fits into `max_tokens`, by `measure`; without a requested size, it ends where the evidence ends.
+    With `room`, for programs, all texts together have that many characters, doubtful chunks are included, and
+    the chunks of a document are in document order.
     """
     scopes = search_scopes(request.scope, scope)
     question = Question(
