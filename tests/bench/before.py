@@ -148,7 +148,7 @@ async def history(
 
 
 async def _ordinary(core: Core, number: int, at: datetime, pair: Mapping[str, Any]) -> None:
-    """Record what comes after: a chat, the error as somebody else saw it, and the command as it passes."""
+    """Record what comes after: a chat, the error as a colleague saw it, and the command as it passes."""
     chat = CHAT[number % len(CHAT)]
     await _write(core, f"chat-{number}", at + timedelta(hours=3), {"user": chat[0], "assistant": chat[1]})
     seen = {"user": REPORTED[0].format(error=pair["error"]), "assistant": REPORTED[1]}
