@@ -84,13 +84,16 @@ class Anchoring:
                     await asyncio.sleep(PAUSE_SECONDS)
 
     async def _find_missing(self) -> None:
-        known = await asyncio.to_thread(self._book.known)
         columns, now = ["id", "source"], self._clock()
         facts = await self._store.select(Memory, conditions.current(Memory, now), columns=columns)
         turns = await self._store.select(Turn, conditions.current(Turn, now), columns=columns)
         found: list[Noted] = [*facts, *turns]
-        missing = (row for row in found if row.id not in known and row.source != SUMMARY)
-        self._due = {**{row.id: type(row) for row in missing}, **self._due}
+        async with (
+            self.lock
+        ):  # a record that is noted meanwhile is not noted twice, perhaps on another branch
+            known = await asyncio.to_thread(self._book.known)
+            missing = (row for row in found if row.id not in known and row.source != SUMMARY)
+            self._due = {**{row.id: type(row) for row in missing}, **self._due}
 
     async def work(self) -> None:
         """Note the newest records that wait."""
