@@ -36,7 +36,7 @@ CLEAN = """
 """.split()
 DATA = {  # words in data: language that is recognised, a recorded dialogue
     "README.md": ("nobody", "beside"),
-    "server/scrubjay/text/summary.py": ("nobody",),
+    "server/scrubjay/text/open_cues.py": ("nobody",),
     "server/scrubjay/cli/demo.py": ("nobody", "beside"),
 }
 

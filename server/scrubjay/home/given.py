@@ -30,7 +30,7 @@ def tokens_of(text: str) -> int:
 
 
 def is_withheld(session: str, one_in: int) -> bool:
-    """Return True for one session in so many, always the same ones; 0 is none."""
+    """Return True for one session in so many, always the same ones; with 0, for no session."""
     return one_in > 0 and zlib.crc32(session.encode("utf-8", "replace")) % one_in == 0
 
 
