@@ -77,7 +77,7 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 async def facts_repeated_by(store: Store, fact: Memory, vector: NDArray[np.float32]) -> tuple[str, ...]:
     """Return the ids of older facts of its scope that a fact repeats in other words, except linked ones.
 
-    Only facts near in meaning are compared: an import brings 20,000, of which few repeat one.
+    Only facts near in meaning are compared: an import brings 20,000, and few repeat one.
     """
     question = _about(fact, fact.updated_at)
     (dense,) = await search(store, question, by_vector(store, _ready(EncodedQuery(vector)), PASSAGES))

@@ -243,10 +243,11 @@ async def _open_all(
         name, width = building
         schema = arrow_schema(Passage, dim=width)
         next_pieces = await _open_or_create(database, path, name, schema, None)
-    own = turns, memories, documents, pieces
     if not is_shared(path):
-        own = tuple(OwnTable(table, lock) for table in own)
-    return Tables(*own, next_pieces, lock)
+        turns, memories, documents, pieces = (
+            OwnTable(table, lock) for table in (turns, memories, documents, pieces)
+        )
+    return Tables(turns, memories, documents, pieces, next_pieces, lock)
 
 
 async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:

@@ -160,8 +160,10 @@ class Consolidation:
         for changed in some:
             if self._writer.pending or not resting():
                 break
-            links = isinstance(changed, str)
-            changes = self._links(changed, vectors.get(changed)) if links else self._summary(changed)
+            if isinstance(changed, str):
+                changes = self._links(changed, vectors.get(changed))
+            else:
+                changes = self._summary(changed)
             count = await self._writer.derive(changes)
             if count is None:  # a write came in between, perhaps to this very one
                 break

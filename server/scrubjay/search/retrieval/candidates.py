@@ -107,7 +107,7 @@ def lay_out(
         keys += [key] * len(near)
         numbers += [number] * len(near)
     ids = [place.id for place in chosen] + [passage.record_id for passage in others]
-    roles = [each.role for each in (*chosen, *others)]
+    roles = [place.role for place in chosen] + [passage.role for passage in others]
     dates = [place.started_at for place in chosen] + [passage.dated_at for passage in others]
     keys += [(passage.scope, passage.session_id) for passage in others]
     passages = [*map(pools.best.get, ids)]
