@@ -150,8 +150,9 @@ _KINDS = (
         r"(?:in|by|since|until|of|last|next|early|late|mid|mid-|im|seit|ende|anfang|mitte|en|depuis|"
         rf"desde|em) {_MONTH}\b|{_DAY}\b|\d{{1,2}}:\d\d\b|"
         rf"(?:\d{{1,2}}|one|{_NUMERAL}) ?(?:am|pm|uhr|utc|o['\u2019]clock)\b|"
-        r"(?:today|yesterday|tomorrow|tonight|midnight|noon|weekends?|nightly|daily|weekly|monthly|"
-        rf"quarterly|q[1-4]|easter|christmas|new year)\b)|{_COUNT} (?:working |business )?{_TIME}\b|"
+        r"(?:today|yesterday|tomorrow|tonight|midnight|noon|mornings?|afternoons?|evenings?|weekends?|"
+        rf"nightly|daily|weekly|monthly|quarterly|q[1-4]|easter|christmas|new year)\b)|"
+        rf"{_COUNT} (?:working |business )?{_TIME}\b|"
         r"\b(?:last|next) (?:week|month|quarter|year|spring|summer|autumn|fall|winter|sprint|release)\b|"
         r"(?<!\d)\d++\s?[月日点時]|[一二三四五六日月火水木金土]曜|周[一二三四五六日]|星期|毎",
     ),
