@@ -77,7 +77,7 @@ def effect(place: Place, options: argparse.Namespace) -> None:
 
 def _effect(found: dict[str, Any]) -> Iterator[str]:
     yield f"{plural(found['opened'], 'session')} with an opening, {found['withheld']} without."
-    if not found["signs"]:
+    if not found.get("signs"):
         how = "`scrubjay config effect 4` leaves one in 4 without."
         yield f"Not enough yet: it takes {found['enough']} of each. {how}"
         return

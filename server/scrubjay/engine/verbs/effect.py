@@ -42,7 +42,7 @@ class Effect(Result):
 
     opened: int
     withheld: int
-    enough: int = ENOUGH
+    enough: int
     signs: tuple[Sign, ...] = ()
 
 
@@ -87,7 +87,7 @@ def compare(turns: Iterable[Turn], arms: dict[str, str]) -> Effect:
     is_enough = min(len(opened), len(withheld)) >= ENOUGH
     columns = zip(SIGNS, zip(*opened, strict=True), zip(*withheld, strict=True), strict=True)
     signs = tuple(_sign(*column) for column in columns) if is_enough else ()
-    return Effect(opened=len(opened), withheld=len(withheld), signs=signs)
+    return Effect(opened=len(opened), withheld=len(withheld), enough=ENOUGH, signs=signs)
 
 
 class _Prompts:
