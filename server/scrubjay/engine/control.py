@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_args
 
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
-from scrubjay.engine.verbs.ingest import Commits
 from scrubjay.errors import EngineError, InputError, NotFound, ScrubjayError
 from scrubjay.home import openings
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
@@ -23,6 +22,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import (
     AddMemory,
     AskProfile,
+    Commits,
     DocumentText,
     Forget,
     KeptFacts,

@@ -71,9 +71,8 @@ def write(
         OSError: the disk refused.
     """
     os.makedirs(home.openings, mode=0o700, exist_ok=True)
-    opening = {"scope": scope, "text": text, "until": until, **counts, "by_host": by_host or {}}
-    if hints:
-        opening["hints"] = hints
+    rest = {"by_host": by_host or {}, "hints": hints or {}}
+    opening = {"scope": scope, "text": text, "until": until, **counts, **rest}
     spool.durable_write(home, _path(home, scope), json.dumps(opening).encode("ascii"))
 
 

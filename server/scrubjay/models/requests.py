@@ -56,6 +56,9 @@ FILTERS = (
     "negate and ignoreCase are flags."
 )
 
+# What to read of a repository's commits: those of a path that is its root, only those without any file, or none.
+Commits = Literal["root", "only", "none"]
+
 
 class Request(BaseModel):
     """A request of a tool, a route or the write-ahead log; unknown fields are refused."""

@@ -4,21 +4,19 @@ import asyncio
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
 from scrubjay.home.repositories import WorkTree, work_tree
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.models.records import Document
+from scrubjay.models.requests import Commits
 from scrubjay.models.results import Ingested, ListedDocument, NotRead
 from scrubjay.records.ingest import job
 from scrubjay.records.ingest.commits import index_commits
 from scrubjay.records.ingest.tree import files_at
 from scrubjay.store import conditions
 
-# Of a repository: those of a path that is its root, only those without any file, or none.
-Commits = Literal["root", "only", "none"]
 _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_count", "updated_at"]
 
 
