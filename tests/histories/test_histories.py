@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.histories.disk import Disk, files_below
-from scrubjay.histories.memory_files import STORES
+from scrubjay.histories.memory_files import STORES as NOTES
 from scrubjay.histories.stored import Fact, History, Session, instant, keyed
 from scrubjay.histories.table import HISTORIES
 from scrubjay.hosts.machine import Machine
@@ -277,7 +277,7 @@ def test_paths_follow_the_operating_system():
 def test_the_imports_page_names_every_program():
     page = Path(__file__).parents[2].joinpath("server/docs/past.md").read_text(encoding="utf-8")
     named = re.findall(r"^\| ([a-z0-9, -]+) \|", page, re.MULTILINE)
-    assert {*BY_NAME, *STORES} == {name for each in named for name in each.split(", ")}
+    assert {*BY_NAME, *NOTES} == {name for each in named for name in each.split(", ")}
 
 
 def test_a_damaged_database_is_not_a_store(tmp_path: Path):

@@ -52,7 +52,7 @@ QUIET_MS = 400  # after the last change of a burst: editors write a file in step
     value("--scope", "NAME", "add to this scope instead of this folder's project"),
 )
 def index(place: Place, options: argparse.Namespace) -> int:
-    """Make files, folders, commits or standard input searchable, and keep them up to date."""
+    """Make files, folders, commits or standard input searchable; keep them up to date."""
     if options.paths == ["-"]:
         _add_standard_input(place, options)
         return 0

@@ -37,7 +37,7 @@ Write
   restore        write       Restore a forgotten record.
   undo           write       Take back the last forget, restore or edit.
   review         review      List the facts that an assistant's model distilled, or take them back.
-  index          documents   Make files, folders, commits or standard input searchable, and keep them up to date.
+  index          documents   Make files, folders, commits or standard input searchable; keep them up to date.
 Keep in hand
   pause          config      Pause capture: hooks record nothing until `resume`.
   resume         config      Resume capture after a pause.

@@ -56,7 +56,7 @@ FILTERS = (
     "negate and ignoreCase are flags."
 )
 
-# What to read of a repository's commits: those of a path that is its root, only those without any file, or none.
+# Of a repository: the commits of a path that is its root, only commits and no file, or none.
 Commits = Literal["root", "only", "none"]
 
 
