@@ -23,7 +23,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import DocumentText
 from scrubjay.reading.html import convert_html
 from scrubjay.reading.notebooks import _fence
-from scrubjay.records.documents import _document
+from scrubjay.records.documents import new_document
 from scrubjay.redaction.redact import redact
 from scrubjay.redaction.rules import LINES, TOKENS
 from scrubjay.search.marking import marked
@@ -171,7 +171,7 @@ def test_one_long_line_becomes_chunks_in_linear_time() -> None:
     def cut(text: str) -> None:
         request = DocumentText(content=text, type="text")
         asked = envelope("document", request, scope="s", source="test", at=now)
-        assert len(_document(request, asked, "doc_1", None, now)[1]) > 50
+        assert len(new_document(request, asked, "doc_1", None, now)[1]) > 50
 
     text = "owls " * (LENGTH // 5 * 4)
     assert seconds(cut, text) < MOST_RATIO * seconds(cut, text[: len(text) // 4]) + NOISE_S
@@ -290,6 +290,6 @@ def test_neither_a_huge_heading_nor_metadata_grows_with_the_number_of_chunks() -
         content=content, type="markdown", metadata={f"n{at}": "a" * 10_000 for at in range(10)}
     )
     asked = envelope("document", request, scope="s", source="test", at=NOW)
-    passages = _document(request, asked, "doc_1", None, NOW)[1]
+    passages = new_document(request, asked, "doc_1", None, NOW)[1]
     assert len(passages) > 1_000
     assert sum(len(each.search_text) for each in passages) < 10 * len(content)

@@ -186,7 +186,7 @@ _KINDS = (
     _kind(
         "port",
         r"\bports?\b(?!\w*folio)|\bpuertos?\b|\bporta\b|端口|ポート",
-        r"(?<![\d.,/-]):?\b\d{2,5}\b(?![.,]?\d|\s?(?:%|percent|frames?|[kmgt]i?b|bytes?|minutes?|seconds?|"
+        r"\bport \d\b|(?<![\d.,/-]):?\b\d{2,5}\b(?![.,]?\d|\s?(?:%|percent|frames?|[kmgt]i?b|bytes?|minutes?|seconds?|"
         r"hours?|days?|ms|s|p)\b)",
     ),
     _kind(

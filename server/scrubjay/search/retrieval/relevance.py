@@ -102,7 +102,8 @@ def chance(grounds: Mapping[str, float]) -> float:
     if not grounds or grounds["proof"] < LEAST_PROOF:
         return 0.0
     odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
-    return min(float(_share(np.array(odds))), 1.0 - 1e-9)
+    least = WEAK if grounds["proof"] >= BY_WORDS else 0.0  # what has all words is doubtful, never absent
+    return min(max(float(_share(np.array(odds))), least), 1.0 - 1e-9)
 
 
 def chances_right(asked: Asked, signals: Signals, distance: Floats) -> Floats:
