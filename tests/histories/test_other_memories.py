@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -313,15 +314,14 @@ VALUES = st.one_of(
 def test_any_value_in_their_columns_gives_facts_or_a_reason(name, data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("odd", numbered=True)
     path = BUILDERS[name](folder)
-    store = sqlite3.connect(path)
-    store.execute("PRAGMA synchronous = OFF")
-    tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-    table = data.draw(st.sampled_from(sorted(tables)))
-    columns = [row[1] for row in store.execute(f'PRAGMA table_info("{table}")') if not row[5]]
-    for column in data.draw(st.lists(st.sampled_from(columns), min_size=1, unique=True)):
-        store.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ?', (data.draw(VALUES),))
-    store.commit()
-    store.close()
+    with closing(sqlite3.connect(path)) as store:
+        store.execute("PRAGMA synchronous = OFF")
+        tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        table = data.draw(st.sampled_from(sorted(tables)))
+        columns = [row[1] for row in store.execute(f'PRAGMA table_info("{table}")') if not row[5]]
+        for column in data.draw(st.lists(st.sampled_from(columns), min_size=1, unique=True)):
+            store.execute(f'UPDATE OR IGNORE "{table}" SET "{column}" = ?', (data.draw(VALUES),))
+        store.commit()
     try:
         found = read(name, path, folder)
     except (OSError, ValueError, sqlite3.Error):
