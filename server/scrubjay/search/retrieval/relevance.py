@@ -29,7 +29,7 @@ BY_WORDS = 0.8  # weight of coverage: words alone are weaker evidence than meani
 # Coverage of a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
 # Proof below which nothing supports an answer: no word of the question and a cosine below 0.21, as for words
-# that mean nothing.
+# that mean nothing. Only a caller that requests an amount gets hits then.
 LEAST_PROOF = 0.1
 FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
 # Chances below which an answer is doubtful, or empty. A caller that requests an amount gets doubtful hits
@@ -98,12 +98,13 @@ def _rarest_missing(weights: Mapping[str, float], text: str) -> float:
 
 
 def chance(grounds: Mapping[str, float]) -> float:
-    """Estimate the chance, in [0, 1), that the first candidates hold the answer; 0 without proof."""
-    if not grounds or grounds["proof"] < LEAST_PROOF:
+    """Estimate the chance, in [0, 1), that the first candidates hold the answer; below WEAK without proof."""
+    if not grounds:
         return 0.0
     odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
     least = WEAK if grounds["proof"] >= BY_WORDS else 0.0  # what has all words is doubtful, never absent
-    return min(max(float(_share(np.array(odds))), least), 1.0 - 1e-9)
+    most = 1.0 - 1e-9 if grounds["proof"] >= LEAST_PROOF else 0.75 * WEAK
+    return min(max(float(_share(np.array(odds))), least), most)
 
 
 def chances_right(asked: Asked, signals: Signals, distance: Floats) -> Floats:
