@@ -40,6 +40,21 @@ async def test_an_error_finds_the_turn_that_made_its_command_pass(core: Core, no
     assert similar.note is None or similar.note.startswith("a similar error")
 
 
+async def test_a_search_for_some_records_finds_no_command_of_others(core: Core, now: datetime) -> None:
+    ago = now - timedelta(days=9)
+    await record(core, ago, "a", "go on", "Done.", commands=["make check"])
+    _, first = await search(core, "how do we run the check here?")
+    assert first.note
+    for narrow in (
+        {"session_id": "b"},
+        {"tags": ["ci"]},
+        {"since": now.isoformat()},
+        {"filters": {"team": "x"}},
+    ):
+        asked = parse(SearchMemories, {"query": "how do we run the check here?", **narrow})
+        assert (await core.search.memories(asked, SCOPE)).results == []
+
+
 async def test_a_fix_in_the_next_turn_counts_and_the_last_fix_goes_first(core: Core, now: datetime) -> None:
     failed = {"commands": ["make up"], "failed": ["make up\nexit 1: bind: address already in use"]}
     for number, words in enumerate(("Stopped the old one.", "Changed the port to 81.")):

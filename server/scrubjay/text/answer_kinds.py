@@ -186,8 +186,8 @@ _KINDS = (
     _kind(
         "port",
         r"\bports?\b(?!\w*folio)|\bpuertos?\b|\bporta\b|端口|ポート",
-        r"\bport \d\b|(?<![\d.,/-]):?\b\d{2,5}\b(?![.,]?\d|\s?(?:%|percent|frames?|[kmgt]i?b|bytes?|minutes?|seconds?|"
-        r"hours?|days?|ms|s|p)\b)",
+        r"\bport \d\b|(?<![\d.,/-]):?\b\d{2,5}\b(?![.,]?\d|\s?(?:%|percent|frames?|[kmgt]i?b|bytes?|"
+        r"minutes?|seconds?|hours?|days?|ms|s|p)\b)",
     ),
     _kind(
         "person",

@@ -22,7 +22,7 @@ from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
 from scrubjay.search import commands, hints, injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
-from scrubjay.search.hits import as_hit
+from scrubjay.search.hits import QUESTION, as_hit, condensed
 from scrubjay.search.marking import Piece, marked
 from scrubjay.search.opening import Opening, opening
 from scrubjay.search.profile import TOKENS, profile
@@ -36,6 +36,8 @@ from scrubjay.text.dates import LocalZone
 log = logging.getLogger("scrubjay.engine.verbs.search")
 
 SEARCHES = 8  # searches after which memory is given back; 50 MB and more are unused after 32
+# Fields that leave out records, or limit an answer.
+NARROWING = "partition_ids tags session_id path filters threshold since until max_tokens".split()
 Scope = str | tuple[str, ...]  # the caller's project, or all scopes that it may see
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
 
@@ -64,13 +66,19 @@ class Search(Verb):
         """
         hits = await self.recall(request, scope, **options)
         if request.as_of is None and not options.get("programmatic"):
-            hits = await self._with_commands(hits, request, scope)
+            among = options.get("among")
+            hits = await self._with_commands(hits, request, scope, is_narrow=among is not None)
             hits = await self._marking.marked(hits, folder)
         self._access.note([hit.id for hit in hits.results])
         return hits
 
-    async def _with_commands(self, hits: MemoryHits, request: SearchMemories, scope: Scope) -> MemoryHits:
-        """Put the turn first whose commands answer an error line, or how something is run."""
+    async def _with_commands(
+        self, hits: MemoryHits, request: SearchMemories, scope: Scope, *, is_narrow: bool
+    ) -> MemoryHits:
+        """Put the turn first whose commands answer an error line, or how something is run.
+
+        A search for some records only, or for so many tokens, gets no other record.
+        """
         if request.search_mode == "documents" or not request.include_turns:
             return hits
         scopes = search_scopes(request.scope, scope)
@@ -79,7 +87,10 @@ class Search(Verb):
         if found is None or record is None:
             return hits
         known = next((hit for hit in hits.results if hit.id == found.id), None)
-        first, others = known or as_hit(record), [hit for hit in hits.results if hit is not known]
+        if known is None and (is_narrow or any(getattr(request, name) for name in NARROWING)):
+            return hits
+        brief = condensed(as_hit(record), request.query, question=QUESTION, answer=2 * QUESTION)
+        first, others = known or brief, [hit for hit in hits.results if hit is not known]
         score = max((hit.score or 0.0 for hit in hits.results), default=1.0)  # results are ordered by score
         first = first.model_copy(update={"note": found.note, "score": score})
         others = others[: max(0, (request.top_k or len(hits.results) + 1) - 1)]
