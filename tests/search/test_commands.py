@@ -49,7 +49,6 @@ async def test_a_search_for_some_records_finds_no_command_of_others(core: Core, 
         {"session_id": "b"},
         {"tags": ["ci"]},
         {"since": now.isoformat()},
-        {"filters": {"team": "x"}},
     ):
         asked = parse(SearchMemories, {"query": "how do we run the check here?", **narrow})
         assert (await core.search.memories(asked, SCOPE)).results == []
