@@ -21,6 +21,8 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import Forget, SearchMemories
 
+pytestmark = pytest.mark.long
+
 ANSWER = "Renamed tick() to advance() in clock.py and its tests."
 
 

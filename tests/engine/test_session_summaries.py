@@ -28,6 +28,8 @@ from scrubjay.records.session_summaries import SILENCE
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
 
+pytestmark = pytest.mark.long
+
 EVERY = Settings().summary_every
 SECRET = "quagga-7731-zorilla"
 

@@ -15,6 +15,8 @@ from mcp import Client
 
 from scrubjay.text.short_ids import short_id
 
+pytestmark = pytest.mark.long
+
 NOW = "2026-03-05T12:00:00Z"  # a Thursday
 
 

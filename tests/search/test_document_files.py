@@ -17,6 +17,8 @@ from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.models.records import Document
 
+pytestmark = pytest.mark.long
+
 CODE = '''"""Keeps the zebras."""
 
 LIMIT = 3
