@@ -194,7 +194,7 @@ _KINDS = (
         r"(?:^|[.,;:?!(] ?|\b(?:and|so|with|to|for|from|by|of|know|remember|me|wonder|mal|und) )who(?:se|"
         r"m)?\b|(?<!\bthe )\b(?:owners?|maintainers?|approvers?|assignees?|accountant)\b|\bwer\b|\bwem\b|"
         r"\bwessen\b|(?:^|[,;:] ?|\b(?:à|avec|de|pour|par) )qui\b|\bqui[eé]n(?:es)?\b|\bquem\b|谁|誰",
-        r"(?<=[a-zà-ÿ,] )[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?\b(?![\w./-]*[\d/])|"
+        r"(?<=[a-zà-ÿ,:] )[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?\b(?![\w./-]*[\d/])|"
         r"(?<![\w./-])[A-Z][a-zà-ÿ]+(?='s\b| (?:and [A-Z][a-z]+ )?(?:owns?|leads?|maintains?|approves?|"
         r"reviews?|runs?|handles?|plans?|signs?|decides?|writes?|wrote|took|takes?|has|does|did|keeps?|"
         r"looks?|answers?|set|hat|macht|hält|is|was|[a-z]{3,}s)\b)|\b(?:I|we) (?:own|run|maintain|handle|"
@@ -256,7 +256,7 @@ _KINDS = (
         r"what) (?=(?:[\w-]+ ){0,2}(?:agency|firm|company|vendor|supplier|manufacturer|cpu|processor|model|"
         r"printer|bank)\b)|\bwelche[rsnm]? (?=(?:firma|agentur|baustein|chip|prozessor|modell|bank)\b)|"
         r"什么名字|名前",
-        r"(?<=[a-zà-ÿ,] )[A-Z][a-zà-ÿ]+(?:[A-Z]\w+)?(?: [A-Z]\w+)?\b(?!['\u2019]s)|\b[A-Z]+[a-z]*-?\d\w*\b|"
+        r"(?<=[a-zà-ÿ,:] )[A-Z][a-zà-ÿ]+(?:[A-Z]\w+)?(?: [A-Z]\w+)?\b(?!['\u2019]s)|\b[A-Z]+[a-z]*-?\d\w*\b|"
         r"\b(?:called|named|namens|heißt|appelé|llamad[oa]|chamad[oa]) \w+|叫|という",
         cased=True,
     ),
