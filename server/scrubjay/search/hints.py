@@ -58,7 +58,7 @@ _EVERYWHERE = frozenset(
 )
 _COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
 _PLACE = re.compile(r" ?[<{[][\w -]+[>}\]]")  # `<job>`, which stands for something
-_SYMBOL = re.compile(r"\w*[a-z0-9]_\w{2,}|\w+_\w+_\w+|[a-z]+[A-Z]\w{3,}|[A-Z][a-z]+[A-Z]\w{2,}")
+_SYMBOL = re.compile(r"(?=\w*?[a-z0-9]_\w\w)\w+|[^\W_]+_[^\W_]+_\w+|[a-z]+[A-Z]\w{3,}|[A-Z][a-z]+[A-Z]\w{2,}")
 _SHORTEST_SYMBOL = 8
 
 

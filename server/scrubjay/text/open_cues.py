@@ -102,13 +102,13 @@ NOTHING_OPEN = cues(
     | all done | (?:until|see you) (?:next|tomorrow|later))\b"""
 )
 # At the start of the next prompt, which says or asks that it is done.
-DONE = re.compile(
+_DONE = re.compile(
     r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b"
     r"|(?:(?:ok(?:ay)?|yes|and|now|then|please|pls),? )*(?:do|fix|port|add|run|make|write|finish|handle)"
     r" (?:it|that|this|these|them|those|both|so)\b)"
 )
 # A line above a list of open points.
-HEADING = re.compile(
+_HEADING = re.compile(
     r"""[\s#*_]*(?:still\ |what\ is\ |what's\ )*(?:remaining|to-?dos?|to\ do|next|left(?:\ to\ do)?
     |missing|later|open(?:\ questions?)?|not\ (?:yet\ )?(?:done|covered|tested)(?:\ yet)?|follow-?ups?
     |outstanding|pending|known\ (?:gaps|issues|problems))
@@ -116,7 +116,7 @@ HEADING = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 # A task that is not ticked.
-UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
+_UNTICKED = re.compile(r"\s*[-*+] \[ \] +(.+)")
 # A question to the user that names something not done.
 ASKS = re.compile(
     r"(?i)\?$|^(?:what|which|why|who|when|where|how|does|do|is|are|can|anything)\b|\bcan (?:we|you|i)\b"
@@ -125,3 +125,19 @@ OFFER = re.compile(
     r"(?i)(?:shall|should|may|can) (?:i|we)\b|(?:so |next )?(?:i|we) (?:can|could|would)\b"
     r"|(?:do you want|would you like)\b|one thing i need\b"
 )
+
+
+def is_done(prompt: str) -> bool:
+    """Return True if a prompt begins by saying or asking that what was open is done."""
+    return _DONE.match(prompt) is not None
+
+
+def begins_list(line: str) -> bool:
+    """Return True for a line above a list of open points."""
+    return _HEADING.match(line) is not None
+
+
+def task_of(line: str) -> str | None:
+    """Return the text of a task that is not ticked; None if a line is not one."""
+    task = _UNTICKED.match(line)
+    return task[1] if task else None

@@ -216,7 +216,7 @@ def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> 
     following = ""  # the next prompt
     for back, exchange in enumerate(reversed(exchanges)):
         user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
-        for point in () if open_cues.DONE.match(following) else _open_points(user, assistant, back):
+        for point in () if open_cues.is_done(following) else _open_points(user, assistant, back):
             words = set(content_words(point))
             if len(words) >= _LEAST_ASKED and all(
                 len(words & turn) < _TAKEN_UP * len(words) for turn in later
@@ -518,13 +518,13 @@ def _open_list(text: str) -> Iterator[str]:
     """Yield tasks that are not ticked, and the items of a list below a line such as `Remaining:`."""
     listed = False
     for line in text.split("\n"):
-        if task := open_cues.UNTICKED.match(line):
-            yield _flat(task[1])
+        if task := open_cues.task_of(line):
+            yield _flat(task)
         elif bullet := _BULLET.match(line):
             if listed:
                 yield _flat(_BOLD.sub(r"\1", line[bullet.end() :]))
         elif line.strip():
-            listed = open_cues.HEADING.match(line) is not None
+            listed = open_cues.begins_list(line)
 
 
 def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) -> str:
