@@ -48,6 +48,7 @@ async def test_a_folder_is_added_through_the_tool_with_progress(client: Client, 
         "removed": 0,
         "unchanged": 0,
         "forgotten": 0,
+        "commits": 0,
     }
     # Nothing is reported in the first second, and a fast machine needs no longer.
     assert [done for done, _ in told] == sorted(done for done, _ in told)
