@@ -60,24 +60,25 @@ def imports(user: User) -> dict[str, Any]:
 
 
 def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
-    every = len(made.KINDS)
+    kinds = [kind for kind in made.KINDS if kind.host != "windsurf"]  # which has no history to import
+    every = len(kinds)
     none = {"facts": every, "added": 0, "updated": 0, "known": 0, "restored": 0, "hidden": 0}
-    assert "17 facts" in past.gets("import", "--from", "all", "--dry-run")
+    assert "19 facts" in past.gets("import", "--from", "all", "--dry-run")
     assert imports(past) == {**none, "added": every}
     assert imports(past) == {**none, "known": every}
     facts = exported(past)
-    for kind in made.KINDS:
+    for kind in kinds:
         fact = facts[kind.fact]
         assert fact["source"] == f"{kind.host} memory"
         assert (fact["scope"] == USER_SCOPE) == kind.is_users
 
-    for kind in made.KINDS:
+    for kind in kinds:
         made.write(kind, past.folder, kind.fact.replace("5433", MOVED))
     assert imports(past) == {**none, "updated": every}
     facts = exported(past)
-    assert {facts[kind.fact.replace("5433", MOVED)]["version"] for kind in made.KINDS} == {2}
+    assert {facts[kind.fact.replace("5433", MOVED)]["version"] for kind in kinds} == {2}
 
-    for kind in made.KINDS:
+    for kind in kinds:
         made.write(kind, past.folder, "")
     assert imports(past) == {**none, "facts": 0, "hidden": every}
     hidden = [facts for facts in exported(past).values() if facts["version"] == 2]
@@ -86,14 +87,14 @@ def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
         "show", next(each["id"] for each in hidden if each["source"] == "codex memory")
     )
 
-    for kind in made.KINDS:
+    for kind in kinds:
         made.write(kind, past.folder, kind.fact.replace("5433", MOVED))
     assert imports(past) == {**none, "restored": every}
     assert MOVED in past.gets("search", f"what listens on port {MOVED}", "--all")
 
 
 def test_a_restored_or_purged_fact_stays_so_at_the_next_import(past: User):
-    first, second = made.KINDS[1], made.KINDS[5]
+    first, second = kinds[1], made.KINDS[5]
     for kind in (first, second):
         made.write(kind, past.folder, kind.fact)
     imports(past)

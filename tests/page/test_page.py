@@ -513,7 +513,10 @@ async def test_a_setting_changes_for_hooks_and_engine_at_once(engine: Engine, br
     answer = await browser.call("settings")
     assert answer["hosts"] == [{"host": "codex", "tools": True}]
     shown = {each["key"]: each for each in answer["settings"]}
-    assert shown["inject"]["choices"] == ["off", "session", "prompt", "edit"] and shown["excluded"]["folders"] == []
+    assert (
+        shown["inject"]["choices"] == ["off", "session", "prompt", "edit"]
+        and shown["excluded"]["folders"] == []
+    )
     assert await browser.call("set", key="paused", value="true") == {"value": "true", "restart": False}
     assert engine.settings.paused and json.loads(Path(engine.home.capture).read_text())["paused"]
     assert (await browser.call("set", key="model", value="other"))["restart"]

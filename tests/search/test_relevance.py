@@ -11,6 +11,7 @@ from signals_made import any_signals, signals, some
 from scrubjay.search.retrieval.asked import coverage, read
 from scrubjay.search.retrieval.ranking import QUOTED, Signals
 from scrubjay.search.retrieval.relevance import (
+    DOUBTFUL,
     QUOTATION,
     READ,
     STRONG,
@@ -48,7 +49,7 @@ def test_relevance_never_rises_in_the_order_of_ranking_and_stays_in_bounds(dista
 @given(columns, chances)
 def test_the_first_candidate_has_the_chance_of_the_answer_whatever_follows(distance, likely):
     fall = falls(np.sort(distance) - distance.min())
-    assert np.isclose(relevance(fall, likely, quoted=np.zeros(len(fall), bool))[0], likely)
+    assert np.isclose(relevance(fall, likely, quoted=np.zeros(len(fall), bool))[0], max(likely, DOUBTFUL))
 
 
 @given(columns, chances, chances)

@@ -90,6 +90,7 @@ def test_a_question_that_may_be_answered_by_anything_wants_no_kind(question: str
         ("number", "there are twelve nodes"),
         ("date", "it ends on 3 December"),
         ("person", "Pavel solders the boards."),
+        ("place", "Sweden! Melanie helped me pack."),
         ("person", "On call until the end of January: Tobias."),
         ("person", "the rota is planned by Devrim"),
         ("place", "Terraform state sits in eu-central-1."),

@@ -76,6 +76,17 @@ class _Kind(NamedTuple):
     cased: bool
 
 
+# Countries that are named without "in" before them; the most often named.
+_COUNTRIES = "|".join(
+    """Argentina Australia Austria Bangladesh Belgium Brazil Bulgaria Canada Chile China Colombia Croatia Cuba
+    Cyprus Czechia Denmark Egypt England Estonia Ethiopia Finland France Germany Ghana Greece Hungary Iceland
+    India Indonesia Iran Iraq Ireland Israel Italy Jamaica Japan Kenya Korea Latvia Lebanon Lithuania
+    Luxembourg Malaysia Malta Mexico Morocco Nepal Netherlands Nigeria Norway Pakistan Peru Philippines Poland
+    Portugal Romania Russia Scotland Serbia Singapore Slovakia Slovenia Spain Sweden Switzerland Taiwan
+    Thailand Tunisia Turkey Uganda Ukraine Uruguay Venezuela Vietnam Wales""".split()
+)
+
+
 def _kind(name: AnswerKind, asked: str, held: str, *, cased: bool = False) -> _Kind:
     return _Kind(name, re.compile(asked), re.compile(held), cased)
 
@@ -211,7 +222,8 @@ _KINDS = (
         r"(?i)\b(?:us|eu|ap|sa|ca|me|af|il|mx|cn)-(?:gov-)?(?:north|south|east|west|central)+-?\d[a-f]?\b|"
         r"\b(?:europe|asia|us|australia|northamerica|southamerica)-(?:north|south|east|west|"
         r"central)+\d(?:-[a-f])?\b|\b(?:west|north|east|south|central)(?:europe|us\d?)\b|\b(?:fsn1|nbg1|"
-        r"hel1|fra\d?|ams\d?|cdg|lhr|iad|sjc)\b|(?:\b(?:in|at|from|near|bei|aus|à|em) |"
+        rf"hel1|fra\d?|ams\d?|cdg|lhr|iad|sjc)\b|(?-i:\b(?:{_COUNTRIES})\b)|"
+        r"(?:\b(?:in|at|from|near|bei|aus|à|em) |"
         r"\()(?-i:[A-Z][a-zà-ÿ]{2,}(?: [A-Z][a-zà-ÿ]+)?)\b",
         cased=True,
     ),

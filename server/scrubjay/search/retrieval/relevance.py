@@ -35,6 +35,7 @@ FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
 # Chances below which an answer is doubtful, or empty. A caller that requests an amount gets doubtful hits
 # from half of WEAK on.
 STRONG, WEAK = 0.5, 0.02
+DOUBTFUL = 0.1  # least relevance of the first hit: with less, importance alone would order doubtful hits
 QUOTATION = 0.9  # least relevance of quoted records; if any is quoted, all others are below
 
 
@@ -165,9 +166,10 @@ def falls(distance: Floats) -> Floats:
 def relevance(fall: Floats, chance: float, *, quoted: NDArray[np.bool_]) -> Floats:
     """Convert the falls of candidates into relevance in [0, 1].
 
-    The first gets `chance`, and the odds of the others fall from there. If any is quoted, quoted ones are in
-    [0.9, 1] and the others below.
+    The first gets `chance`, at least DOUBTFUL, and the odds of the others fall from there. If any is quoted,
+    quoted ones are in [0.9, 1] and the others below.
     """
+    chance = max(chance, DOUBTFUL)
     odds = chance / (1.0 - chance) * np.exp(-fall)
     low, high = bounds(quoted)
     values: Floats = low + (high - low) * odds / (1.0 + odds)
