@@ -94,7 +94,7 @@ def test_every_memory_is_imported_changed_deleted_and_restored(past: User):
 
 
 def test_a_restored_or_purged_fact_stays_so_at_the_next_import(past: User):
-    first, second = kinds[1], made.KINDS[5]
+    first, second = made.KINDS[1], made.KINDS[5]
     for kind in (first, second):
         made.write(kind, past.folder, kind.fact)
     imports(past)
