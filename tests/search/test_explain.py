@@ -15,7 +15,7 @@ from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.models.results import MemoryHits
 from scrubjay.search.retrieval.ranking import QUOTED
-from scrubjay.search.retrieval.relevance import chance
+from scrubjay.search.retrieval.relevance import DOUBTFUL, chance
 
 WHY = {"include": {"explain": True}}
 NAMES = {
@@ -70,7 +70,8 @@ async def test_the_parts_add_up_to_the_ranking_sum_which_determines_the_rank(tal
         why = hit.explain
         assert why.parts.keys() >= NAMES
         assert math.isclose(sum(why.parts.values()), why.ranking_sum, abs_tol=1e-9)
-        odds = why.chance / (1 - why.chance) * math.exp(-why.fall)
+        likely = max(why.chance, DOUBTFUL)
+        odds = likely / (1 - likely) * math.exp(-why.fall)
         low, high = why.bounds
         assert math.isclose(low + (high - low) * odds / (1 + odds), hit.ranking_score, abs_tol=1e-9)
         assert math.isclose(chance(why.verdict), why.chance, abs_tol=1e-9) and "evidence" not in why.wire()
