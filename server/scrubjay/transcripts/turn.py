@@ -45,7 +45,7 @@ IMAGE = "[image]"  # a prompt without a word
 def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
     """Return a record's fields of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
 
-    `metadata` has its `commands`, those that `failed` with their errors (`failures.packed`), what the host
+    `metadata` has its `commands`, the `failed` ones with their errors (`failures.packed`), what the host
     wrote about the session (`HOST_WORDS`), and says if the turn was `interrupted` or ended by an `api_error`.
     `clean` removes from each text what must not be stored.
     """

@@ -1,4 +1,4 @@
-"""What an opening changes: sessions with one are compared with those that `effect` left without."""
+"""What an opening changes: sessions with one are compared with sessions that `effect` left without."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of facts as a user narrows them, and those that wait to be looked through."""
+"""Pages of facts as a user narrows them, and the new ones to look through."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -28,12 +28,12 @@ class FactPage(NamedTuple):
 
     results: list[Memory]
     total: int
-    fresh: int  # also of those that are not listed
+    fresh: int  # listed or not
     values: dict[str, dict[str, int]]
 
 
 class Facts(Verb):
-    """Reads facts in their newest version, and keeps those that the user approves of."""
+    """Reads facts in their newest version, and keeps what the user approves of."""
 
     async def page(
         self,

@@ -1,4 +1,4 @@
-"""The commits of a repository as documents: new ones are added, those that it no longer has are forgotten."""
+"""The commits of a repository as documents: new ones are added, and lost ones forgotten."""
 
 import asyncio
 import re
