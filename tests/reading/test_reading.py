@@ -269,6 +269,8 @@ def page_text(body: str) -> str:
     [
         ("<form><h1>Rules</h1><input value='oriole-3'><textarea>a note</textarea></form>", "# Rules|oriole-3|a note", ""),
         ("<select><option>north<option selected>south</select><input type=checkbox checked>ticked", "south|[x] ticked", "north"),
+        ("<select><option>north</select><textarea>a note</textarea><input value=x>", "north a note x", ""),
+        ("<dialog>Quota: 12 GB</dialog><dialog class=cookie-notice>We use cookies</dialog>", "Quota: 12 GB", "We use"),
         ("<form role=search><input type=search value=x><button>Go</button></form><p>text</p>", "text", "Go"),
         ("<h2><button>How to reset?</button></h2><button aria-expanded=false>What it costs</button>", "## How to reset?|What it costs", ""),
         ("<p>text</p><button>Copy</button>", "text", "Copy"),
