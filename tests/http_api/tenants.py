@@ -123,11 +123,6 @@ SUPERMEMORY: dict[str, list[Try]] = {
     "POST /v3/container-tags/merge": [
         to("/v3/container-tags/merge", bound=403, json={"containerTags": ["nobody"], "targetContainerTag": "$tag"})
     ],
-    "GET /v3/container-tags/merge/{merge_id}": [to("/v3/container-tags/merge/$document", GONE)],
-    "GET /v3/container-tags/{tag}/inferred": [to("/v3/container-tags/$tag/inferred")],
-    "POST /v3/container-tags/{tag}/inferred/{id}/review": [
-        to(f"/v3/container-tags/$tag/inferred/{id}/review", GONE, json={"action": "approve"}) for id in ("$memory", "$document", "$turn")
-    ],
     "POST /v4/search": [
         to("/v4/search", json={**_SEARCH, "threshold": 0, "searchMode": mode, "includeChats": True, "include": _INCLUDE, **way})
         for mode in ("memories", "hybrid", "documents")

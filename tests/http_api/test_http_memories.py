@@ -9,9 +9,7 @@ from said import document, fact, turn
 from spellings import TAG, V4, V5, said
 
 from scrubjay.engine.engine import Engine
-from scrubjay.models.envelopes import envelope
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import AddMemory
 
 
 async def test_created_memories_are_found_at_once_and_returned_in_order(v4: V4):
@@ -247,32 +245,6 @@ async def test_a_route_missing_in_version_5_names_the_one_of_version_4(v5: V5):
     changed = await v5.call("PATCH", f"/ns/{TAG}/memories/{id}", 404, json={"content": "Alex moved."})
     assert "PATCH /v4/memories" in changed["error"]
     assert said(await v5.search("Alex")) == ["Alex lives in Graz."]
-
-
-async def test_an_inferred_memory_waits_for_review(v4: V4, engine: Engine):
-    core = await engine.core()
-    parent = await v4.keep("The pump is red.")
-    request = AddMemory(content="A painter came.", derives=[parent])
-    made = await core.write(
-        envelope("memory", request, envelope_id="a" * 32, scope=TAG, source="mcp", at=core.clock())
-    )
-    queue = f"/v3/container-tags/{TAG}/inferred"
-    (row,) = (await v4.call("GET", queue))["memories"]
-    assert (row["id"], row["isInference"], row["parentCount"]) == (made.id, True, 1)
-    path = f"{queue}/{made.id}/review"
-    for action, after in (
-        ("approve", [False, False, "approved"]),
-        ("undo", [True, False, None]),
-        ("decline", [True, True, "declined"]),
-    ):
-        answer = await v4.post(path, action=action)
-        assert [answer["isInference"], answer["isForgotten"], answer["reviewStatus"]] == after
-    assert (await v4.call("GET", queue))["memories"] == []
-    await v4.post(path, action="undo")
-    assert (await v4.call("GET", queue))["total"] == 1
-    await v4.post(path, 400, action="maybe")
-    await v4.post(path.replace(TAG, "globex"), 404, action="approve")
-    await v4.post(path.replace(made.id, parent), 400, action="approve")
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,9 @@ async def test_routes_of_the_hosted_service_alone_explain_their_absence(
         ("POST", "/connectors"),
         ("POST", "/feedback"),
         ("GET", "/v3/billing/plan"),
+        ("GET", "/v3/container-tags/merge/x"),
+        ("GET", "/v3/container-tags/x/inferred"),
+        ("POST", "/v3/container-tags/x/inferred/y/review"),
     ):
         answer = await http.request(verb, path)
         assert answer.status_code == 404 and answer.json()["error"].endswith("."), (verb, path)

@@ -1,13 +1,13 @@
-"""Memories of version 4: create, list, update, forget, and review those that were concluded.
+"""Memories of version 4: create, list, update and forget.
 
 A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag is
 unknown.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import Path, Query
+from fastapi import Query
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
@@ -29,12 +29,11 @@ from scrubjay.http_api.supermemory.v4.bodies import (
     memory_values,
     parent_of,
 )
-from scrubjay.http_api.supermemory.v4.container_tags import TagInPath
 from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
 from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
-from scrubjay.models.requests import FactText, Reason, Review, about, parse
+from scrubjay.models.requests import FactText, Reason, about, parse
 from scrubjay.models.requests import Query as QueryText
-from scrubjay.models.results import Hit, MemoryAdded, Reviewed
+from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.search.hits import as_hit
 
 SOON_SECONDS = 0.5  # to wait for the vectors of new memories: some 8 ms each on an idle engine
@@ -110,43 +109,6 @@ class ForgetMany(Body4):
 
 class ListMemories(Tagged, Paging):
     filters: Filters | None = None
-
-
-class Decision(Body4):
-    action: Literal["approve", "decline", "undo"] = Field(
-        description="approve: it counts as said; decline: it is forgotten; undo: it waits again."
-    )
-
-
-@route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review", "Queue")
-async def review_queue(context: Context, tag: TagInPath) -> Answer:
-    """The memories of a tag that were concluded (`derives`) and wait for a decision."""
-    facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
-    rows = [
-        ANSWERS.fill("Inferred", fact, isInference=True, parentCount=len(fact.parent_ids)) for fact in facts
-    ]
-    return dict(memories=rows, total=len(rows))
-
-
-@route(
-    "POST /v3/container-tags/{tag}/inferred/{id}/review",
-    "Review a memory that was concluded",
-    "Decided",
-    missing="The tag has no memory with this id.",
-)
-async def review(
-    context: Context,
-    tag: TagInPath,
-    memory_id: Annotated[str, Path(alias="id", description="Of the memory.")],
-    body: Decision,
-) -> Answer:
-    """Approves, declines, or takes back either."""
-    scope = context.permissions.writes_to(tag)
-    fact = await context.find(memory_id, scope)
-    if not isinstance(fact, Memory):
-        raise NotFound(f"No memory of the tag {tag!r} has the id {memory_id[:80]!r}.")
-    result: Reviewed = await context.write("review", Review(id=fact.id, action=body.action), scope=scope)
-    return ANSWERS.fill("Decided", result)
 
 
 @route("POST /v4/memories", "Create memories", "CreatedMemories", status=201)
