@@ -11,7 +11,7 @@ from scrubjay.reading.tables import lay_out_tables
 
 _INVISIBLE = ["head", "script", "style", "template"]
 _IN_HEAD = frozenset("title meta link base script style template noscript".split())
-_NOT_CONTENT = "noscript svg iframe object nav dialog".split()
+_NOT_CONTENT = "noscript svg iframe object nav".split()
 _AROUND = "[role=navigation], [role=search]"
 _BLOCKS = ["h1", "h2", "h3", "p", "table"]  # in no form that only searches
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
@@ -150,10 +150,10 @@ def _remove_frame(soup: BeautifulSoup) -> None:
 def _spell_fields(soup: BeautifulSoup) -> None:
     """Put the values of fields in their places."""
     for field in soup.find_all("input"):
-        field.replace_with(_value(field))
+        field.replace_with(f" {_value(field)} ")
     for choice in soup.find_all("select"):
         chosen = choice.find_all("option", selected=True) or choice.find_all("option", limit=1)
-        choice.replace_with(", ".join(option.get_text(strip=True) for option in chosen))
+        choice.replace_with(f" {', '.join(option.get_text(strip=True) for option in chosen)} ")
 
 
 def _is_frame(tag: Tag) -> bool:
@@ -170,7 +170,7 @@ def _is_frame(tag: Tag) -> bool:
         return True
     if tag.has_attr("hidden"):
         return not _can_open(tag)
-    return tag.name in ("div", "section", "aside") and _is_cookie_banner(tag)
+    return tag.name in ("div", "section", "aside", "dialog") and _is_cookie_banner(tag)
 
 
 def _is_cookie_banner(tag: Tag) -> bool:

@@ -7,7 +7,6 @@ unknown.
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-from fastapi import Query
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
@@ -18,10 +17,7 @@ from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
-    PER_PAGE,
     Filters,
-    PageNumber,
-    PageSize,
     Paging,
     Tag,
     Tagged,
@@ -148,17 +144,6 @@ async def list_memories(body: ListMemories, context: Context) -> Answer:
         history = [ANSWERS.fill("Version", older) for older in await lists.older_versions(fact)]
         entries.append(ANSWERS.fill("ListedMemory", fact, **memory_values(fact), history=history))
     return dict(memoryEntries=entries, pagination=body.pagination(page.total))
-
-
-@route("GET /v4/memories", "List memories, by query parameters", "Memories")
-async def list_by_query(
-    context: Context,
-    tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
-    page: PageNumber = 1,
-    limit: PageSize = PER_PAGE,
-) -> Answer:
-    """The same as `POST /v4/memories/list`, for one tag or all of them."""
-    return await list_memories(ListMemories(container_tag=tag, page=page, limit=limit), context)
 
 
 @route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory", missing=_UNKNOWN)
