@@ -137,15 +137,6 @@ def it_adds_a_document_that_is_done_and_found(client: Supermemory) -> None:
     assert result.id == memory.id and result.memory == memory.memory and result.similarity > 0.6
 
 
-def it_stores_a_retried_add_once(client: Supermemory) -> None:
-    ids = {
-        client.documents.add(content="A plover is added twice.", container_tag="twice").id for _ in range(3)
-    }
-    named = {client.add(content="Terns too.", container_tag="twice", custom_id="terns").id for _ in range(2)}
-    assert len(ids) == len(named) == 1
-    assert client.documents.list(container_tags=["twice"]).pagination.total_items == 2
-
-
 def it_learns_one_memory_a_paragraph(client: Supermemory) -> None:
     birds = {"Grebes": "on floating weed", "Kingfishers": "in river banks", "Swifts": "under old roofs"}
     said = [
@@ -187,30 +178,6 @@ def it_takes_a_custom_id_wherever_an_id_is_asked_for(client: Supermemory) -> Non
     refused(supermemory.NotFoundError, 404, lambda: client.documents.get(added.id))
 
 
-def it_appends_to_a_document_of_the_same_custom_id(client: Supermemory) -> None:
-    first, second = "Day one: the dunlin came to the mud flats.", "Day two: the dunlin left the mud flats."
-    added = client.add(content=first, container_tag="append", custom_id="diary")
-    assert client.add(content=second, container_tag="append", custom_id="diary").id == added.id
-    assert client.add(content=f"{first}\n{second}", container_tag="append", custom_id="diary").id == added.id
-    document = done(client, added.id)
-    assert document.content.count("Day one") == document.content.count("Day two") == 1
-    assert client.documents.list(container_tags=["append"]).pagination.total_items == 1
-
-
-def it_replaces_with_an_update(client: Supermemory) -> None:
-    added = client.add(content="The knot weighs 100 quoxels.", container_tag="replace")
-    done(client, added.id)
-    assert whole(client.documents.update(added.id, content="The knot weighs 140 grams.")).id == added.id
-    assert done(client, added.id).content == "The knot weighs 140 grams."
-    texts = [
-        result.memory
-        for result in client.search.memories(
-            q="weight of the knot", container_tag="replace", threshold=0
-        ).results
-    ]
-    assert texts == ["The knot weighs 140 grams."]
-
-
 def it_adds_many_at_once(client: Supermemory) -> None:
     documents = [{"content": f"Bird number {n} is a wren.", "customId": f"wren-{n}"} for n in range(3)]
     added = whole(
@@ -221,15 +188,6 @@ def it_adds_many_at_once(client: Supermemory) -> None:
     plain = client.documents.batch_add(documents=["A finch.", "A linnet."], container_tag="batch")
     assert plain.success == 2 and client.documents.get(plain.results[1].id).content == "A linnet."
     assert client.documents.list(container_tags=["batch"]).pagination.total_items == 5
-
-
-def it_says_which_of_many_failed(client: Supermemory) -> None:
-    added = client.documents.batch_add(
-        documents=[{"content": "Good."}, {"content": "Bad.", "customId": "x" * 300}], container_tag="half"
-    )
-    assert (added.success, added.failed) == (1, 1)
-    (failed,) = [result for result in added.results if result.status == "error"]
-    assert failed.error
 
 
 def it_uploads_a_file_with_every_field(client: Supermemory) -> None:

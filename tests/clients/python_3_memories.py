@@ -194,28 +194,6 @@ def it_updates_and_forgets_a_memory_by_id_and_by_content(client: Supermemory) ->
     assert new.id in {row.id for row in shown.results}
 
 
-def it_forgets_by_the_id_of_the_document_too(client: Supermemory) -> None:
-    added = client.add(content="Only the id of the document is known.", container_tag="confusion")
-    done(client, added.id)
-    assert client.memories.forget(container_tag="confusion", id=added.id).forgotten
-    assert (
-        client.search.memories(
-            q="id of the document", container_tag="confusion", search_mode="hybrid", threshold=0
-        ).results
-        == []
-    )
-
-
-def it_hides_what_expired(client: Supermemory) -> None:
-    added = client.add(content="The ford is closed until Monday.", container_tag="expire")
-    fact = done(client, added.id).memories[0]
-    past = "2020-01-01T00:00:00Z"
-    client.memories.update_memory(
-        container_tag="expire", id=fact.id, new_content="The ford is closed.", forget_after=past
-    )
-    assert client.search.memories(q="ford closed", container_tag="expire", threshold=0).results == []
-
-
 def it_shows_a_profile(client: Supermemory) -> None:
     body = {
         "containerTag": "profile",

@@ -148,24 +148,6 @@ def it_takes_every_field_of_an_add(client: Supermemory) -> None:
     assert bare.chunks is None and bare.memories is None
 
 
-def it_updates_a_document(client: Supermemory) -> None:
-    added = client.add("update", content="The knot weighs 100 quoxels.", metadata={"n": 1})
-    assert (
-        whole(
-            client.documents.update(
-                "update", added.id, content="The knot weighs 140 grams.", metadata={"n": 2}
-            )
-        ).id
-        == added.id
-    )
-    document = done(client, "update", added.id)
-    assert document.content == "The knot weighs 140 grams." and document.metadata == {"n": 2}
-    assert [row.memory for row in document.memories] == ["The knot weighs 140 grams."]
-    refused(
-        supermemory.NotFoundError, 404, lambda: client.documents.update("update", "missing-id", content="x")
-    )
-
-
 def it_deletes_documents(client: Supermemory) -> None:
     ids = [client.add("delete", content=f"Rail {n} of the reeds.").id for n in range(2)]
     gone = whole(client.documents.delete("delete", ids=[*ids, "missing-id"]))

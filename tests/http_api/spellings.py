@@ -9,6 +9,9 @@ import json
 from typing import Any
 
 import httpx2
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from scrubjay.http_api.permissions import Permissions
 
 TAG = "team_atlas"
 NAMES_4 = {
@@ -216,6 +219,17 @@ class V5(Api):
 
     async def move(self, target: str, tag: str = TAG, status: int = 202) -> Any:
         return await self.call("DELETE", f"/ns/{tag}", status, params={"moveTo": target})
+
+
+def with_permissions(app: ASGIApp, permissions: Permissions) -> httpx2.AsyncClient:
+    """A client whose token has these permissions."""
+
+    async def door(scope: Scope, receive: Receive, send: Send) -> None:
+        await app({**scope, "state": {**scope.get("state", {}), "permissions": permissions}}, receive, send)
+
+    return httpx2.AsyncClient(
+        transport=httpx2.ASGITransport(app=door, raise_app_exceptions=False), base_url="http://127.0.0.1"
+    )
 
 
 def as_json(**fields: Any) -> dict[str, str]:

@@ -95,7 +95,6 @@ SUPERMEMORY: dict[str, list[Try]] = {
     "GET /v3/documents/processing": [to("/v3/documents/processing", params={"containerTags": "$tag", "view": "all"})],
     **_either("GET /v3/documents/{id}", "/v3/documents/ID"),
     **_either("GET /v3/documents/{id}/chunks", "/v3/documents/ID/chunks"),
-    **_either("GET /v3/documents/{id}/file-url", "/v3/documents/ID/file-url"),
     **_either("DELETE /v3/documents/{id}", "/v3/documents/ID"),
     "PATCH /v3/documents/{id}": [
         to(f"/v3/documents/{id}", GONE, json={"content": "Overwritten.", **tag})
@@ -123,11 +122,6 @@ SUPERMEMORY: dict[str, list[Try]] = {
     "POST /v3/container-tags/merge": [
         to("/v3/container-tags/merge", bound=403, json={"containerTags": ["nobody"], "targetContainerTag": "$tag"})
     ],
-    "GET /v3/container-tags/merge/{merge_id}": [to("/v3/container-tags/merge/$document", GONE)],
-    "GET /v3/container-tags/{tag}/inferred": [to("/v3/container-tags/$tag/inferred")],
-    "POST /v3/container-tags/{tag}/inferred/{id}/review": [
-        to(f"/v3/container-tags/$tag/inferred/{id}/review", GONE, json={"action": "approve"}) for id in ("$memory", "$document", "$turn")
-    ],
     "POST /v4/search": [
         to("/v4/search", json={**_SEARCH, "threshold": 0, "searchMode": mode, "includeChats": True, "include": _INCLUDE, **way})
         for mode in ("memories", "hybrid", "documents")
@@ -141,7 +135,6 @@ SUPERMEMORY: dict[str, list[Try]] = {
         to("/v4/memories", GONE, json={"newContent": "Overwritten.", "containerTag": "$tag", **which})
         for which in ({"id": "$memory"}, {"id": "$old"}, {"id": "$document"}, {"content": "$text"})
     ] + [to("/v4/memories", GONE, json={"newContent": "Overwritten.", "id": "$memory", "containerTag": SECOND})],
-    "GET /v4/memories": [to("/v4/memories", params={"containerTag": "$tag"}), to("/v4/memories")],
     "DELETE /v4/memories": [
         to("/v4/memories", GONE, json={"containerTag": "$tag", **which})
         for which in ({"id": "$memory"}, {"id": "$old"}, {"id": "$document"}, {"id": "$custom"}, {"id": "$turn"}, {"content": "$text"})

@@ -121,9 +121,8 @@ async def test_a_document_of_another_scope_is_unknown(api: V4 | V5):
     assert (await api.document("plan", "other"))["content"] == "Another plan."
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+async def test_an_invalid_field_is_refused_with_its_location(api: V4 | V5):
+    for body in (
         {"content": ""},
         {"content": "  "},
         {"content": "a\x00b"},
@@ -134,11 +133,11 @@ async def test_a_document_of_another_scope_is_unknown(api: V4 | V5):
         {"metadata": "{no json"},
         {"supportingContext": "y" * 1_501},
         {"taskType": "none"},
-    ],
-)
-async def test_an_invalid_field_is_refused_with_its_location(api: V4 | V5, body: dict[str, Any]):
-    answer = await api.add(**{"content": "x", **body}, status=400)
-    assert answer["success"] is False and all(each["message"] and each["path"] for each in answer["error"])
+    ):
+        answer = await api.add(**{"content": "x", **body}, status=400)
+        assert answer["success"] is False and all(
+            each["message"] and each["path"] for each in answer["error"]
+        )
 
 
 async def test_each_version_applies_its_own_limits(v4: V4, v5: V5):
@@ -215,9 +214,9 @@ async def test_a_file_that_cannot_be_read_is_a_failed_document(api: V4 | V5):
     assert (await api.document(sparse["id"]))["status"] == "failed"
 
 
-@pytest.mark.parametrize("form", [{"metadata": "no json"}, {"metadata": "[1]"}, {"date": "soon"}])
-async def test_an_invalid_form_field_is_refused(api: V4 | V5, form: dict[str, str]):
-    await api.upload("t.txt", b"text", status=400, **form)
+async def test_an_invalid_form_field_is_refused(api: V4 | V5):
+    for form in ({"metadata": "no json"}, {"metadata": "[1]"}, {"date": "soon"}):
+        await api.upload("t.txt", b"text", status=400, **form)
 
 
 async def test_a_form_needs_a_file_and_its_fields_may_be_json_text(v4: V4, v5: V5):
@@ -313,7 +312,6 @@ async def test_the_chunks_of_a_document_are_returned_in_order(v4: V4, v5: V5):
     assert [(each["position"], each["documentId"]) for each in answer["chunks"]] == [(0, id), (1, id)]
     assert "Part 0" in answer["chunks"][0]["content"] and answer["pagination"]["totalItems"] >= 3
     await v4.call("GET", "/v3/documents/nothing/chunks", 404)
-    assert "not the file" in (await v4.call("GET", "/v3/documents/long/file-url", 404))["error"]
     rows = (await v5.listed("chunks", sort="position", order="asc", limit=100))["rows"]
     assert [each["position"] for each in rows] == list(range(len(rows))) and len(rows) >= 3
     assert {(each["documentId"], each["metadata"]["lang"]) for each in rows} == {(id, "en")}

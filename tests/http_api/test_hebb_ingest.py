@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import httpx2
-import pytest
 
 PLAIN = (
     "User: What did we rename tick() to?\nAssistant: To advance().\nUser: And the zebra "
@@ -91,11 +90,14 @@ async def test_ignored_fields_are_named_in_a_warning(http: httpx2.AsyncClient):
     assert "format_hint 'word'" in answer["warnings"][0] and "mem_episodic" in answer["warnings"][1]
 
 
-@pytest.mark.parametrize(
-    "fields", [{"content": ""}, {"content": "x" * 500_001}, {"importance_score": 11}, {"source": "engine:x"}]
-)
-async def test_a_wrong_field_is_refused(http: httpx2.AsyncClient, fields: dict[str, Any]):
-    assert (await http.post("/api/v1/ingest", json={"content": PLAIN, **fields})).status_code == 422
+async def test_a_wrong_field_is_refused(http: httpx2.AsyncClient):
+    for fields in (
+        {"content": ""},
+        {"content": "x" * 500_001},
+        {"importance_score": 11},
+        {"source": "engine:x"},
+    ):
+        assert (await http.post("/api/v1/ingest", json={"content": PLAIN, **fields})).status_code == 422
 
 
 async def test_an_unknown_partition_is_not_found(http: httpx2.AsyncClient):

@@ -15,6 +15,7 @@ import pytest
 from fastapi import FastAPI
 from hashing_encoder import HashingEncoder
 from said import fact
+from spellings import with_permissions
 from tenants import FIRST, GONE, OWN, SECOND, SECRET, TRIES, Try, settle_in
 
 from scrubjay.engine.core import Core
@@ -24,6 +25,7 @@ from scrubjay.http_api import tokens
 from scrubjay.http_api.app import build_app
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Options, parse_address
+from scrubjay.http_api.permissions import Permissions
 from scrubjay.mcp_server.server import build_server
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.store import conditions
@@ -46,8 +48,8 @@ GHOSTS |= {"session": "nothing-1"}
 
 
 class House(NamedTuple):
-    """One engine, the records of the first tenant, and two clients: without any token, and with a token of
-    the second tenant alone.
+    """One engine, the records of the first tenant, and three clients: without any token, with a token of the
+    second tenant alone, and one that may only read, past the door.
     """
 
     core: Core
@@ -56,6 +58,7 @@ class House(NamedTuple):
     before: dict[str, Any]
     open_client: httpx2.AsyncClient
     bound: httpx2.AsyncClient
+    reader: httpx2.AsyncClient
 
     async def ask(
         self, door: httpx2.AsyncClient, operation: str, each: Try, tag: str, **words: str
@@ -90,7 +93,8 @@ async def house(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) ->
         await fact(core, f"The {OWN} of the {words['rare']} is the user's own.", scope="user")
         # An engine's own work for every tag is not part of any answer.
         await core.consolidation.work_off()
-        yield House(core, app, words, await kept(core), open_client, bound)
+        async with with_permissions(app, Permissions(read_only=True)) as reader:
+            yield House(core, app, words, await kept(core), open_client, bound, reader)
     await engine.close()
 
 
@@ -148,6 +152,14 @@ async def test_a_token_of_a_tag_may_not_name_another(house: House, operation: st
             answer, request = await house.ask(house.bound, operation, each, FIRST)
             assert answer.status_code == 403, (request, answer.status_code, answer.text)
             assert SECRET not in answer.text
+    assert await kept(house.core) == house.before
+
+
+@OPERATIONS
+async def test_a_caller_that_may_only_read_changes_nothing(house: House, operation: str):
+    for each in TRIES[operation]:
+        answer, request = await house.ask(house.reader, operation, each, FIRST)
+        assert operation.startswith(("GET", "POST")) or not answer.is_success, request
     assert await kept(house.core) == house.before
 
 

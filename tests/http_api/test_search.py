@@ -283,22 +283,17 @@ async def test_options_without_effect_are_accepted(v4: V4, v5: V5):
         assert answer["searchTime"] >= 0 and said(answer["results"]) == [CACHE]
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
+async def test_an_out_of_range_search_of_version_4_is_refused_with_its_location(v4: V4):
+    for wrong in (
         {"limit": 0},
         {"limit": 101},
         {"threshold": 1.5},
         {"q": ""},
         {"searchMode": "all"},
         {"filters": {"OR": []}},
-    ],
-)
-async def test_an_out_of_range_search_of_version_4_is_refused_with_its_location(
-    v4: V4, wrong: dict[str, Any]
-):
-    answer = await v4.post("/v4/search", 400, **{"q": "zebra", **wrong})
-    assert answer["success"] is False and answer["error"][0]["path"][0] == next(iter(wrong))
+    ):
+        answer = await v4.post("/v4/search", 400, **{"q": "zebra", **wrong})
+        assert answer["success"] is False and answer["error"][0]["path"][0] == next(iter(wrong))
 
 
 async def test_version_4_refuses_reserved_tags_and_rerank_with_aggregate(v4: V4):
@@ -308,9 +303,8 @@ async def test_version_4_refuses_reserved_tags_and_rerank_with_aggregate(v4: V4)
         assert tag in (await v4.post("/v4/search", 400, q="zebra", containerTag=tag))["error"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+async def test_an_out_of_range_search_of_version_5_is_refused_with_its_location(v5: V5):
+    for body in (
         {},
         {"query": ""},
         {"query": "x", "limit": 0},
@@ -324,11 +318,9 @@ async def test_version_4_refuses_reserved_tags_and_rerank_with_aggregate(v4: V4)
         {"query": "x", "filter": {"field": "a", "operator": "is", "value": 1}},
         {"query": "x", "filter": "{}"},
         {"q": "x"},
-    ],
-)
-async def test_an_out_of_range_search_of_version_5_is_refused_with_its_location(v5: V5, body: dict[str, Any]):
-    answer = await v5.post(f"/ns/{TAG}/search", 400, **body)
-    assert answer["success"] is False and answer["error"][0]["path"]
+    ):
+        answer = await v5.post(f"/ns/{TAG}/search", 400, **body)
+        assert answer["success"] is False and answer["error"][0]["path"]
 
 
 async def test_summaries_and_turns_are_returned_only_with_chats(v4: V4, engine: Engine):

@@ -38,11 +38,11 @@ def test_names_of_tokens_are_never_reused(home: Home):
         tokens.add(home, NOW, name="a b")
 
 
-@pytest.mark.parametrize("tag", ["user", "*", "a b", ""])
-def test_no_token_is_created_for_a_malformed_tag(home: Home, tag: str):
-    with pytest.raises(InputError, match="containerTag"):
-        tokens.add(home, NOW, tag=tag)
-    assert tokens.load(home) == ()
+def test_no_token_is_created_for_a_malformed_tag(home: Home):
+    for tag in ("user", "*", "a b", ""):
+        with pytest.raises(InputError, match="containerTag"):
+            tokens.add(home, NOW, tag=tag)
+        assert tokens.load(home) == ()
 
 
 def test_a_removed_token_grants_no_access(home: Home):
@@ -61,12 +61,10 @@ def test_a_damaged_token_file_grants_no_access(home: Home, content: str):
         tokens.load(home)
 
 
-@pytest.mark.parametrize(
-    "key", ["short", "x" * 19, "with a blank in its middle", "ümläut-and-many-more-characters"]
-)
-def test_a_weak_key_is_refused(key: str):
-    with pytest.raises(InputError, match="scrubjay token add"):
-        tokens.given(key, "--token")
+def test_a_weak_key_is_refused():
+    for key in ("short", "x" * 19, "with a blank in its middle", "ümläut-and-many-more-characters"):
+        with pytest.raises(InputError, match="scrubjay token add"):
+            tokens.given(key, "--token")
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=20, max_size=80))

@@ -156,87 +156,48 @@ async def test_options_are_an_object_of_arguments_not_given_elsewhere(engine: En
     assert await nothing_written(engine)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "says"),
-    [
-        ("search_memories", {"query": "q", "top_k": 0}, "top_k = 0: must be at least 1."),
-        ("search_memories", {"query": "q", "top_k": True}, "top_k = True: must be a whole number."),
-        ("search_memories", {"query": "q", "threshold": 1.5}, "threshold = 1.5: must be at most 1."),
-        (
-            "search_memories",
-            {"query": "q", "max_tokens": 20_000},
-            "max_tokens = 20000: must be at most 10,000.",
-        ),
-        (
-            "search_memories",
-            {"query": "q", "search_mode": "all"},
-            "search_mode = 'all': must be 'memories', 'hybrid', 'documents' or 'undistilled'.",
-        ),
-        (
-            "search_memories",
-            {"query": "q", "since": "soon"},
-            "since = 'soon': must be an ISO 8601 date or time such as 2026-03-01 or",
-        ),
-        (
-            "search_memories",
-            {"query": "q", "since": 1_700_000_000},
-            "since = 1700000000: must be an ISO 8601",
-        ),
-        (
-            "search_memories",
-            {"query": "q", "partition_ids": ["mem_a", "b"]},
-            "partition_ids[1] = 'b': must be mem_ and 1 to 60",
-        ),
-        (
-            "search_memories",
-            {"query": "q", "scope": "a/b"},
-            "scope = 'a/b': must be 1 to 100 letters, digits or . _ : -, or * for every",
-        ),
-        (
-            "search_memories",
-            {"query": "q", "weight_relevance": 0, "weight_importance": 0, "weight_recency": 0},
-            "Weight_relevance, weight_importance and weight_recency are all 0; make at least one of "
-            "them positive.",
-        ),
-        ("add_memory", {}, "content is missing; give it."),
-        ("add_memory", {"content": "x", "scope": "*"}, "scope = '*': must be 1 to 100 letters"),
-        (
-            "add_memory",
-            {"content": "x", "tags": ["a", "b c"]},
-            "tags[1] = 'b c': must be 1 to 100 letters, digits or . _ : -.",
-        ),
-        (
-            "add_memory",
-            {"content": "x" * 10_001},
-            "content has 10,001 characters; at most 10,000 are allowed, so shorten or split it.",
-        ),
-        (
-            "add_memory",
-            {"content": "x", "metadata": {"a": {"b": 1}}},
-            "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not; use a",
-        ),
-        ("record_turn", {"session_id": "s"}, "There is no text; give user, assistant, or text with role."),
-        (
-            "record_turn",
-            {"session_id": "s", "text": "x"},
-            "Text is given without role; name the speaker, or use user / assistant.",
-        ),
-        ("record_turn", {"session_id": "s", "role": "Dana", "user": "x"}, "Role is given without text"),
-        (
-            "record_turn",
-            {"session_id": "s", "role": "User", "text": "x", "user": "y"},
-            "Both text with role 'User' and 'User' are given",
-        ),
-        ("add_document", {}, "Give either content or path; neither is given."),
-        ("add_document", {"content": "x", "path": "a.md"}, "Give either content or path, not both."),
-        ("forget", {"id": 1, "reason": 2}, "id = 1: must be text. reason = 2: must be text."),
-        ("forget", {"id": "x" * 10_000}, "id has 10,000 characters; at most 200 are allowed"),
+WEIGHTS = dict.fromkeys(("weight_relevance", "weight_importance", "weight_recency"), 0)
+SAID = {  # tool -> arguments, and how the error begins
+    "search_memories": [
+        ({"top_k": 0}, "top_k = 0: must be at least 1."),
+        ({"top_k": True}, "top_k = True: must be a whole number."),
+        ({"threshold": 1.5}, "threshold = 1.5: must be at most 1."),
+        ({"max_tokens": 20_000}, "max_tokens = 20000: must be at most 10,000."),
+        ({"search_mode": "all"}, "search_mode = 'all': must be 'memories', 'hybrid', 'documents' or"),
+        ({"since": "soon"}, "since = 'soon': must be an ISO 8601 date or time such as"),
+        ({"since": 1_700_000_000}, "since = 1700000000: must be an ISO 8601"),
+        ({"partition_ids": ["mem_a", "b"]}, "partition_ids[1] = 'b': must be mem_ and 1 to 60"),
+        ({"scope": "a/b"}, "scope = 'a/b': must be 1 to 100 letters, digits or . _ : -, or * for every"),
+        (WEIGHTS, "Weight_relevance, weight_importance and weight_recency are all 0"),
     ],
-)
-async def test_the_error_says_what_is_allowed(
-    engine: Engine, tool: str, arguments: dict[str, Any], says: str
-):
-    assert (await sentence(engine, tool, **arguments)).startswith(says)
+    "add_memory": [
+        ({"content": None}, "content = None: must be text."),
+        ({"scope": "*"}, "scope = '*': must be 1 to 100 letters"),
+        ({"tags": ["a", "b c"]}, "tags[1] = 'b c': must be 1 to 100 letters, digits or . _ : -."),
+        ({"content": "x" * 10_001}, "content has 10,001 characters; at most 10,000 are allowed"),
+        ({"metadata": {"a": {"b": 1}}}, "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not"),
+    ],
+    "record_turn": [
+        ({"user": None}, "There is no text; give user, assistant, or text with role."),
+        ({"user": None, "text": "x"}, "Text is given without role; name the speaker"),
+        ({"role": "Dana"}, "Role is given without text"),
+        ({"role": "User", "text": "x"}, "Both text with role 'User' and 'User' are given"),
+    ],
+    "add_document": [
+        ({"content": None}, "Give either content or path; neither is given."),
+        ({"path": "a.md"}, "Give either content or path, not both."),
+    ],
+    "forget": [
+        ({"id": 1, "reason": 2}, "id = 1: must be text. reason = 2: must be text."),
+        ({"id": "x" * 10_000}, "id has 10,000 characters; at most 200 are allowed"),
+    ],
+}
+
+
+@pytest.mark.parametrize("tool", SAID)
+async def test_the_error_says_what_is_allowed(engine: Engine, tool: str):
+    for arguments, says in SAID[tool]:
+        assert (await sentence(engine, tool, **{**NEEDED[tool], **arguments})).startswith(says)
     assert await nothing_written(engine)
 
 

@@ -122,21 +122,16 @@ async def test_remember_and_open_say_what_to_do(client: Client):
     assert "scrubjay open" in await prompt(client, "open")
 
 
-@pytest.mark.parametrize(
-    ("name", "arguments", "says"),
-    [
+async def test_what_cannot_be_answered_is_an_error_that_says_why(client: Client):
+    for name, arguments, says in (
         ("recal", {}, "recall"),
         ("recall", {"question": " "}, "question"),
         ("recall", {"question": "x" * 3_000}, "2,000"),
         ("standup", {"since": "the day of the owl"}, "since"),
-    ],
-)
-async def test_what_cannot_be_answered_is_an_error_that_says_why(
-    client: Client, name: str, arguments: dict[str, str], says: str
-):
-    with pytest.raises(MCPError) as caught:
-        await client.get_prompt(name, arguments)
-    assert caught.value.code == -32602 and says in caught.value.message
+    ):
+        with pytest.raises(MCPError) as caught:
+            await client.get_prompt(name, arguments)
+        assert caught.value.code == -32602 and says in caught.value.message
 
 
 async def test_what_tools_and_prompts_give_is_noted_with_its_size_alone(

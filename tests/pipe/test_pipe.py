@@ -29,7 +29,16 @@ from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
-from scrubjay.wire.lines import BEAT, CALL_MARKS, Glance, LineCutter, TooLong, glance, is_crowded, well_formed
+from scrubjay.wire.lines import (
+    BEAT,
+    CALL_MARKS,
+    LineCutter,
+    TooLong,
+    answered,
+    glance,
+    is_crowded,
+    well_formed,
+)
 from scrubjay.wire.lock import FileLock
 
 # Lines.
@@ -94,7 +103,9 @@ def test_a_glance_agrees_with_a_parser(id, params, order, indent, ascii_only):
 @given(JSON, st.integers() | st.text())
 def test_an_answer_is_recognised_whatever_it_contains(result, id):
     for message in ({"result": result, "id": id}, {"id": id, "result": result}, {"error": result, "id": id}):
-        assert glance(json.dumps(message).encode()) == Glance(id=id, is_answer=True)
+        for separators in ((",", ":"), (", ", ": ")):
+            line = json.dumps(message, separators=separators).encode()
+            assert glance(line).is_answer and answered(line) == (type(id).__name__, id)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +186,7 @@ def opened() -> tuple[Session, list[Message]]:
         told(session, 4, id=2, method="resources/subscribe", params={"uri": "a"}),
     ]
     for id in (0, 1, 2):
-        session.note_answer(Glance(id=id, is_answer=True))
+        session.note_answer(("int", id))
     return session, outs
 
 
@@ -189,7 +200,7 @@ def test_only_the_latest_log_level_and_open_subscriptions_are_replayed():
     session, outs = opened()
     level = told(session, 5, id=3, method="logging/setLevel")
     told(session, 6, id=4, method="resources/unsubscribe", params={"uri": "a"})
-    session.note_answer(Glance(id=3, is_answer=True))
+    session.note_answer(("int", 3))
     assert session.replay() == [*outs[:2], level]
 
 
@@ -493,7 +504,7 @@ def test_the_time_limit_of_a_call_starts_when_its_turn_comes():
     session_ = Session()
     calls = [told(session_, None, id=n, method="tools/call", params={"name": "x"}) for n in range(10)]
     assert [call.since is None for call in calls] == [False] * 8 + [True] * 2
-    session_.note_answer(glance(b'{"id":3,"result":1}'))
+    session_.note_answer(("int", 3))
     assert calls[8].since is not None and calls[9].since is None
     assert session_.first_due is calls[0]
 

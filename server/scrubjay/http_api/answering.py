@@ -3,41 +3,29 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable
-from typing import Literal
+from collections.abc import AsyncIterator
 
 import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 IDLE_SECONDS = 30.0  # a client may send nothing of its request, or read nothing of its answer
-_PASSES = 10  # of the event loop; a waiting connection is accepted, read and passed on in four
 CLOSE_SECONDS = 5  # for requests in flight when the engine ends; later ones are cut off
 
 
 @contextlib.asynccontextmanager
-async def answering(
-    app: ASGIApp,
-    listening: socket.socket,
-    *,
-    lifespan: Literal["on", "off"] = "off",
-    accepted: Callable[[], None] = lambda: None,
-) -> AsyncIterator[None]:
-    """Answer HTTP on this socket until the block ends.
-
-    `accepted` is called once the requests that waited for the start have reached the application.
-    """
+async def answering(app: ASGIApp, listening: socket.socket) -> AsyncIterator[None]:
+    """Answer HTTP on this socket until the block ends."""
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
         server_header=False,
-        lifespan=lifespan,
         http=_Connection,
         proxy_headers=False,  # a client could forge the headers that name who is behind a proxy
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
-    server = _Server(config, accepted)
+    server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield
@@ -98,15 +86,5 @@ class _Connection(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, accepted: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._accepted = accepted
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        for _ in range(_PASSES):
-            await asyncio.sleep(0)
-        self._accepted()
-
     def capture_signals(self) -> contextlib.AbstractContextManager[None]:  # type: ignore[override]
         return contextlib.nullcontext()  # the engine handles the signals, and ends the server itself

@@ -71,5 +71,5 @@ async def serving(
     """Answer HTTP on this socket until the block ends."""
     tokens = Tokens(engine.home, [options.token] if options.token else [])
     door = Door(build_app(engine, mcp_server), options, tokens.now)
-    async with answering(door, listening, lifespan="on", accepted=door.forget_start):
+    async with answering(door, listening):
         yield

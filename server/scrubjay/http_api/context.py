@@ -60,7 +60,7 @@ class RequestContext:
 
     async def write(
         self,
-        kind: Literal["turn", "memory", "document", "forget", "restore", "review"],
+        kind: Literal["turn", "memory", "document", "forget"],
         request: requests.Request,
         *,
         scope: str,

@@ -31,8 +31,6 @@ BURST_SECONDS = 2.0  # in which a caller may spend its allowance at once
 CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
 AT_ONCE = session.AT_ONCE  # requests of one caller that work at once
 WAITING = 256  # requests of one caller that wait for their turn
-BODY_SECONDS = 30.0  # for a body to arrive, and a second more for each LEAST_RATE of its bytes
-LEAST_RATE = 32_000
 DROP_SECONDS = 5.0  # to read and discard the rest of a body that is too long
 # Bytes of waiting bodies, without the first PIECE of each.
 MOST_HELD = 4 * LONGEST_BODY
@@ -77,7 +75,6 @@ class Door:
         self._turns = Turns()
         self._room = Room()
         self._large = asyncio.Lock()  # held by the request whose large JSON is being processed
-        self._waited = 0.0 if options.since is None else max(0.0, time() - options.since)
         self._unanswered: set[asyncio.Future[None]] = set()  # work that missed its deadline and goes on
         self._inner: ASGIApp = self._let_in
         if options.origins:
@@ -88,13 +85,6 @@ class Door:
                 allow_headers=["*"],
                 expose_headers=_EXPOSED,
             )
-
-    def forget_start(self) -> None:
-        """From now on each request has the whole time limit.
-
-        Earlier ones may have waited since the socket began to listen.
-        """
-        self._waited = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or pass it on."""
@@ -119,7 +109,6 @@ class Door:
         return name in self._names or (not self._open and _is_number(name))
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        seconds = CALL_SECONDS - self._waited
         request = Request(scope, receive)
         files = _is_upload(request)
         body = _Body(receive, self._room, LONGEST_BODY if files else LONGEST_JSON)
@@ -131,9 +120,9 @@ class Door:
                 return
             if not files:
                 body.check(CALL_MARKS if request.url.path.rstrip("/").endswith("/mcp") else MOST_MARKS)
-            answer = _Answer(send, seconds)
+            answer = _Answer(send, CALL_SECONDS)
             caller = f"{_key(request)} {request.client.host if request.client else ''}"
-            async with asyncio.timeout(max(0.0, seconds)):
+            async with asyncio.timeout(CALL_SECONDS):
                 held = await self._begin(caller, alone=body.is_large and not files)
         except BaseException as error:
             body.forget()
@@ -227,17 +216,11 @@ class _Body:
         """Read all of it; return False if the client has disconnected.
 
         Raises:
-            HTTPException: 413 for one that is too long, 408 for one that arrives too slowly, 503 if too many
-                bytes of other requests wait.
+            HTTPException: 413 for one that is too long, 503 if too many bytes of other requests wait.
         """
-        began, more = asyncio.get_running_loop().time(), True
+        more = True
         while more:
-            try:
-                async with asyncio.timeout_at(began + BODY_SECONDS + len(self._data) / LEAST_RATE):
-                    message = await self._receive()
-            except TimeoutError:
-                sentence = f"This request has not come whole in {BODY_SECONDS:g} seconds. Send it again."
-                raise HTTPException(408, sentence, {"Connection": "close"}) from None
+            message = await self._receive()
             if message["type"] != "http.request":
                 self.forget()
                 return False

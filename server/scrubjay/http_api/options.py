@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import socket
-import time
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -62,8 +61,7 @@ class Options:
     """Where and to whom HTTP is served.
 
     `token` came with the command line; `names` are more names of this server; pages of `origins` may read
-    answers; `per_second` is how many requests one caller may make for long, 0 any number. `since` is when
-    the socket began to listen, by the monotonic clock: from then on requests wait for the server.
+    answers; `per_second` is how many requests one caller may make for long, 0 any number.
     """
 
     address: Address
@@ -71,7 +69,6 @@ class Options:
     names: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     per_second: float = PER_SECOND
-    since: float | None = None
 
     def bind(self) -> tuple[Options, socket.socket]:
         """Return the options with the port that was found free, and the socket that listens there.
@@ -82,7 +79,7 @@ class Options:
         listening = self.address.bind()
         port: int = listening.getsockname()[1]
         address = Address(self.address.host, port)
-        return replace(self, address=address, since=time.monotonic()), listening
+        return replace(self, address=address), listening
 
     def check(self, tokens: int) -> None:
         """Refuse to listen where other machines could come in without a key; `tokens` is how many there are.

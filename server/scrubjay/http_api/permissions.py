@@ -33,6 +33,16 @@ class Permissions:
             raise Forbidden(READ_ONLY)
         return self.own(tag) or DEFAULT_TAG
 
+    def writes_for_all(self) -> None:
+        """Raise unless this caller may change what applies to every tag.
+
+        Raises:
+            Forbidden: a token that reaches one tag, or may only read.
+        """
+        self.writes_to(None)
+        if self.tag is not None:
+            raise Forbidden("This token reaches one tag, so it may not change what applies to all of them.")
+
     def reads(self, tags: str | Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
         """Return the scopes that a read sees: those of its tags, else all of `known` but the user's own.
 

@@ -21,7 +21,7 @@ from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError, NotFound, ScrubjayError
 from scrubjay.home import given
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, search_scopes, write_scope
-from scrubjay.mcp_server import render
+from scrubjay.mcp_server import render, render_sessions
 from scrubjay.mcp_server.catalog import OFFERS
 from scrubjay.models.fields import MAX_DOCUMENT
 from scrubjay.models.requests import (
@@ -223,10 +223,10 @@ async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, fram
         request.scope or by.scope or USER_SCOPE,
         request.since,
         4 * (request.max_tokens or PIECE),
-        lambda turn: len(render.whole_turn(turn, frame)),
+        lambda turn: len(render_sessions.whole_turn(turn, frame)),
         moves=not by.read_only,
     )
-    return Answer(render.undistilled(piece, frame), None)
+    return Answer(render_sessions.undistilled(piece, frame), None)
 
 
 def _length(shown: int, hit: Result, *, structured: bool) -> int:
@@ -291,17 +291,18 @@ async def _search_documents(engine: Engine, request: SearchDocuments, by: Caller
     return fitted(hits, write, render.trimmed_documents, structured=form.structured)[1]
 
 
-async def _write(engine: Engine, kind: Literal["turn", "memory"], request: Request, by: Caller) -> Result:
-    scope = write_scope(getattr(request, "scope", None), by.scope)
+async def _write(
+    engine: Engine, kind: Literal["turn", "memory", "document"], request: Request, scope: str, by: Caller
+) -> Any:
     core = await engine.core()
-    return await core.write(
-        await core.writer.sealed(kind, request, scope=scope, source=by.source, at=engine.clock())
-    )
+    made = await core.writer.sealed(kind, request, scope=scope, source=by.source, at=engine.clock())
+    return await core.write(made)
 
 
 async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form) -> Answer:
-    added: Any = await _write(engine, "memory", request, by)
-    head, note = render.memory_added(added, render.Frame((write_scope(request.scope, by.scope),)))
+    scope = write_scope(request.scope, by.scope)
+    added = await _write(engine, "memory", request, scope, by)
+    head, note = render.memory_added(added, render.Frame((scope,)))
     structure = added.wire()
     if not form.structured:
         structure.pop("similar", None)
@@ -310,7 +311,7 @@ async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form
 
 
 async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form) -> Answer:
-    turn: Any = await _write(engine, "turn", request, by)
+    turn = await _write(engine, "turn", request, write_scope(request.scope, by.scope), by)
     what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
     session = one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
@@ -325,9 +326,7 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: For
     if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, roots)
-    core = await engine.core()
-    made = await core.writer.sealed("document", text, scope=scope, source=by.source, at=engine.clock())
-    added: Any = await core.write(made)
+    added = await _write(engine, "document", text, scope, by)
     count = f"{added.chunks} {'chunk' if added.chunks == 1 else 'chunks'}"
     head = f"Document {added.id}: {added.status}, {count}."
     return Answer(head + _redactions(added.redacted), added.wire())

@@ -19,7 +19,7 @@ from scrubjay.mcp_server.calls import BY_NAME, call, reporting
 from scrubjay.pipe.offer import Offer, Usual, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
-from scrubjay.wire.lines import LARGE, glance, key_of, well_formed
+from scrubjay.wire.lines import LARGE, answered, glance, key_of, well_formed
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -167,7 +167,7 @@ class _Sdk:
 
     async def write(self, line: str) -> None:
         """Send one line of the server, unless the client has that answer already."""
-        key = glance(line.encode()).key
+        key = answered(line.encode())
         if key in self._unwanted:
             self._unwanted.discard(key)
         else:

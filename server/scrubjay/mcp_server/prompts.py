@@ -18,7 +18,7 @@ from scrubjay.engine.caller import Caller
 from scrubjay.engine.engine import Engine
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import USER_SCOPE
-from scrubjay.mcp_server import render
+from scrubjay.mcp_server import render_sessions
 from scrubjay.mcp_server.calls import call, note_given
 from scrubjay.text.foreign import one_line
 from scrubjay.transcripts.injected import COMMAND_CLOSE, COMMAND_OPEN
@@ -148,13 +148,15 @@ async def _standup(engine: Engine, by: Caller, typed: str) -> str:
         since, sessions = await core.sessions.since(
             typed or "yesterday", by.scope if by.confined else None, SESSIONS
         )
-    return render.sessions(sessions, since)
+    return render_sessions.sessions(sessions, since)
 
 
 async def _handoff(engine: Engine, by: Caller, typed: str) -> str:
     async with by.turn:
         last = await (await engine.core_soon()).sessions.last(by.scope or USER_SCOPE)
-    return "No session of this project is recorded yet." if last is None else render.last_session(*last)
+    if last is None:
+        return "No session of this project is recorded yet."
+    return render_sessions.last_session(*last)
 
 
 async def _status(engine: Engine, by: Caller, typed: str) -> str:
@@ -163,7 +165,7 @@ async def _status(engine: Engine, by: Caller, typed: str) -> str:
         core = await engine.core_soon()
         counts = (await core.counts.by_scope(scope)).get(scope)
         newest = await core.sessions.overview(scope, start=0, size=1)
-    return render.status(scope, counts, newest)
+    return render_sessions.status(scope, counts, newest)
 
 
 _BY_TOOL = ("recall", "forget", "distill")  # whose tools note what they give

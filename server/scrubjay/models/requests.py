@@ -367,10 +367,10 @@ class AskProfile(Request):
 
 
 class Review(Request):
-    """Approve or decline an inferred fact, or keep any fact after looking at it."""
+    """Keep a fact after looking at it."""
 
     id: Name
-    action: Literal["approve", "decline", "undo", "keep"]
+    action: Literal["keep"]
 
 
 class FactText(AddMemory):

@@ -390,12 +390,9 @@ class Profile(Result):
 
 
 class Reviewed(Result):
-    """The result of a review of a fact; `is_inference` is False once it is approved."""
+    """The result of a review of a fact."""
 
     id: str
-    is_inference: bool
-    forgotten: bool
-    review: Literal["approved", "declined"] | None = None
 
 
 class Restored(Result):

@@ -12,17 +12,16 @@ from pydantic import Field
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
-from scrubjay.engine.verbs.documents import document_in
 from scrubjay.engine.verbs.facts import Which
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, is_scope, search_scopes
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, search_scopes
 from scrubjay.home.settings import change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
 from scrubjay.models.fields import Name, OneScope
-from scrubjay.models.records import Document, Memory, Turn, derived_id
+from scrubjay.models.records import Memory
 from scrubjay.models.requests import (
     AddMemory,
     Forget,
@@ -41,7 +40,6 @@ from scrubjay.search.marking import marked
 SOURCE = "page"
 MORE = 30  # hits, including those that a model would not be shown
 MOST_AT_ONCE = 200  # records changed by one call
-_CHOICES = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
 LONGEST_STRETCH = 200_000  # characters of a document sent at once
 
 Report = Callable[[int, int, str], None]
@@ -68,12 +66,6 @@ class Call(NamedTuple):
             InputError: they are wrong.
         """
         return parse(kind, dict(self.params))
-
-    async def write(self, request: AddMemory, scope: str) -> Any:
-        """Write a fact."""
-        at = self.core.clock()
-        made = await self.core.writer.sealed("memory", request, scope=scope, source=SOURCE, at=at)
-        return await self.core.write(made)
 
 
 class Sessions(Request):
@@ -302,8 +294,10 @@ async def _take_back(call: Call) -> Any:
 
 async def _fact(call: Call) -> Any:
     """Return a fact with its versions, newest first, its links, and similar facts."""
-    fact = await _find(call, call.request(OneRecord).id, Memory)
-    lists = call.core.lists
+    asked, lists = call.request(OneRecord), call.core.lists
+    fact = await lists.find(await call.core.ids.full(asked.id, None))
+    if not isinstance(fact, Memory):
+        raise NotFound(f"No fact has the id {asked.id[:80]!r}. It may be purged.")
     newest = await lists.newest_version(fact)
     context = (await lists.links([newest], newest.scope)).get(newest.id)
     like = [] if newest.forgotten_at else await lists.like(newest)
@@ -322,8 +316,10 @@ async def _fact(call: Call) -> Any:
 
 
 async def _add(call: Call) -> Any:
-    asked = call.request(NewFact)
-    return (await call.write(asked, asked.scope)).wire()
+    asked, core = call.request(NewFact), call.core
+    at = core.clock()
+    made = await core.writer.sealed("memory", asked, scope=asked.scope, source=SOURCE, at=at)
+    return (await core.write(made)).wire()
 
 
 async def _change(call: Call) -> Any:
@@ -377,8 +373,8 @@ async def _restore(call: Call) -> Any:
 
 
 async def _documents(call: Call) -> Any:
-    listed = await call.core.ingest.list_documents(call.request(Scoped).scope or EVERY_SCOPE, 2_000)
-    return {"results": [each.wire() for each in listed]}
+    scope = call.request(Scoped).scope or EVERY_SCOPE
+    return {"results": [each.wire() for each in await call.core.ingest.list_documents(scope, 2_000)]}
 
 
 async def _chunks(call: Call) -> Any:
@@ -402,11 +398,11 @@ async def _reindex(call: Call) -> Any:
 
 
 async def _settings(call: Call) -> Any:
-    settings = call.engine.settings
-    shown = []
+    settings, shown = call.engine.settings, []
+    choices = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
     for key, default, says in describe():
         value = getattr(settings, key)
-        extra = {"choices": _CHOICES[key]} if key in _CHOICES else {}
+        extra = {"choices": choices[key]} if key in choices else {}
         extra |= {"folders": value} if isinstance(value, tuple) else {}
         shown.append({"key": key, "value": typed(value), "default": default, "says": says, **extra})
     return {"settings": shown, "hosts": await asyncio.to_thread(call.hosts)}
@@ -421,28 +417,6 @@ async def _set(call: Call) -> Any:
     value = getattr(settings, asked.key)
     folders = {"folders": value} if isinstance(value, tuple) else {}
     return {"value": typed(value), "restart": asked.key in restart, **folders}
-
-
-async def add_file(core: Core, data: bytes, name: str, scope: str | None) -> Any:
-    """Add a file that was dropped on the page as a document of a project, or of the user's own scope."""
-    scope = scope or USER_SCOPE
-    if not is_scope(scope):
-        raise InputError(f"scope = {scope[:80]!r} is not a project.")
-    # Dropping it again replaces it; its paragraphs do not become facts.
-    values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
-    text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
-    added = await core.documents.add(text, scope=scope, source=SOURCE)
-    return {"id": added.id, "status": added.status, "changed": added.changed, "redacted": added.redacted}
-
-
-K = TypeVar("K", Memory, Turn, Document)
-
-
-async def _find(call: Call, record_id: str, kind: type[K]) -> K:
-    record = await call.core.lists.find(await call.core.ids.full(record_id, None))
-    if not isinstance(record, kind):
-        raise NotFound(f"No {kind.__name__.lower()} has the id {record_id[:80]!r}. It may be purged.")
-    return record
 
 
 CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {

@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -27,14 +28,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
-from scrubjay.errors import ScrubjayError
+from scrubjay.engine.verbs.documents import document_in
+from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.files import parsed
+from scrubjay.home.scopes import USER_SCOPE, is_scope
 from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
 from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.refusals import status_of
-from scrubjay.models.records import AnyRecord, Turn
-from scrubjay.page.calls import CALLS, Call, Hosts, add_file
+from scrubjay.models.records import AnyRecord, Turn, derived_id
+from scrubjay.page.calls import CALLS, SOURCE, Call, Hosts
 
 log = logging.getLogger("scrubjay.page")
 
@@ -103,7 +106,6 @@ class Page:
         self.path = f"/{secrets.token_urlsafe(12)}/"
         self._watching: set[asyncio.Queue[str | None]] = set()
         self._closing = False
-        self._exports: dict[str, str] = {}  # name in the address -> file
         self._app: ASGIApp = Starlette(
             routes=[
                 Route(self.path, self._file),
@@ -183,7 +185,7 @@ class Page:
             return refused
         name, scope = request.query_params.get("name", "file"), request.query_params.get("scope")
         data = await request.body()
-        return await self._answered("A file", lambda core: add_file(core, data, name, scope))
+        return await self._answered("A file", lambda core: _add_file(core, data, name, scope))
 
     async def _export(self, request: Request) -> Response:
         if refused := self._refuse(request):
@@ -196,7 +198,8 @@ class Page:
         except (ScrubjayError, OSError) as error:
             return _refusal(503, str(error))
         name = f"scrubjay-{self._engine.clock():%Y-%m-%d}.jsonl"
-        return _Once(path, media_type="application/jsonl", filename=name)
+        gone = BackgroundTask(os.unlink, path)
+        return FileResponse(path, media_type="application/jsonl", filename=name, background=gone)
 
     async def _news(self, request: Request) -> Response:
         if refused := self._refuse(request):
@@ -261,17 +264,6 @@ class Page:
         return Response(_ANYTHING.dump_json(answer), media_type="application/json")
 
 
-class _Once(FileResponse):
-    """A file that is deleted once it was sent."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await super().__call__(scope, receive, send)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path)
-
-
 @contextlib.asynccontextmanager
 async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Page, str]]:
     """Serve the page of an engine on a free port until the block ends; also return its origin."""
@@ -286,6 +278,18 @@ async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Pa
                 page.close()
     finally:
         listening.close()
+
+
+async def _add_file(core: Core, data: bytes, name: str, scope: str | None) -> dict[str, object]:
+    """Add a file that was dropped on the page as a document of a project, or of the user's own scope."""
+    scope = scope or USER_SCOPE
+    if not is_scope(scope):
+        raise InputError(f"scope = {scope[:80]!r} is not a project.")
+    # Dropping it again replaces it; its paragraphs do not become facts.
+    values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
+    text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
+    added = await core.documents.add(text, scope=scope, source=SOURCE)
+    return {"id": added.id, "status": added.status, "changed": added.changed, "redacted": added.redacted}
 
 
 def _news_of(record: AnyRecord) -> dict[str, object]:

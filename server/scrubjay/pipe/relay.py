@@ -24,7 +24,7 @@ from scrubjay.pipe.session import (
     Message,
     Session,
 )
-from scrubjay.wire.lines import CALL_LIMIT, LineCutter, TooLong, glance, messages
+from scrubjay.wire.lines import CALL_LIMIT, NOT_JSON, LineCutter, TooLong, answered, glance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -51,7 +51,6 @@ STALLED_WRITE = (
     "The engine (pid {pid}) shows no sign of life, so this call was given up, and its writes may "
     "or may not have been stored. Repeating the call is safe: the same content is stored once."
 )
-NO_JSON = "This line is not JSON. Send one JSON object per line, in UTF-8."
 
 _SILENCE_SECONDS = 2.0  # of silence over a request, before the engine is asked for a sign of life
 _DRAIN_SECONDS = 2.0  # for the last answers to be written, after the client has closed its input
@@ -63,6 +62,7 @@ _GOODBYE = b'{"scrubjay":"goodbye"'
 _SERVER_ERROR = -32000
 _INVALID_REQUEST = -32600
 _PARSE_ERROR = -32700
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # some shells write it first
 
 
 class Relay:
@@ -126,22 +126,18 @@ class Relay:
                 self._changed.wait(min(left, _ALIVE_SECONDS))
 
     def _forward(self, line: bytes) -> None:
-        """Process one line of the client, usually a message."""
+        """Answer one line of the client or put it into the outbox; wait if that is full."""
         if isinstance(line, TooLong):
             sentence = f"This line is longer than {CALL_LIMIT} bytes. Send it in parts."
             self._terminal.write(_error(glance(line).id, _INVALID_REQUEST, sentence))
             return
-        for each in messages(line):
-            if each is None:
-                self._terminal.write(_error(None, _PARSE_ERROR, NO_JSON))
-            else:
-                self._forward_message(each)
-
-    def _forward_message(self, line: bytes) -> None:
-        """Answer one message of the client or put it into the outbox; wait if that is full."""
+        line = line.removeprefix(_BYTE_ORDER_MARK)
+        if line.isspace():
+            return
         message = Message(line)
         if (problem := message.problem) is not None:
-            self._terminal.write(_error(message.seen.id, _INVALID_REQUEST, problem))
+            code = _PARSE_ERROR if problem == NOT_JSON else _INVALID_REQUEST
+            self._terminal.write(_error(message.seen.id, code, problem))
             return
         answer = self._offer.answer(message)
         message.answered = answer is not None
@@ -247,7 +243,7 @@ class Relay:
                 lines_read: int = json.loads(line)["lines"]
                 return lines_read
             with self._changed:
-                wanted = self._session.note_answer(glance(line))
+                wanted = self._session.note_answer(answered(line))
                 if self._leaves:
                     self._changed.notify_all()
             if wanted:
@@ -272,8 +268,7 @@ class Relay:
     def _skip_answer(self, lines: Iterator[bytes], message: Message) -> bool:
         """Drop the answer to a replayed request, which the client has; False if the engine ends first."""
         for line in lines:
-            seen = glance(line)
-            if seen.is_answer and seen.key == message.seen.key:
+            if answered(line) == message.seen.key:
                 return True
             self._terminal.write(line)
         return False

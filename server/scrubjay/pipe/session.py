@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import itertools
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from scrubjay.wire.lines import glance, key_of
-
-if TYPE_CHECKING:
-    from scrubjay.wire.lines import Glance
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
 CALL_SECONDS = 9.0  # after which a call is answered, if only with an error
@@ -102,9 +99,9 @@ class Session:
     """The state of a pipe: requests in flight, and the lines that set up the client's state."""
 
     def __init__(self) -> None:
-        self._in_flight: dict[tuple[str, object], Message] = {}
+        self._in_flight: dict[tuple[str, object] | None, Message] = {}
         # Answered to the client already; drop the engine's answers.
-        self._answered: dict[tuple[str, object], Message] = {}
+        self._answered: dict[tuple[str, object] | None, Message] = {}
         self._setup: dict[tuple[str, str | None], Message] = {}
 
     @property
@@ -154,13 +151,11 @@ class Session:
         elif seen.method == "resources/unsubscribe":
             self._setup.pop(("resources/subscribe", seen.uri), None)
 
-    def note_answer(self, seen: Glance) -> bool:
+    def note_answer(self, key: tuple[str, object] | None) -> bool:
         """Forget the request that an engine's line answers; return True if the client wants the line."""
-        if not seen.is_answer or seen.key is None:
-            return True
-        if self._in_flight.pop(seen.key, None) is not None:
+        if self._in_flight.pop(key, None) is not None:
             self._begin()
-        return self._answered.pop(seen.key, None) is None
+        return self._answered.pop(key, None) is None
 
     def replay(self) -> list[Message]:
         """Return the answered lines that bring a new engine to the client's state, in order."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import namedtuple
 
 from scrubjay import VERSION
 from scrubjay.errors import EngineError
@@ -39,7 +40,13 @@ def working_dir() -> str:
         return os.path.abspath(os.sep)
 
 
-class Hello:
+class Hello(
+    namedtuple(
+        "Hello",
+        "kind project_dir cwd pid scope env version protocol token replace waited",
+        defaults=(None, {}, VERSION, PROTOCOL, None, False, 0.0),
+    )
+):
     """A client's identity, and the folder where it works.
 
     `kind` is one of KINDS; `scope` is the one that the user named, or None if the engine derives it from the
@@ -48,53 +55,14 @@ class Hello:
     seconds a call has waited for an engine.
     """
 
-    __slots__ = (
-        "cwd",
-        "env",
-        "kind",
-        "pid",
-        "project_dir",
-        "protocol",
-        "replace",
-        "scope",
-        "token",
-        "version",
-        "waited",
-    )
-
-    def __init__(
-        self,
-        kind: str,
-        project_dir: str,
-        cwd: str,
-        pid: int,
-        scope: str | None = None,
-        env: Mapping[str, str] | None = None,
-        version: str = VERSION,
-        protocol: int = PROTOCOL,
-        token: str | None = None,
-        replace: bool = False,
-        waited: float = 0.0,
-    ) -> None:
-        self.kind = kind
-        self.project_dir = project_dir
-        self.cwd = cwd
-        self.pid = pid
-        self.scope = scope
-        self.env = dict(env or {})
-        self.version = version
-        self.protocol = protocol
-        self.token = token
-        self.replace = replace
-        self.waited = waited
+    __slots__ = ()
 
     def __repr__(self) -> str:
         return f"Hello({self.kind} {self.version} of pid {self.pid} in {self.project_dir!r})"
 
     def copy(self, **changes: Any) -> Hello:
         """Return the same hello with some fields changed."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return Hello(**dict(fields, **changes))
+        return self._replace(**changes)
 
 
 def hello_from(
@@ -118,8 +86,7 @@ def hello_from(
 
 def encode(hello: Hello) -> bytes:
     """Encode a hello as a line with its newline; empty optional fields are left out."""
-    fields = {name: getattr(hello, name) for name in hello.__slots__}
-    return line_of({name: value for name, value in fields.items() if value or name in _REQUIRED})
+    return line_of({name: value for name, value in hello._asdict().items() if value or name in _REQUIRED})
 
 
 def decode(line: bytes) -> Hello:

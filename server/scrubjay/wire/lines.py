@@ -1,15 +1,13 @@
 """Cuts bytes into lines of limited length, and reads the few parts of a line's JSON that decide its route.
 
-Standard library only. A long line is never parsed whole: it may have 32 MiB, and a pipe must not hold it
-twice.
+Standard library only.
 """
 
 import itertools
 import json
 import math
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 RequestId = str | int | float
 
@@ -24,12 +22,12 @@ CALL_MARKS = 20_000
 LARGE = 1024 * 1024  # bytes; longer lines are processed one at a time
 # UTF-16 and UTF-32 contain NUL bytes; half a letter may look like a quote there, so marks cannot be counted.
 NOT_UTF_8 = "This contains NUL bytes. Send JSON in UTF-8."
+NOT_JSON = "This line is not JSON. Send one JSON object per line, in UTF-8."
 _EXCERPT = 4096  # bytes kept of each end of a line that is too long: enough to find the id of a request
 
 _STRING = rb'"(?:[^"\\]++|\\.)*+"'  # possessive, so that a long string takes one pass and no memory
 # An unclosed string is one piece: else each of its quotes would be tried as an opening one.
 _PIECE = re.compile(_STRING + rb"?|[{}\[\],]", re.DOTALL)
-_VALUE = re.compile(rb"\s*:\s*(" + _STRING + rb"|[^\s,{}\[\]\"]+)?", re.DOTALL)
 _ID = rb'"id"\s*:\s*(' + _STRING + rb"|-?\d+)\s*"
 _FIRST_ID = re.compile(
     rb'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*,)*\s*" + _ID + rb"[,}]", re.DOTALL
@@ -37,20 +35,12 @@ _FIRST_ID = re.compile(
 _LAST_ID = re.compile(
     rb"[,{]\s*" + _ID + rb'(?:,\s*"(?:jsonrpc|method)"\s*:\s*' + _STRING + rb"\s*)*\}\s*\Z", re.DOTALL
 )
-_LONGEST_KEY = len(b'"requestId"')
+# What engines write first in an answer, which may have 64 MiB.
+_ANSWER = re.compile(
+    rb'\{(?:"jsonrpc":"2\.0",)?"id":(' + _STRING + rb'|-?\d+),"(?:result|error)":', re.DOTALL
+)
 
-_SPACE = re.compile(r"\s*")
-_JSON = json.JSONDecoder(parse_int=float)  # parsing a huge integer is quadratic
-
-_ANSWER = {b'"result"', b'"error"'}
-_TOP = {b'"id"', b'"method"', b'"params"'} | _ANSWER
-_PARAMS = {b'"name"', b'"uri"', b'"requestId"'}
-
-_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-# Whole pairs, or a half. A backslash after an odd number of backslashes is part of the text.
-_HALVES = re.compile(rb"(?<!\\)(?:\\\\)*+(?:(?:" + _HIGH + _LOW + rb")++|(" + _HIGH + rb"|" + _LOW + rb"))")
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-_REPLACEMENT = rb"\ufffd"  # the replacement character, as long as the escape it replaces
 
 
 class TooLong(bytes):
@@ -123,88 +113,46 @@ def key_of(request_id: object) -> tuple[str, object]:
 
 
 def glance(line: bytes, most: int = CALL_MARKS) -> Glance:
-    """Read the parts of a line with at most `most` marks; an empty Glance if it is not a JSON object.
+    """Read the parts of a line with at most `most` marks; of a line with a problem, only the id.
 
     >>> glance(b'{"method":"tools/call","params":{"name":"forget","arguments":{"id":5}},"id":"7"}')[:3]
     ('7', 'tools/call', 'forget')
     """
     if isinstance(line, TooLong):
         return Glance(id=_id_of_excerpt(line))
-    parts: dict[bytes, bytes | None] = {}
-    section, problem = b"", None
+    if b"\x00" in line or is_crowded(line, most):
+        ends = line[:_EXCERPT] + b"\n" + line[-_EXCERPT:]
+        return Glance(id=_id_of_excerpt(ends), problem=NOT_UTF_8 if b"\x00" in line else crowded(most))
     try:
-        for depth, key, value in _keys(line, most):
-            if depth == 1:
-                section = key
-            if key in _TOP if depth == 1 else section == b'"params"' and key in _PARAMS:
-                parts[key] = value
-                if key in _ANSWER and b'"id"' in parts:
-                    break  # enough for an answer, and the rest may be 64 MiB
-    except ValueError as error:
-        problem = str(error)
-    request_id = _value(parts.get(b'"id"'))
-    if b"\x00" in line:
-        problem = NOT_UTF_8
-    if problem and request_id is None:
-        request_id = _id_of_excerpt(line[-_EXCERPT:])
+        fields = json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return Glance(problem=NOT_JSON)
+    if not isinstance(fields, dict):
+        return Glance()
+    params = fields.get("params")
+    params = params if isinstance(params, dict) else {}
+    request_id = _request_id(fields.get("id"))
     return Glance(
         id=request_id,
-        method=_text(parts.get(b'"method"')),
-        name=_text(parts.get(b'"name"')),
-        uri=_text(parts.get(b'"uri"')),
-        request_id=_value(parts.get(b'"requestId"')),
-        is_answer=not _ANSWER.isdisjoint(parts),
-        has_bad_id=request_id is None and b'"id"' in parts,
-        problem=problem,
+        method=_text(fields.get("method")),
+        name=_text(params.get("name")),
+        uri=_text(params.get("uri")),
+        request_id=_request_id(params.get("requestId")),
+        is_answer="result" in fields or "error" in fields,
+        has_bad_id=request_id is None and "id" in fields,
     )
 
 
-def _keys(line: bytes, most: int) -> Iterator[tuple[int, bytes, bytes | None]]:
-    """Yield the keys of the two outer levels: the level, the key (b"" for a long one), and its simple value.
+def answered(line: bytes) -> tuple[str, object] | None:
+    """Return the key of the request that a line of an engine answers; None if it is not an answer.
 
-    Raises:
-        ValueError: the line has more than `most` marks.
+    >>> answered(b'{"jsonrpc":"2.0","id":7,"result":{}}'), answered(b'{"method":"x"}')
+    (('int', 7), None)
     """
-    depth = 0
-    for number, piece in enumerate(_PIECE.finditer(line)):
-        start, end = piece.span()
-        mark = line[start : start + 1]
-        if number >= most:
-            raise ValueError(crowded(most))
-        if mark == b",":
-            continue
-        if mark in b"{[":
-            depth += 1
-        elif mark in b"}]":
-            depth -= 1
-        elif depth <= 2 and (value := _VALUE.match(line, end)) is not None:  # else it is no key
-            yield depth, piece[0] if end - start <= _LONGEST_KEY else b"", value[1]
-
-
-def messages(line: bytes) -> Iterator[bytes | None]:
-    """Yield each JSON value of a line as its own line, and None for a rest that is not JSON.
-
-    A long line, or one that an engine has to judge, stays whole.
-
-    >>> list(messages(b'{"id":1} {"id":2}{'))
-    [b'{"id":1}\\n', b'{"id":2}\\n', None]
-    """
-    if len(line) > LARGE or b"\x00" in line:
-        yield line
-        return
-    text = line.decode("utf-8", "surrogateescape").removeprefix("\ufeff").rstrip()
-    start = 0
-    while start < len(text):
-        try:
-            start = _SPACE.match(text, start).end()  # type: ignore[union-attr]  # it always matches
-            _, end = _JSON.raw_decode(text, start)
-        except RecursionError:
-            end = len(text)
-        except ValueError:
-            yield None
-            return
-        yield text[start:end].encode("utf-8", "surrogateescape") + b"\n"
-        start = end
+    if match := _ANSWER.match(line):
+        return key_of(json.loads(match[1]))
+    seen = glance(line, MOST_MARKS)
+    return seen.key if seen.is_answer else None
 
 
 def is_crowded(data: bytes | bytearray, most: int) -> bool:
@@ -222,36 +170,31 @@ def well_formed(line: bytes) -> bytes:
 
     Clients that cut a text within an emoji send such halves, and strict readers refuse the whole line.
 
-    >>> well_formed(rb'{"a":"\ud83d\ude00 \ud83d!","b":"\\ud83d"}')
-    b'{"a":"\\ud83d\\ude00 \\ufffd!","b":"\\\\ud83d"}'
+    >>> json.loads(well_formed(rb'{"a":"\ud83d\ude00 \ud83d!","b":"\\ud83d"}'))
+    {'a': '😀 \ufffd!', 'b': '\\ud83d'}
     """
     if _HALF.search(line) is None:
         return line
-    whole = bytearray(line)  # changed in place: a list of the parts took 45 times the memory
-    for found in _HALVES.finditer(line):
-        if found[1]:
-            whole[found.start(1) : found.end(1)] = _REPLACEMENT
-    return bytes(whole)
+    try:
+        text = json.dumps(json.loads(line.decode("utf-8", "replace")), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return line
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def _id_of_excerpt(line: bytes) -> RequestId | None:
     """Read the id of a line whose two ends are kept: clients write it first or last."""
     match = _FIRST_ID.match(line) or _LAST_ID.search(line)
-    return _value(match[1]) if match else None
-
-
-def _value(raw: bytes | None) -> RequestId | None:
-    if raw is None:
-        return None
     try:
-        value = json.loads(raw)
-    except ValueError:
+        return json.loads(match[1]) if match else None
+    except ValueError:  # a number of thousands of digits, or a text with a control character
         return None
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
 
 
-def _text(raw: bytes | None) -> str | None:
-    value = _value(raw)
+def _request_id(value: Any) -> RequestId | None:
+    is_id = isinstance(value, str | int | float) and not isinstance(value, bool)
+    return value if is_id and (isinstance(value, str) or math.isfinite(value)) else None
+
+
+def _text(value: Any) -> str | None:
     return value if isinstance(value, str) else None

@@ -21,9 +21,10 @@ from scrubjay.wire.lines import (
     CALL_MARKS,
     LINE_LIMIT,
     MOST_MARKS,
-    Glance,
+    NOT_JSON,
     LineCutter,
     TooLong,
+    answered,
     glance,
     key_of,
 )
@@ -98,8 +99,9 @@ class Connection(asyncio.Protocol):
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
             what = f"The answer has {len(data)} bytes, and a line may have {self._line_limit}."
-            data = _error(glance(data), f"{what} Ask for less.")
-        self._answered(glance(data))
+            data = _error(glance(data, MOST_MARKS).id, f"{what} Ask for less.")
+        if key := answered(data):
+            self.end(key)
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
     def begin(self, key: tuple[str, object], method: str) -> None:
@@ -194,21 +196,17 @@ class Connection(asyncio.Protocol):
         self.lines_read += 1
         if isinstance(line, TooLong):
             what = f"This line is longer than {self._line_limit} bytes."
-            self._send(_error(glance(line), f"{what} Send it in parts."))
+            self._send(_error(glance(line).id, f"{what} Send it in parts."))
             return None
         seen = glance(line, self._most_marks)
-        if seen.problem is not None:
-            self._send(_error(seen, seen.problem))
+        if seen.problem and seen.problem != NOT_JSON:  # the face refuses what is not JSON, also as a hello
+            self._send(_error(seen.id, seen.problem))
             return None
         if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:
             self.in_flight[seen.key] = seen.method
         elif seen.method == "notifications/cancelled" and seen.request_id is not None:
             self.end(key_of(seen.request_id))
         return line.rstrip(b"\r\n")
-
-    def _answered(self, seen: Glance) -> None:
-        if seen.key is not None and seen.is_answer:
-            self.end(seen.key)
 
     def _send(self, data: bytes) -> None:
         if self._lost.is_set() or self._transport.is_closing():
@@ -233,5 +231,5 @@ class Connection(asyncio.Protocol):
             yield line
 
 
-def _error(seen: Glance, sentence: str) -> bytes:
-    return line_of({"jsonrpc": "2.0", "id": seen.id, "error": {"code": -32600, "message": sentence}})
+def _error(request_id: object, sentence: str) -> bytes:
+    return line_of({"jsonrpc": "2.0", "id": request_id, "error": {"code": -32600, "message": sentence}})

@@ -16,7 +16,7 @@ from scrubjay.models.filters import Filter, matches
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn, is_current
 from scrubjay.models.requests import Forget
 from scrubjay.models.results import Context, Hit
-from scrubjay.records import reviewing, versions
+from scrubjay.records import versions
 from scrubjay.records.extracted import facts_of_documents
 from scrubjay.records.forgetting import records_to_forget
 from scrubjay.records.session_summaries import exchange_of
@@ -256,11 +256,6 @@ class Lists(Verb):
         """Return facts that a fact repeats, may contradict or resembles; see `search.similar.facts_like`."""
         await self._writer.caught_up()
         return await facts_like(self._store, fact, self._clock(), self._indexer.embed_soon)
-
-    async def inferred(self, scope: str) -> list[Memory]:
-        """Return the inferred facts of a scope that wait for review, those with most parents first."""
-        await self._writer.caught_up()
-        return await reviewing.review_queue(self._store, scope, self._clock())
 
     async def _page(
         self,

@@ -2,9 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from scrubjay.http_api.context import RequestContext
 from scrubjay.models.filters import Filter
@@ -15,6 +15,7 @@ from scrubjay.search.document_search import FoundChunk
 from scrubjay.text.entities import entities
 from scrubjay.text.terms import content_words, words
 
+T = TypeVar("T")
 Mode = Literal["memories", "hybrid", "documents"]
 MOST = 100  # records of one answer
 MOST_WORDINGS = 6  # of one query together: each is a search of its own
@@ -73,15 +74,34 @@ async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple
     """Return what matches in these scopes, at most `limit`, most similar first."""
     if not scopes:
         return []
-    wordings = rewrites(query.query) if query.rewrite else [query.query]
-    queries = [replace(query, query=wording) for wording in wordings]
-    best: dict[str, Match] = {}
-    for matches in await asyncio.gather(*(_matches(context, each, scopes) for each in queries)):
-        for match in matches:
-            if match.hit.id not in best or match.similarity > best[match.hit.id].similarity:
-                best[match.hit.id] = match
-    ranked = sorted(best.values(), key=lambda match: -match.similarity)
+
+    async def search(wording: str) -> list[Match]:
+        return await _matches(context, replace(query, query=wording), scopes)
+
+    ranked = await best_of(
+        query.query, search, lambda match: (match.hit.id, match.similarity), rewrite=query.rewrite
+    )
     return _without_repeats(ranked)[: query.limit]
+
+
+async def best_of(
+    query: str,
+    search: Callable[[str], Awaitable[Iterable[T]]],
+    mark: Callable[[T], tuple[str, float]],
+    *,
+    rewrite: bool,
+) -> list[T]:
+    """Search for a query, with `rewrite` also in other wordings; return each result once, the best first.
+
+    `mark` returns the id and the score of a result.
+    """
+    best: dict[str, T] = {}
+    for results in await asyncio.gather(*map(search, rewrites(query) if rewrite else [query])):
+        for result in results:
+            name, score = mark(result)
+            if name not in best or score > mark(best[name])[1]:
+                best[name] = result
+    return sorted(best.values(), key=lambda result: -mark(result)[1])
 
 
 def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:

@@ -15,6 +15,10 @@ from scrubjay.http_api.supermemory.v4 import (
 _ABSENT = {
     "/v3/connections* /connectors* /ns/{namespace}/connectors*": "Scrubjay opens no connection to other "
     "services, so it has no connectors. Add their content as documents.",
+    "GET /v3/container-tags/merge/{merge_id}": "A merge is complete when its call is answered, so there is "
+    "nothing to wait for.",
+    "/v3/container-tags/{tag}/inferred*": "No memory waits for a review: one that was concluded is found at "
+    "once. DELETE /v4/memories forgets it.",
     "/settings": "Scrubjay is configured on its own machine, with `scrubjay config`.",
     "/v3/auth/*": "Keys are made on Scrubjay's own machine: `scrubjay token add --tag TAG`.",
     "/v3/billing* /billing*": "There is no account, no plan and nothing to pay: Scrubjay runs on your "

@@ -48,10 +48,6 @@ ListedMemory Memory+ createdAt:time updatedAt:time rootMemoryId=root_id:str docu
     containerTag=scope:str forgetAfter=expires_at:time|null forgetReason:str|null history:[Version]
     -- The newest version, with older ones in `history`, the nearest first.
 Memories memoryEntries:[ListedMemory] pagination:Pagination
-Inferred id:str memory=content:str isInference:bool parentCount:int parentIds:[str] metadata:object|null
-    createdAt:time updatedAt:time -- Concluded from parentCount others.
-Queue memories:[Inferred] total:int -- At most 50, those that rest on most others first.
-Decided id:str isInference:bool isForgotten=forgotten:bool reviewStatus=review:'approved'|'declined'|null
 Tie id:str memory:str relation:'updates'|'extends'|'derives' version:int updatedAt:time metadata:object|null
     -- `version` is the distance: -1 a parent, -2 its parent, 1 a child.
 Ties parents:[Tie] children:[Tie] related:[Tie]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Path
 from pydantic import Field
 
-from scrubjay.errors import InputError, NotFound
+from scrubjay.errors import InputError
 from scrubjay.home.scope_settings import LONGEST_NAME
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
@@ -81,17 +81,6 @@ async def merge(context: Context, body: Merge) -> Answer:
     count = sum([await context.core.scopes.merge(tag, target) for tag in sources])
     done = dict(success=True, status="completed", mergedCount=count)
     return dict(**done, targetTag=target, deletedTags=sources)
-
-
-@route(
-    "GET /v3/container-tags/merge/{merge_id}",
-    "The progress of a merge",
-    missing="Always: a merge is complete when it is answered.",
-    status=404,
-)
-async def merge_status(context: Context, merge_id: Annotated[str, Path(description="Of a merge.")]) -> None:
-    """No merge is ever waiting."""
-    raise NotFound("A merge is complete when its call is answered, so there is nothing to wait for.")
 
 
 @route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings", missing=_UNKNOWN)

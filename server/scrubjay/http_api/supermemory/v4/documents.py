@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from fastapi import Body, Form, Path, Query, Response, UploadFile
 from pydantic import Field, ValidationError
 
-from scrubjay.engine.verbs.documents import Status
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
@@ -138,19 +137,6 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
     scope = context.permissions.writes_to(body.tag())
     text = await resources.read_upload(body.file, scope, body.values())
     return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
-
-
-@route(
-    "GET /v3/documents/{id:path}/file-url",
-    "The file of a document, which is not stored",
-    missing="Always: the text of a file is stored, and not the file.",
-    status=404,
-)
-async def file_url(context: Context, name: Name, within: WithinTag = None) -> None:
-    """Refuse: Scrubjay stores a document's text and not its file, so it has no URL of one."""
-    row = await _document(context, name, within)
-    advice = f"Read its content with GET /v3/documents/{row.id}."
-    raise NotFound(f"Only the text of {row.title or row.id} is stored, not the file. {advice}")
 
 
 @route("POST /v3/documents/list", "List documents", "Documents")
@@ -368,22 +354,14 @@ async def _shown(
     more: dict[str, Answer] | None = None,
 ) -> list[Answer]:
     """Return documents as answers of this kind, with the fields in `more` by id."""
-    status = await context.core.documents.statuses(rows)
-    return [_as_answer(kind, row, status[row.id], with_text, (more or {}).get(row.id, {})) for row in rows]
-
-
-def _as_answer(kind: str, row: Document, status: Status, with_text: bool, more: Answer) -> Answer:
-    return ANSWERS.fill(
-        kind,
-        row,
-        type=type_of(row.type),
-        status=status,
-        containerTags=[row.scope],
-        filepath=row.filepath or row.path,
-        **({"errorMessage": row.error} if row.error else {}),
-        **({"content": row.content} if with_text else {}),
-        **more,
-    )
+    status, answers = await context.core.documents.statuses(rows), []
+    for row in rows:
+        own: Answer = {"type": type_of(row.type), "status": status[row.id], "containerTags": [row.scope]}
+        own |= {"filepath": row.filepath or row.path}
+        own |= {"errorMessage": row.error} if row.error else {}
+        own |= {"content": row.content} if with_text else {}
+        answers.append(ANSWERS.fill(kind, row, **own, **(more or {}).get(row.id, {})))
+    return answers
 
 
 def _memory(fact: Memory) -> Answer:

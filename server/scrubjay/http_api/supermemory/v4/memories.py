@@ -1,13 +1,12 @@
-"""Memories of version 4: create, list, update, forget, and review those that were concluded.
+"""Memories of version 4: create, list, update and forget.
 
 A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag is
 unknown.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from fastapi import Path, Query
 from pydantic import Field
 
 from scrubjay.errors import InputError, NotFound
@@ -18,10 +17,7 @@ from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import (
-    PER_PAGE,
     Filters,
-    PageNumber,
-    PageSize,
     Paging,
     Tag,
     Tagged,
@@ -29,12 +25,11 @@ from scrubjay.http_api.supermemory.v4.bodies import (
     memory_values,
     parent_of,
 )
-from scrubjay.http_api.supermemory.v4.container_tags import TagInPath
 from scrubjay.models.fields import MAX_MEMORY, Flag, Instant, Metadata, Name, Real, Text
 from scrubjay.models.records import AnyRecord, Document, Memory, derived_id, is_current
-from scrubjay.models.requests import FactText, Reason, Review, about, parse
+from scrubjay.models.requests import FactText, Reason, about, parse
 from scrubjay.models.requests import Query as QueryText
-from scrubjay.models.results import Hit, MemoryAdded, Reviewed
+from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.search.hits import as_hit
 
 SOON_SECONDS = 0.5  # to wait for the vectors of new memories: some 8 ms each on an idle engine
@@ -112,43 +107,6 @@ class ListMemories(Tagged, Paging):
     filters: Filters | None = None
 
 
-class Decision(Body4):
-    action: Literal["approve", "decline", "undo"] = Field(
-        description="approve: it counts as said; decline: it is forgotten; undo: it waits again."
-    )
-
-
-@route("GET /v3/container-tags/{tag}/inferred", "Memories that wait for review", "Queue")
-async def review_queue(context: Context, tag: TagInPath) -> Answer:
-    """The memories of a tag that were concluded (`derives`) and wait for a decision."""
-    facts = await context.core.lists.inferred(str(context.permissions.own(tag)))
-    rows = [
-        ANSWERS.fill("Inferred", fact, isInference=True, parentCount=len(fact.parent_ids)) for fact in facts
-    ]
-    return dict(memories=rows, total=len(rows))
-
-
-@route(
-    "POST /v3/container-tags/{tag}/inferred/{id}/review",
-    "Review a memory that was concluded",
-    "Decided",
-    missing="The tag has no memory with this id.",
-)
-async def review(
-    context: Context,
-    tag: TagInPath,
-    memory_id: Annotated[str, Path(alias="id", description="Of the memory.")],
-    body: Decision,
-) -> Answer:
-    """Approves, declines, or takes back either."""
-    scope = context.permissions.writes_to(tag)
-    fact = await context.find(memory_id, scope)
-    if not isinstance(fact, Memory):
-        raise NotFound(f"No memory of the tag {tag!r} has the id {memory_id[:80]!r}.")
-    result: Reviewed = await context.write("review", Review(id=fact.id, action=body.action), scope=scope)
-    return ANSWERS.fill("Decided", result)
-
-
 @route("POST /v4/memories", "Create memories", "CreatedMemories", status=201)
 async def create(body: CreateMemories, context: Context) -> Answer:
     """Store up to 100 facts as they are, searchable at once. Repeating the call adds nothing."""
@@ -186,17 +144,6 @@ async def list_memories(body: ListMemories, context: Context) -> Answer:
         history = [ANSWERS.fill("Version", older) for older in await lists.older_versions(fact)]
         entries.append(ANSWERS.fill("ListedMemory", fact, **memory_values(fact), history=history))
     return dict(memoryEntries=entries, pagination=body.pagination(page.total))
-
-
-@route("GET /v4/memories", "List memories, by query parameters", "Memories")
-async def list_by_query(
-    context: Context,
-    tag: Annotated[Tag | None, Query(alias="containerTag")] = None,
-    page: PageNumber = 1,
-    limit: PageSize = PER_PAGE,
-) -> Answer:
-    """The same as `POST /v4/memories/list`, for one tag or all of them."""
-    return await list_memories(ListMemories(container_tag=tag, page=page, limit=limit), context)
 
 
 @route("DELETE /v4/memories", "Forget a memory", "ForgottenMemory", missing=_UNKNOWN)

@@ -1,6 +1,5 @@
 """Searches of version 4: `/v3/search` finds documents by their chunks, `/v4/search` memories and more."""
 
-import asyncio
 import sys
 import time
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.fields import type_of
-from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, find_matches, rewrites, sessions_of
+from scrubjay.http_api.supermemory.matches import Match, MatchQuery, Mode, best_of, find_matches, sessions_of
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 from scrubjay.http_api.supermemory.v4.bodies import Filepath, Filters, Tagged, TagList, Whole
 from scrubjay.http_api.supermemory.v4.results import (
@@ -170,16 +169,12 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
 
 
 async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
-    wordings = rewrites(body.q) if body.rewrite_query else [body.q]
-    search, best = context.core.search.documents, dict[str, DocumentHit]()
-    for hits in await asyncio.gather(
-        *(search(body.request(wording), scopes, room=sys.maxsize) for wording in wordings)
-    ):
-        for hit in hits.results:
-            if hit.document_id not in best or hit.score > best[hit.document_id].score:
-                best[hit.document_id] = hit
-    ranked = sorted(best.values(), key=lambda hit: -hit.score)[: body.limit]
-    return [_document(hit, body) for hit in ranked]
+    async def search(wording: str) -> list[DocumentHit]:
+        found = await context.core.search.documents(body.request(wording), scopes, room=sys.maxsize)
+        return found.results
+
+    hits = await best_of(body.q, search, lambda hit: (hit.document_id, hit.score), rewrite=body.rewrite_query)
+    return [_document(hit, body) for hit in hits[: body.limit]]
 
 
 def _document(hit: DocumentHit, body: Search) -> Any:

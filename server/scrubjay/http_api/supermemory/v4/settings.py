@@ -11,7 +11,6 @@ from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context
-from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.routes import Routes
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
 
@@ -29,9 +28,7 @@ async def read(context: Context) -> Mapping[str, Any]:
 @route("PATCH /v3/settings", "Store settings", "UpdatedSettings")
 async def change(context: Context, body: Annotated[dict[str, Any], Body()]) -> Answer:
     """Store settings and return them; null removes one. A token of one tag may not."""
-    context.permissions.writes_to(None)
-    if context.permissions.tag is not None:
-        raise Forbidden("This token reaches one tag, so it may not change settings of all of them.")
+    context.permissions.writes_for_all()
     old = context.core.scope_settings.of(EVERY_SCOPE).client
     new = {name: value for name, value in {**old, **body}.items() if value is not None}
     try:

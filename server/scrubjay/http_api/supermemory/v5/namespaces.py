@@ -13,7 +13,6 @@ from scrubjay.home.scope_settings import LONGEST_BUCKET, LONGEST_DESCRIPTION
 from scrubjay.home.scopes import EVERY_SCOPE
 from scrubjay.http_api.answers import Answer, of_json
 from scrubjay.http_api.context import Context, RequestContext
-from scrubjay.http_api.permissions import Forbidden
 from scrubjay.http_api.routes import Routes, json_response
 from scrubjay.http_api.supermemory.fields import Background, Body5, pagination
 from scrubjay.http_api.supermemory.resources import read_profile
@@ -136,10 +135,7 @@ async def read_organization(context: Context) -> Answer:
 @route("PATCH /organization", "Change the background to all namespaces", "Organization")
 async def change_organization(context: Context, change: OrganizationChange) -> Answer:
     """Describe all namespaces together. A token of one namespace may not."""
-    context.permissions.writes_to(None)
-    if context.permissions.tag is not None:
-        reach = "This token reaches one namespace"
-        raise Forbidden(f"{reach}, so it may not change what applies to all of them.")
+    context.permissions.writes_for_all()
     await _describe(context, EVERY_SCOPE, change.organizational_context)
     return await read_organization(context)
 

@@ -1,0 +1,100 @@
+"""Renders sessions and whole turns as text for a model, in the same fence as `render`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from scrubjay.home.scopes import display_name
+from scrubjay.mcp_server.render import Frame, fenced, plural, quote
+from scrubjay.models.records import Turn
+from scrubjay.text.foreign import one_line
+from scrubjay.text.short_ids import short_id, short_session
+from scrubjay.text.summary import shorten
+
+if TYPE_CHECKING:  # an engine answers its first calls before it has loaded the store
+    from scrubjay.engine.verbs.counts import ScopeCounts
+    from scrubjay.engine.verbs.distilling import Piece
+    from scrubjay.engine.verbs.sessions import ListedSession, Overview
+    from scrubjay.records.session_summaries import Digest
+
+SUMMARY_SHOWN = 400  # characters of a session's summary, or of a sentence of one
+SIDE_SHOWN = 4_000  # characters of what one side says in a turn to distill
+SENTENCES_SHOWN, FILES_SHOWN = 5, 12  # of a session
+
+
+def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
+    """Quote the titles and summaries of sessions, by project."""
+    day = f"{since.astimezone():%Y-%m-%d %H:%M}"
+    if not listed:
+        return f"No session is recorded since {day}."
+    by_scope: dict[str, list[ListedSession]] = {}
+    for each in listed:
+        by_scope.setdefault(each.scope, []).append(each)
+    lines = []
+    for scope, those in by_scope.items():
+        lines.append(f"## {one_line(display_name(scope))}")
+        for each in those:
+            at = f"{each.ended_at.astimezone():%Y-%m-%d %H:%M}"
+            lines.append(f"- {at}, {plural(each.turns, 'turn')}, {one_line(each.host)}")
+            lines.append(quote("\n".join(filter(None, (each.title, shorten(each.summary, SUMMARY_SHOWN))))))
+    counts = f"{plural(len(listed), 'session')} in {plural(len(by_scope), 'project')}"
+    head = f"{counts} since {day}, the latest first:"
+    return "\n".join([head, *fenced(*lines)])
+
+
+def last_session(listed: ListedSession, digested: Digest, last: Turn) -> str:
+    """Quote a session's subject, outcome, open points, files and last turn."""
+    parts = {
+        "Subject": [digested.title],
+        "Outcome": digested.outcome[:SENTENCES_SHOWN],
+        "Left open": digested.left_open[:SENTENCES_SHOWN],
+        "Files": digested.files[:FILES_SHOWN],
+    }
+    lines = [
+        line
+        for title, said in parts.items()
+        if any(said)
+        for line in (f"## {title}", quote("\n".join(shorten(each, SUMMARY_SHOWN) for each in said)))
+    ]
+    session, at = short_session(listed.session_id), f"{listed.ended_at.astimezone():%Y-%m-%d %H:%M}"
+    head = f"Session {one_line(session)}, last turn at {at}, {plural(listed.turns, 'turn')}:"
+    return "\n".join([head, *fenced(*lines, "## Last turn", whole_turn(last, Frame(None)))])
+
+
+def status(scope: str, counts: ScopeCounts | None, page: Overview) -> str:
+    """Say how much is remembered in a scope, and when its last turn was recorded."""
+    if counts is None:
+        return f"Scrubjay remembers nothing in {display_name(scope)} yet."
+    last = (
+        f", the last one active {page.results[0].ended_at.astimezone():%Y-%m-%d %H:%M}"
+        if page.results
+        else ""
+    )
+    numbers = f"{plural(counts.turns, 'turn')} of {plural(page.total, 'session')}{last}"
+    behind = f" {page.behind}" if page.behind else ""
+    return (
+        f"Scrubjay remembers in {display_name(scope)}: {numbers}; {plural(counts.memories, 'fact')}; "
+        f"{plural(counts.documents, 'document')}.{behind}"
+    )
+
+
+def undistilled(piece: Piece, frame: Frame) -> str:
+    """Quote turns in the order of time, and say how many wait."""
+    if not piece.turns:
+        return "Nothing was said since the last distill. There is nothing to keep."
+    head = f"{plural(len(piece.turns), 'turn')}, not distilled before, the oldest first:"
+    last = f"{plural(piece.left, 'more turn')} wait." if piece.left else "These are all."
+    return "\n".join([head, *fenced(*(whole_turn(turn, frame) for turn in piece.turns)), last])
+
+
+def whole_turn(turn: Turn, frame: Frame) -> str:
+    """Quote both sides of a turn below its name; a long side is cut."""
+    from scrubjay.records.session_summaries import exchange_of  # it loads the store
+
+    name = short_id("turn", turn.id, turn.session_id, turn.turn)
+    said = exchange_of(turn)
+    sides = (("user", said.user), ("assistant", said.assistant))
+    lines = [f"{who}: {shorten(text, SIDE_SHOWN)}" for who, text in sides if text]
+    return "\n".join([f"{name} · {frame.date(turn.started_at)}", quote("\n".join(lines))])
