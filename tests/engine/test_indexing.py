@@ -58,10 +58,10 @@ async def test_passages_of_a_removed_document_are_not_queued_for_vectors(home: H
     removed = await document(core, "# Zebras\n\nThey graze.", custom_id="zebras")
     await document(core, "# Owls\n\nThey hunt.", custom_id="owls")
     await core.writer.settle()
-    assert await core.store.count_passages(NO_VECTOR) == 2
+    assert await core.store.passages.count(NO_VECTOR) == 2
     await forget(core, removed.id)
     await core.writer.settle()
-    assert await core.store.count_passages(NO_VECTOR) == 1
+    assert await core.store.passages.count(NO_VECTOR) == 1
     await core.close()
 
 
@@ -117,12 +117,12 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     seen = []
     assert (
         await core.reindex.run(lambda done, total, what: seen.append((done, total)))
-        == await core.store.count_passages()
+        == await core.store.passages.count()
     )
     assert seen and seen[-1][0] == seen[-1][1]
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and hits.degraded is None
-    assert await core.store.count_passages("space_id IS NULL") == 0
+    assert await core.store.passages.count("space_id IS NULL") == 0
     assert core.store.note.space_id == HashingEncoder("another model").space.space_id
     await core.close()
 
@@ -355,7 +355,7 @@ async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock
     await core.writer.settle()
     encoder.gate.set()
     async with asyncio.timeout(30):
-        while not core.indexer.idle or await core.store.passages_without_vectors(1):
+        while not core.indexer.idle or await core.store.passages.without_vectors(1):
             await asyncio.sleep(0.01)
     assert given == [2, 12]  # each with its summary
     await core.close()
@@ -373,7 +373,7 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     async with asyncio.timeout(30):
         while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
             await asyncio.sleep(0.01)
-    assert await core.store.count_passages() > 2 * NEW_OF_ONE
+    assert await core.store.passages.count() > 2 * NEW_OF_ONE
     await core.close()
 
 
@@ -389,7 +389,7 @@ async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, cloc
     indexer = Indexer(core.store, worker, late=lambda: False)
     encoder = await indexer.check_space()
     looks, goes_on = asyncio.Event(), asyncio.Event()
-    look = core.store.passages_without_vectors
+    look = core.store.passages.without_vectors
     waiting = [each.id for each in await look(10_000, NO_VECTOR)]
 
     async def slow_look(most: int, where: Where) -> list[Passage]:
@@ -398,7 +398,7 @@ async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, cloc
         return await look(most, where)
 
     with monkeypatch.context() as slow:
-        slow.setattr(core.store, "passages_without_vectors", slow_look)
+        slow.setattr(core.store.passages, "without_vectors", slow_look)
         first = asyncio.create_task(indexer.embed_some(encoder, excluded=waiting))
         await asyncio.wait_for(looks.wait(), 30)
         for start in range(0, len(passages), NEW_OF_ONE):  # more than are embedded ahead
@@ -441,7 +441,7 @@ async def test_a_search_reports_missing_vectors_once_they_matter(home: Home, clo
     for number in range(MANY):
         await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
     await core.writer.settle()
-    waiting = await core.store.count_passages(NO_VECTOR)
+    waiting = await core.store.passages.count(NO_VECTOR)
     says = f"of {waiting:,} passages are searched by words alone until they have their vectors"
     hits = await search(core, "zebra")
     assert hits.results and says in (hits.degraded or "")
@@ -467,5 +467,5 @@ async def test_every_passage_of_a_burst_gets_its_vector(home: Home, clock):
     async with asyncio.timeout(30):
         while not core.indexer.idle:
             await asyncio.sleep(0.01)
-    assert not await core.store.passages_without_vectors(1)
+    assert not await core.store.passages.without_vectors(1)
     await core.close()

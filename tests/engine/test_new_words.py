@@ -79,8 +79,8 @@ async def renewed(core: Core) -> None:
 async def found_by(core: Core, words: str) -> list[str]:
     """The texts of the passages found by words alone."""
     await core.store.flush()
-    best = (await core.store.by_words(words, "true", 5)).row_ids.tolist()
-    rows = await core.store.read_passages(best)
+    best = (await core.store.passages.by_words(words, "true", 5)).row_ids.tolist()
+    rows = await core.store.passages.read(best)
     return [rows[each].text for each in best]
 
 
@@ -120,7 +120,7 @@ async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clo
         await core.removal.forget(Forget(id=new.id, purge=True), SCOPE, "test")
     encoder.gate.set()
     await renewed(core)
-    assert core.store.note.generation == 2 and await core.store.count_passages("space_id IS NULL") == 0
+    assert core.store.note.generation == 2 and await core.store.passages.count("space_id IS NULL") == 0
     assert set(await found_by(core, "manager")) == {PNPM, "The owl uses Poetry."}
     assert texts(await search(core, "which package manager"))[0] in (PNPM, "The owl uses Poetry.")
     assert "Ruff does." in await found_by(core, "linter")
@@ -167,7 +167,7 @@ async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(
     monkeypatch.setattr(core.store, "finish_generation", nothing)  # killed just before the end
 
     async def is_embedded() -> bool:
-        return not await core.store.built_without_vectors(1)
+        return not await core.store.passages.built_without_vectors(1)
 
     await until(is_embedded)
     await core.close()
@@ -278,8 +278,8 @@ async def test_a_long_index_is_rebuilt_page_by_page(home: Home, clock: Clock, mo
     encoder.gate.set()
     core = await opened(home, clock, encoder)
     await renewed(core)
-    assert await core.store.count_passages("space_id IS NULL") == 0 and len(encoder.said) < 20
-    assert await core.store.count_passages() == 705
+    assert await core.store.passages.count("space_id IS NULL") == 0 and len(encoder.said) < 20
+    assert await core.store.passages.count() == 705
     assert texts(await search(core, "Jay number 699"))[0] == "Jay number 699 is blue."
     await core.close()
 

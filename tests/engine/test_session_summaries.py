@@ -224,7 +224,7 @@ async def test_a_turn_completed_later_updates_the_summary_in_place(core: Core):
     (after,) = await ended(core, lambda found: found != [before])
     assert "src/new_file.py" in after.content and (after.id, after.version) == (before.id, 1)
     await embedded(core)
-    assert await core.store.count_passages(conditions.equal("record_id", after.id)) == 1
+    assert await core.store.passages.count(conditions.equal("record_id", after.id)) == 1
 
 
 @pytest.mark.long

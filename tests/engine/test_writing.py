@@ -132,14 +132,14 @@ async def test_a_record_committed_during_a_disk_read_is_found(
     await document(core, "Herons wait.", path="notes/heron.md")
     core.store.forget_cache()
 
-    async def read_before_the_commit(read: AsyncTable, *args: Any) -> Any:
-        rows = await read_rows(read, *args)
+    async def read_before_the_commit(read: AsyncTable, *args: Any, **more: Any) -> Any:
+        rows = await read_rows(read, *args, **more)
         if read.name == table:
             await core.writer.settle()
         return rows
 
-    read_rows = scrubjay.store.store._rows
-    monkeypatch.setattr("scrubjay.store.store._rows", read_before_the_commit)
+    read_rows = scrubjay.store.store.matching_rows
+    monkeypatch.setattr("scrubjay.store.store.matching_rows", read_before_the_commit)
     assert await look(core)
     assert await core.store.count(Turn) == 1  # the commit did happen
 

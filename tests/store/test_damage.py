@@ -263,7 +263,7 @@ async def test_readable_records_are_found_while_others_are_damaged_and_the_index
     core = await opened(home, clock)
     with pytest.raises(RuntimeError):
         await core.reindex.run()
-    assert await core.store.count_passages(conditions.equal("src", "turn")) and not core.store.note.complete
+    assert await core.store.passages.count(conditions.equal("src", "turn")) and not core.store.note.complete
     await core.close()
 
 
@@ -290,9 +290,9 @@ async def test_an_index_that_restarts_while_filling_ends_with_every_record(
     passages = await core.reindex.run(progress)
     await mends[0]
     await filled_again(core)
-    assert passages == await core.store.count_passages()
+    assert passages == await core.store.passages.count()
     assert await count_lacking(core.store, passages_of) == 0
-    assert await core.store.count_passages(conditions.NO_VECTOR) == 0
+    assert await core.store.passages.count(conditions.NO_VECTOR) == 0
     hits = said.texts(await said.search(core, "owl tower heron mill", top_k=10))
     assert len(hits) == 6 and core.indexer.notice is None
     await core.close()

@@ -153,7 +153,7 @@ async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its
     assert {"The ferry leaves at nine.", "The ferry is blue."} <= set(texts(await search(second, "ferry")))
 
     async def embedded() -> bool:
-        return await second.store.count_passages("space_id IS NULL") == 0
+        return await second.store.passages.count("space_id IS NULL") == 0
 
     await until(embedded)
 
@@ -269,7 +269,7 @@ async def test_a_follower_searches_by_meaning_even_after_a_reindex(start: Start)
 
     async def has_vectors() -> bool:
         return (
-            await first.store.count(Memory) == 1 and await first.store.count_passages("space_id IS NULL") == 0
+            await first.store.count(Memory) == 1 and await first.store.passages.count("space_id IS NULL") == 0
         )
 
     await until(has_vectors)

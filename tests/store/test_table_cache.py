@@ -119,7 +119,7 @@ async def test_a_new_fact_is_not_looked_up_on_disk_and_a_known_one_is_found(core
         await fact(core, f"Fact number {number}.")
         await core.writer.settle()
     with monkeypatch.context() as patched:
-        patched.setattr("scrubjay.store.store._rows", _read_nothing)
+        patched.setattr("scrubjay.store.store.matching_rows", _read_nothing)
         assert (await fact(core, "A new fact.")).action == "stored"
         with pytest.raises(AssertionError, match="reads a table"):
             await fact(core, "fact number 2")
@@ -298,11 +298,11 @@ async def _ties_agree(store: Store, words: list[str]) -> None:
     for asked in ([words[0]], words[1:3], words):
         version = None
         while version != (version := await passages.version()):  # vectors are filled in, which moves rows
-            found = await store.by_ties(asked, here, 100)
-            index = await store._search_words(" ".join(asked), "tied", here, 100)
+            found = await store.passages.by_ties(asked, here, 100)
+            index = await store.passages._search_words(" ".join(asked), "tied", here, 100)
         assert sorted(found.row_ids) == sorted(index.row_ids)
         assert sorted(found.values, reverse=True) == list(found.values)
-        first = await store.by_ties(asked, here, 3)
+        first = await store.passages.by_ties(asked, here, 3)
         assert list(first.values) == pytest.approx(found.values[:3], rel=0.2)  # indexes count deleted rows
 
 
@@ -313,7 +313,7 @@ async def test_a_row_that_moves_between_two_reads_of_the_cache_is_found(core: Co
     await embedded(core)
     tables = core.store.tables
     for _ in range(4):
-        assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
+        assert len((await core.store.passages.by_ties([word], "hidden = false", 100)).row_ids) == 5
     matching = tables.cached_vectors.matching
     moves = iter((tables.passages.update, None))
 
@@ -325,7 +325,7 @@ async def test_a_row_that_moves_between_two_reads_of_the_cache_is_found(core: Co
         return found
 
     monkeypatch.setattr(tables.cached_vectors, "matching", moved)
-    assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
+    assert len((await core.store.passages.by_ties([word], "hidden = false", 100)).row_ids) == 5
 
 
 async def test_a_version_is_asked_of_the_table_again_after_each_write(core: Core, monkeypatch):

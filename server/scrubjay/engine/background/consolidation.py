@@ -156,7 +156,7 @@ class Consolidation:
     async def _some(self, resting: Callable[[], bool]) -> int:
         await self._catch_up()
         written, some = 0, list(self._changed)[:AT_ONCE]
-        vectors = await self._store.vectors_of_facts(each for each in some if isinstance(each, str))
+        vectors = await self._store.passages.vectors_of_facts(each for each in some if isinstance(each, str))
         for changed in some:
             if self._writer.pending or not resting():
                 break

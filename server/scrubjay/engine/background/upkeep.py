@@ -190,7 +190,6 @@ class Upkeep:
         if not await self._optimize(name, self._kept(KEEP_VERSIONS), orphans=True):
             return
         async with self._store.lock:
-            self._store.invalidate_index_stats()
             self.compactions += 1
             self._since_reopened += 1
             self.failures = 0

@@ -121,8 +121,8 @@ async def _records(store: Store) -> dict[str, int]:
         "turns": await store.count(Turn, visible),
         "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
         "documents": await store.count(Document, visible),
-        "passages": await store.count_passages(),
-        "waiting_for_vector": await store.count_passages(conditions.NO_VECTOR),
+        "passages": await store.passages.count(),
+        "waiting_for_vector": await store.passages.count(conditions.NO_VECTOR),
     }
 
 
