@@ -340,8 +340,9 @@ async def test_invalid_characters_are_removed_before_redaction_and_the_rest_is_s
 async def test_a_write_that_no_table_accepts_is_moved_away_and_blocks_nothing(core: Core):
     async def plan_half(store: Store, said: Envelope, now: Any) -> Any:
         plan = await _PLANNERS["turn"](store, said, now)
-        record = plan.change.record.model_copy(update={"user": "half \ud83d of a character"})
-        return dataclasses.replace(plan, change=dataclasses.replace(plan.change, record=record))
+        (change,) = plan.changes
+        record = change.record.model_copy(update={"user": "half \ud83d of a character"})
+        return dataclasses.replace(plan, changes=[dataclasses.replace(change, record=record)])
 
     await turn(core, "a", user="before it")
     bad = Envelope.model_validate(an_envelope(core.clock(), 7))

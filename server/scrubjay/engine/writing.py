@@ -220,9 +220,8 @@ class Writer:
         role, self._touched = self._role, [*self._touched, touched]
 
         def standing() -> Plan[Result] | None:
-            if plan.change is None or plan.also or plan.change.record.id in touched or role != self._role:
-                return None
-            return plan
+            is_alone = len(plan.changes) == 1 and plan.changes[0].record.id not in touched
+            return plan if is_alone and role == self._role else None
 
         try:
             plan = await self._plan(planner, envelope)

@@ -49,13 +49,12 @@ async def plan_add(
         request = _with_earlier_fields(request, known)
     if known is not None and _is_unchanged(known, request):
         document = known.model_copy(update=_file_fields(request, known))
-        return Plan(None if document == known else Change(document), _answer(document, envelope))
+        return Plan(_answer(document, envelope), [] if document == known else [Change(document)])
     # In a thread, because 10 MB take six seconds, in which others want their answers.
     document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, known, now)
     facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None, facts=facts)
-    return Plan(
-        Change(document, passages, rewritten=known is not None), _answer(document, envelope), facts_too
-    )
+    change = Change(document, passages, rewritten=known is not None)
+    return Plan(_answer(document, envelope), [change, *facts_too])
 
 
 def _answer(document: Document, envelope: Envelope) -> DocumentAdded:

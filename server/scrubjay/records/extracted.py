@@ -12,7 +12,7 @@ from typing import Any
 
 from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import passages_of, title_above
+from scrubjay.records.passages import title_above, written
 from scrubjay.records.versions import linked_facts
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
@@ -189,6 +189,4 @@ def _changed(fact: Memory, values: Mapping[str, Any], at: datetime) -> Memory:
 
 
 def _changes(facts: Iterable[Memory], known: Mapping[str, Memory]) -> Sequence[Change]:
-    return [
-        Change(row, passages_of(row), rewritten=row.id in known) for row in facts if known.get(row.id) != row
-    ]
+    return [written(row, is_known=row.id in known) for row in facts if known.get(row.id) != row]

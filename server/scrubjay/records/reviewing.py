@@ -10,9 +10,9 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, is_current
 from scrubjay.models.requests import Review, parse
 from scrubjay.models.results import Reviewed
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change, Plan
+from scrubjay.store.changes import Plan
 from scrubjay.store.store import Store
 
 MOST = 50  # facts that the queue shows
@@ -34,7 +34,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     if request.action == "keep":
         kept = fact.model_copy(update={"review": "approved"})
         answer = Reviewed(id=fact.id, is_inference=False, forgotten=False, review="approved")
-        return Plan(Change(kept, passages_of(kept), rewritten=True), answer)
+        return Plan(answer, [written(kept)])
     if not is_derived(fact):
         problem = f"{fact.id} was said and not concluded, so there is nothing to review."
         raise InputError(f"{problem} Update or forget it instead.")
@@ -51,9 +51,8 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     after = fact.model_copy(update={"review": review, **gone})
     answer = Reviewed(id=fact.id, is_inference=is_inference(after), forgotten=declined, review=after.review)
     if after == fact:
-        return Plan(None, answer)
-    after = after.model_copy(update={"updated_at": envelope.at})
-    return Plan(Change(after, passages_of(after), rewritten=True), answer)
+        return Plan(answer)
+    return Plan(answer, [written(after.model_copy(update={"updated_at": envelope.at}))])
 
 
 async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:

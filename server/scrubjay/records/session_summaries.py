@@ -14,7 +14,7 @@ from typing import Any
 
 from scrubjay.home.scopes import display_name
 from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived_id
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.records.turns import PARTITION
 from scrubjay.records.versions import children
 from scrubjay.store import conditions
@@ -142,7 +142,7 @@ async def plan_summary(store: Store, key: Key, least: int, now: datetime) -> lis
         if row.id != summary_id and row.forgotten_at is None and row.is_latest
     ]
     if summary is not None and summary != known:
-        changes.append(Change(summary, passages_of(summary), rewritten=known is not None))
+        changes.append(written(summary, is_known=known is not None))
     return changes
 
 
@@ -154,7 +154,7 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
             rows = await store.get(Turn, known.parent_ids)
             turns = [rows[each] for each in known.parent_ids if each in rows and each not in ids]
             summary = await asyncio.to_thread(_remake, known, turns, at)
-            changes.append(Change(summary, passages_of(summary), rewritten=True))
+            changes.append(written(summary))
     return changes
 
 

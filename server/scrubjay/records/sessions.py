@@ -9,10 +9,10 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import KeptSession, KeptSessions, RecordTurn, parse
 from scrubjay.models.results import SessionRecorded, SessionsRecorded
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.records.turns import new_turn, summary_of, turn_id
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change, Plan
+from scrubjay.store.changes import Plan
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.transcripts.matching import SAME_MOMENT, placed
@@ -161,12 +161,11 @@ def _compared(
         its = envelope.model_copy(update={"scope": kept.scope, "host": kept.host})
         answers.append(_of_one(its, kept, turns, now))
     changes = [
-        Change(turn, passages_of(turn), rewritten=turn.id in recorded)
+        written(turn, is_known=turn.id in recorded)
         for turn in turns.by_id.values()
         if turn is not recorded.get(turn.id)
     ]
-    whole = SessionsRecorded(sessions=tuple(answers))
-    return Plan(changes[0] if changes else None, whole, tuple(changes[1:]))
+    return Plan(SessionsRecorded(sessions=tuple(answers)), changes)
 
 
 def has_news(kept: KeptSession, recorded: list[Turn], now: datetime) -> bool:

@@ -8,8 +8,8 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord, Document, Turn, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
-from scrubjay.records.passages import TURN_PASSAGE, passages_of, speeches, together
-from scrubjay.store.changes import Change, Plan
+from scrubjay.records.passages import TURN_PASSAGE, speeches, together, written
+from scrubjay.store.changes import Plan
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.text.summary import gist
@@ -40,20 +40,18 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     else:
         turn = _completed(known, request, now)
     updated = known is not None and turn is not known
-    change = None
-    if known is None or updated:
-        change = Change(turn, passages_of(turn), rewritten=updated)
+    changes = [written(turn, is_known=updated)] if known is None or updated else []
     answer = TurnRecorded(
         id=turn.id,
         session_id=turn.session_id,
         turn=turn.turn,
         stored=known is None,
         updated=updated,
-        indexed=change is None and not await store.records_without_vectors([turn.id]),
+        indexed=not changes and not await store.records_without_vectors([turn.id]),
         forgotten=turn.forgotten_at is not None,
         redacted=envelope.redacted,
     )
-    return Plan(change, answer)
+    return Plan(answer, changes)
 
 
 def _with_roles(request: RecordTurn) -> RecordTurn:

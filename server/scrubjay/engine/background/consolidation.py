@@ -20,7 +20,7 @@ from scrubjay.engine.writing import Writer
 from scrubjay.errors import ScrubjayError
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.search.similar import facts_repeated_by
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
@@ -193,7 +193,7 @@ class Consolidation:
             return []
         repeated = await facts_repeated_by(self._store, fact, vector)
         linked = fact.model_copy(update={"alike": tuple(dict.fromkeys((*fact.alike, *repeated)))})
-        return [] if linked == fact else [Change(linked, passages_of(linked), rewritten=True)]
+        return [] if linked == fact else [written(linked)]
 
     async def _catch_up(self) -> None:
         """Remember the facts and sessions that changed since an engine last looked at all of them."""
