@@ -33,9 +33,8 @@ MOST_TURNS = 200  # a longer session's last ones are summarised; each takes 2 ms
 GONE = "all turns it was made of are forgotten"
 JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had one
 RECAP = 600  # characters of a host's own summary
-_PLACE = re.compile(
-    r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?"
-)  # as `_fields` writes it
+# As `_fields` writes it.
+_PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?")
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,8 @@ class Store(Connection):
             if not self.is_writer:  # the lease was lost while this waited for the lock
                 raise OSError(f"another engine maintains the store now ({self.path})")
             put = append if staged.fresh and not await self._has_committed(staged) else upsert
-            await self._write_passages(staged, put)
+            for table, note in zip(self.tables.indexes, self.index_notes, strict=True):
+                await self._write_index(table, note, staged, put)
             for kind, name in TABLE_OF.items():
                 if rows := staged.records(kind):
                     await put(self.tables.of(name), to_table(rows, arrow_schema(kind)))
@@ -172,10 +173,6 @@ class Store(Connection):
             if ids and await self.tables.of(name).count_rows(conditions.one_of("id", ids)):
                 return True
         return False
-
-    async def _write_passages(self, staged: Staged, put: Put) -> None:
-        for table, note in zip(self.tables.indexes, self.index_notes, strict=True):
-            await self._write_index(table, note, staged, put)
 
     async def _write_index(self, table: AsyncTable, note: IndexNote, staged: Staged, put: Put) -> None:
         passages = staged.passages()
@@ -246,7 +243,10 @@ class Store(Connection):
     async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
         """Return when each of these facts was last recalled, in microseconds since 1970, by id."""
         wanted = dict.fromkeys(ids)
-        found = {each: micros(row.last_accessed_at) for each in wanted if (row := self._staged_fact(each))}
+        staged = {each: self._staged_record(each) for each in wanted}
+        found = {
+            each: micros(row.last_accessed_at) for each, row in staged.items() if isinstance(row, Memory)
+        }
         if missing := [each for each in wanted if each not in found]:
             rows = await self._columns(Memory, missing, ["id", "last_accessed_at"])
             recalled = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)
@@ -283,10 +283,6 @@ class Store(Connection):
         """Return the records that are written but not committed, the latest version of each."""
         rows = {row.id: row for batch in (self._committing, self._staged) for row in batch.records(kind)}
         return cast(list[T], list(rows.values()))
-
-    def _staged_fact(self, record_id: str) -> Memory | None:
-        record = self._staged_record(record_id)
-        return record if isinstance(record, Memory) else None
 
     def _staged_record(self, record_id: str) -> AnyRecord | None:
         return self._staged.record(record_id) or self._committing.record(record_id)

@@ -15,16 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.engine.background.indexing import Indexer
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import failures_logged, passed
 from scrubjay.engine.writing import Writer
-from scrubjay.errors import ScrubjayError
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
 from scrubjay.records.passages import written
 from scrubjay.search.similar import facts_repeated_by
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
-from scrubjay.store.failures import reason
 from scrubjay.store.schema import micros, read_table
 from scrubjay.store.sessions import Key
 from scrubjay.store.store import Store
@@ -107,11 +105,8 @@ class Consolidation:
             if not self._indexer.finished:
                 self._wake.set()  # to look again
             else:
-                try:
+                with failures_logged(log, "sessions and facts were not consolidated"):
                     await self.work_on()
-                except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-                    # A full disk, or LanceDB's own failure: both may pass.
-                    log.warning("sessions and facts were not consolidated: %s", reason(error))
 
     async def work_on(self) -> None:
         """Work until nothing waits or something else works, without a pause after each few.

@@ -22,10 +22,7 @@ from scrubjay.text.developer_words import IN_USE
 
 PAGE = 500  # records per commit
 WORDS = "words"  # the note with the version of the dictionary that the passages were made with
-_UNKNOWN, _BEGUN = (
-    "unknown",
-    "begun with ",
-)  # its values if the dictionary is unknown, and during a reindex
+_UNKNOWN, _BEGUN = "unknown", "begun with "  # its values if no version is known, and during a reindex
 Progress = Callable[[int, int, str], None]  # done, total, and the step: reading (records), embedding
 
 
