@@ -243,10 +243,8 @@ class Store(Connection):
     async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
         """Return when each of these facts was last recalled, in microseconds since 1970, by id."""
         wanted = dict.fromkeys(ids)
-        staged = {each: self._staged_record(each) for each in wanted}
-        found = {
-            each: micros(row.last_accessed_at) for each, row in staged.items() if isinstance(row, Memory)
-        }
+        staged = ((each, self._staged_record(each)) for each in wanted)
+        found = {each: micros(row.last_accessed_at) for each, row in staged if isinstance(row, Memory)}
         if missing := [each for each in wanted if each not in found]:
             rows = await self._columns(Memory, missing, ["id", "last_accessed_at"])
             recalled = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)

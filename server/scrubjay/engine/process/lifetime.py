@@ -255,10 +255,11 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     names = [signal.SIGINT, signal.SIGTERM]
     if sys.platform == "win32":
         names.append(signal.SIGBREAK)
-    # Not the loop's own handlers, which asyncio lacks on Windows.
-    before = {
-        each: signal.signal(each, lambda number, _: finish(signal.Signals(number).name)) for each in names
-    }
+
+    def handle(number: int, _: object) -> None:
+        finish(signal.Signals(number).name)
+
+    before = {each: signal.signal(each, handle) for each in names}  # asyncio has no handlers on Windows
     try:
         yield
     finally:
