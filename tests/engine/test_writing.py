@@ -22,8 +22,9 @@ from said import SCOPE, document, fact, search, texts, turn
 
 import scrubjay.store.store
 from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.in_hand import InHand
 from scrubjay.engine.verbs.documents import Prefetch
-from scrubjay.engine.writing import _PLANNERS, InHand, Writer
+from scrubjay.engine.writing import Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
@@ -35,6 +36,7 @@ from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.documents import _find_at, plan_add
 from scrubjay.records.full_ids import _turns_called
 from scrubjay.records.memories import facts_with_text
+from scrubjay.records.planners import PLANNERS
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
@@ -317,7 +319,7 @@ async def test_a_long_document_delays_no_other_write(core: Core, monkeypatch):
         await free.wait()
         return await plan_add(store, made, now)
 
-    monkeypatch.setitem(_PLANNERS, "document", slowly)
+    monkeypatch.setitem(PLANNERS, "document", slowly)
     adding = asyncio.create_task(document(core, "# Ships\n\nThe Albatross lies in harbour 84."))
     await planned.wait()
     await fact(core, "The tern flies.")
@@ -339,7 +341,7 @@ async def test_invalid_characters_are_removed_before_redaction_and_the_rest_is_s
 
 async def test_a_write_that_no_table_accepts_is_moved_away_and_blocks_nothing(core: Core):
     async def plan_half(store: Store, said: Envelope, now: Any) -> Any:
-        plan = await _PLANNERS["turn"](store, said, now)
+        plan = await PLANNERS["turn"](store, said, now)
         (change,) = plan.changes
         record = change.record.model_copy(update={"user": "half \ud83d of a character"})
         return dataclasses.replace(plan, changes=[dataclasses.replace(change, record=record)])

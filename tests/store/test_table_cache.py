@@ -20,8 +20,10 @@ from scrubjay.engine.core import Core
 from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
-from scrubjay.store import conditions
-from scrubjay.store.cache import FIRST, KnownKeys, TableCache, _row_ids, taken
+from scrubjay.store import conditions, row_sets
+from scrubjay.store.cache import FIRST, TableCache
+from scrubjay.store.known_keys import KnownKeys
+from scrubjay.store.row_sets import taken
 from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
@@ -142,7 +144,7 @@ async def test_a_fact_committed_while_the_keys_are_read_is_cached(core: Core, mo
         await core.writer.settle()
         return rows
 
-    monkeypatch.setattr("scrubjay.store.cache.read_table", read_before_the_commit)
+    monkeypatch.setattr("scrubjay.store.known_keys.read_table", read_before_the_commit)
     assert await keys.among(memories, [digest := content_hash("The port is 8080.")]) == {digest}
 
 
@@ -199,12 +201,14 @@ async def test_a_row_moved_by_a_compaction_during_a_read_is_not_lost(core: Core,
     await turn(core, "a", turn=6, user="Where is the last one?")
     await core.writer.settle()
 
+    read = row_sets.row_ids
+
     async def row_ids(query: Any) -> Any:
-        found = await _row_ids(query)
+        found = await read(query)
         await turns.optimize()
         return found
 
-    monkeypatch.setattr("scrubjay.store.cache._row_ids", row_ids)
+    monkeypatch.setattr("scrubjay.store.row_sets.row_ids", row_ids)
     assert len(await whole.current(turns) or ()) == 7
 
 
@@ -264,7 +268,7 @@ async def test_tables_used_by_searches_are_cached_again_after_a_compaction(core:
         before = await found(core)
         await core.upkeep.tidy(Bounds(0, 0))
         with monkeypatch.context() as patched:
-            patched.setattr("scrubjay.store.cache._row_ids", _read_nothing)
+            patched.setattr("scrubjay.store.row_sets.row_ids", _read_nothing)
             assert await found(core) == before
 
 

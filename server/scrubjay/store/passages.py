@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from scrubjay.models.records import Passage
 from scrubjay.store import conditions
-from scrubjay.store.cache import PassageRow, taken
+from scrubjay.store.cache import PassageRow
 from scrubjay.store.changes import Embedding
 from scrubjay.store.conditions import EVER, Dates, Where
 from scrubjay.store.connection import Connection
 from scrubjay.store.queries import descending, matching_rows, scan
+from scrubjay.store.row_sets import taken
 from scrubjay.store.schema import VECTOR, from_table, read_batches, read_table
 from scrubjay.store.upserts import put_vectors
 

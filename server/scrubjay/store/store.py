@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
 from scrubjay.store.bucket.sharing import Shared
-from scrubjay.store.cache import KnownKeys, RecordCache
+from scrubjay.store.cache import RecordCache
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.connection import Connection
 from scrubjay.store.failures import not_written
 from scrubjay.store.inventory import Inventory, Rows
+from scrubjay.store.known_keys import KnownKeys
 from scrubjay.store.names import Names
 from scrubjay.store.notes import IndexNote
 from scrubjay.store.passages import Passages

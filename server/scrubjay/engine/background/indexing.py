@@ -323,8 +323,8 @@ class Indexer:
                 if encoder is None or self._outdated():
                     encoder = await self.check_space()
                 excluded = (*self._new, *self._ahead)
-                can_embed = encoder is not None and self.trouble is None
-                more = can_embed and await self.embed_some(encoder, excluded) > 0
+                if more := encoder is not None and self.trouble is None:
+                    more = await self.embed_some(encoder, excluded) > 0
             except (OSError, RuntimeError, ValueError) as error:  # a full disk, or LanceDB: both may pass
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
                 await asyncio.sleep(pause)
