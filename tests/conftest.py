@@ -15,13 +15,12 @@ from hashing_encoder import HashingEncoder
 from hypothesis import HealthCheck, settings
 from mcp import Client
 from mcp.server import Server
-from said import SCOPE
+from said import SCOPE, opened
 
 from scrubjay.engine.caller import Caller, set_caller
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.settings import Settings
 from scrubjay.mcp_server.server import build_server
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
@@ -77,9 +76,9 @@ async def store(home: Home) -> Store:
 @pytest.fixture
 async def core(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
     """An engine's core over a fresh home, with the hashing encoder for its model."""
-    opened = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
-    yield opened
-    await opened.close()
+    core = await opened(home, clock)
+    yield core
+    await core.close()
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Any
 
 import memories_made as made
 import pytest
-from said import SCOPE, fact
+from said import SCOPE, fact, stored
 
 from scrubjay.engine.background.host_memories import HostMemories
 from scrubjay.engine.core import Core
@@ -44,8 +44,7 @@ async def take(core: Core, path: str, *texts: str, **more: Any) -> tuple[tuple[s
 
 async def facts(core: Core) -> dict[str, Memory]:
     """Return every fact by its words, the latest version of those that are said twice."""
-    await core.writer.settle()
-    rows = await core.store.select(Memory, "true")
+    rows = await stored(core, Memory)
     return {row.content: row for row in sorted(rows, key=lambda row: row.version)}
 
 

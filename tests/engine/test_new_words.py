@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from hashing_encoder import HashingEncoder
-from said import SCOPE, embedded, fact, facts, search, texts, turn
+from said import SCOPE, embedded, fact, facts, opened, search, texts, turn
 
 from scrubjay.encoders import EmbeddingWorker
 from scrubjay.encoders.token_codes import EncodedTexts
@@ -55,10 +55,6 @@ class Gated(HashingEncoder):
             assert self.gate.wait(30)
         self.said += texts
         return super().embed_passages(texts)
-
-
-async def opened(home: Home, clock: Clock, encoder: HashingEncoder | None = None) -> Core:
-    return await open_core(home, Settings(), clock, lambda *_, **__: encoder or HashingEncoder())
 
 
 async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
@@ -245,7 +241,7 @@ async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, 
     await renewed(core)
     await core.close()
     await leave_note(home, None)
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     await core.store.set_complete(False, core.store.restarts)  # as one that lacks a column
     await core.close()
     core = await opened(home, clock)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from said import SCOPE, embedded, forget, search, texts, turn
+from said import SCOPE, embedded, forget, search, stored, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
@@ -15,8 +15,7 @@ from scrubjay.models.records import Turn
 
 
 async def only(core: Core) -> Turn:
-    await core.writer.settle()
-    (row,) = await core.store.select(Turn, "true")
+    (row,) = await stored(core, Turn)
     return row
 
 

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hashing_encoder import HashingEncoder
 from lancedb import AsyncTable
-from said import SCOPE, document, fact, search, texts, turn
+from said import SCOPE, document, fact, opened, search, texts, turn
 
 import scrubjay.store.store
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.in_hand import InHand
 from scrubjay.engine.verbs.documents import Prefetch
 from scrubjay.engine.writing import Writer
@@ -29,7 +28,6 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, Turn, content_hash
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
@@ -170,7 +168,7 @@ async def test_a_search_sees_everything_acknowledged(core: Core):
 async def test_events_left_by_hooks_while_no_engine_ran_are_stored_once_and_in_order(home: Home, clock, now):
     for n in range(30):
         spool.write(home, an_envelope(now, n))
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     hits = await search(core, "zebra", top_k=50)
     assert len(hits.results) == 30
     places = (await core.store.sessions.of([(SCOPE, "a")]))[SCOPE, "a"].places

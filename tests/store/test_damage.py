@@ -13,14 +13,13 @@ from typing import Any
 import lancedb
 import pytest
 import said
-from hashing_encoder import HashingEncoder
+from said import opened
 
 from scrubjay.cli.doctor import PROBLEM
 from scrubjay.cli.doctor import store as findings_of
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import Forget
 from scrubjay.records.passages import passages_of
@@ -34,10 +33,6 @@ pytestmark = pytest.mark.long
 
 BIRDS = ["The owl nests in the church tower.", "The heron fishes at the mill."]
 Clock = Callable[[], datetime]
-
-
-async def opened(home: Home, clock: Clock) -> Core:
-    return await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
 
 
 async def filled(home: Home, clock: Clock) -> None:
