@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
-from hashing_encoder import HashingEncoder
+from hashing_encoder import Gated, HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
-from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.engine.background import indexing
 from scrubjay.engine.background.indexing import MANY, NEW, NEW_OF_ONE, Indexer
@@ -293,23 +291,8 @@ async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the
     await core.close()
 
 
-class Gated(HashingEncoder):
-    """Records what it embeds, and blocks at the first text of a backlog until the test opens the gate."""
-
-    def __init__(self, salt: str = "") -> None:
-        super().__init__(salt)
-        self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
-
-    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        if any("backlog" in text for text in texts):
-            self.reached.set()
-            assert self.gate.wait(30)
-        self.said += texts
-        return super().embed_passages(texts)
-
-
 async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, clock):
-    encoder = Gated()
+    encoder = Gated("backlog")
     core = await opened(home, clock, lambda: encoder)
     sections = (
         f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}"
@@ -337,7 +320,7 @@ async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, 
 
 async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock, monkeypatch):
     """Found by the demo: a session with vectors for only half of it gives wrong answers."""
-    encoder = Gated()
+    encoder = Gated("backlog")
     core = await opened(home, clock, lambda: encoder)
     given: list[int] = []
     set_vectors = core.store.set_vectors

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -80,3 +80,10 @@ async def embedded(core: Core) -> None:
     encoder = await core.indexer.load()
     while await core.indexer.embed_some(encoder) or not core.indexer.finished:
         await asyncio.sleep(0.005)
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
+    """Wait until this holds."""
+    async with asyncio.timeout(seconds):
+        while not await holds():
+            await asyncio.sleep(0.02)

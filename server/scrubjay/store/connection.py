@@ -1,7 +1,7 @@
 """The open tables of a store, and the generations of its passages: the searched one, and one being built."""
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.inventory import Inventory
@@ -18,6 +18,7 @@ from scrubjay.store.notes import (
 from scrubjay.store.tables import Tables, drop_other_passages, open_tables
 
 
+@dataclass(eq=False)
 class Connection:
     """The open tables of one home or bucket.
 
@@ -25,20 +26,17 @@ class Connection:
     expected files. `repairs` lists what was repaired.
     """
 
-    def __init__(
-        self,
-        path: str,
-        note: IndexNote,
-        tables: Tables,
-        shared: Shared | None = None,
-        inventory: Inventory | None = None,
-    ) -> None:
-        self.path, self.note, self.tables, self.shared = path, note, tables, shared
+    path: str
+    note: IndexNote
+    tables: Tables
+    shared: Shared | None = None
+    inventory: Inventory | None = None
+
+    def __post_init__(self) -> None:
         self.building: IndexNote | None = None  # the next generation of passages
-        self.notes: Notes = shared.notes if shared else FileNotes(path)
-        self.inventory = inventory
+        self.notes: Notes = self.shared.notes if self.shared else FileNotes(self.path)
         self.repairs: list[str] = []
-        self.lock = tables.lock
+        self.lock = self.tables.lock
         self.vectorless_writes = 0  # counts writes that may have left passages without a vector
         self.restarts = 0  # how often damage restarted the index
         self._note_lock = asyncio.Lock()

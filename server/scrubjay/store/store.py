@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Passage, Turn
 from scrubjay.store import conditions
-from scrubjay.store.bucket.sharing import Shared
 from scrubjay.store.cache import RecordCache
 from scrubjay.store.changes import TABLE_OF, Change, Embedding, Staged
 from scrubjay.store.conditions import Where
 from scrubjay.store.connection import Connection
 from scrubjay.store.failures import not_written
-from scrubjay.store.inventory import Inventory, Rows
+from scrubjay.store.inventory import Rows
 from scrubjay.store.known_keys import KnownKeys
 from scrubjay.store.names import Names
 from scrubjay.store.notes import IndexNote
@@ -33,7 +32,6 @@ from scrubjay.store.passages import Passages
 from scrubjay.store.queries import descending, matching_rows, scan
 from scrubjay.store.schema import arrow_schema, from_table, micros, read_table, to_table
 from scrubjay.store.sessions import COLUMNS, Key, Place, Sessions, place_of, places_of
-from scrubjay.store.tables import Tables
 from scrubjay.store.upserts import (
     AccessCount,
     append,
@@ -59,15 +57,8 @@ class Store(Connection):
     awaited instead of a commit.
     """
 
-    def __init__(
-        self,
-        path: str,
-        note: IndexNote,
-        tables: Tables,
-        shared: Shared | None = None,
-        inventory: Inventory | None = None,
-    ) -> None:
-        super().__init__(path, note, tables, shared, inventory)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.passages = Passages(self)
         self.sessions = Sessions(self._places)
         self.names = Names(self, lambda: (row for kind in TABLE_OF for row in self.staged(kind)))
