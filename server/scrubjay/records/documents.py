@@ -11,6 +11,7 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import COMMIT, Document, Memory, Passage, content_hash, derived_id, fields_of
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
+from scrubjay.reading import FileText
 from scrubjay.records.extracted import plan_facts
 from scrubjay.records.passages import cut_document, document_passages
 from scrubjay.store import conditions
@@ -26,6 +27,13 @@ LONGEST_TITLE = 500  # characters
 # Kinds whose first heading is their title, and kinds of prose.
 _TITLED = frozenset("text markdown html docx odt doc rtf notebook".split())
 _PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
+
+
+def fields_read(content: FileText) -> dict[str, Any]:
+    """Return the fields of a document that come from its file."""
+    language = {"language": content.language} if content.language and content.kind == "code" else {}
+    metadata = {**language, **content.metadata}
+    return {"content": content.text, "type": content.kind, "title": content.title, "metadata": metadata}
 
 
 class Lookup(NamedTuple):

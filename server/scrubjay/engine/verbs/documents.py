@@ -20,7 +20,7 @@ from scrubjay.models.records import Document, Memory, content_hash, derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
 from scrubjay.reading import CALL_SECONDS, read
-from scrubjay.records.documents import LONGEST_TITLE, Lookup, plan_add, title_in
+from scrubjay.records.documents import LONGEST_TITLE, Lookup, fields_read, plan_add, title_in
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -289,11 +289,7 @@ def document_in(
         if "custom_id" not in values:
             fields["document_id"] = derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())
         return DocumentText.model_validate({**fields, "error": str(error)[:2_000]})
-    language = {"language": text.language} if text.language and text.kind == "code" else {}
-    fields |= {
-        "content": text.text,
-        "type": text.kind,
-        "title": title_in(values.get("metadata", {})) or text.title or fields["title"],
-        "metadata": {**language, **text.metadata, **values.get("metadata", {})},
-    }
-    return DocumentText.model_validate(fields)
+    read_from_file, metadata = fields_read(text), values.get("metadata", {})
+    title = title_in(metadata) or text.title or fields["title"]
+    metadata = {**read_from_file["metadata"], **metadata}
+    return DocumentText.model_validate({**fields, **read_from_file, "title": title, "metadata": metadata})
