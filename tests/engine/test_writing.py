@@ -22,7 +22,6 @@ from said import SCOPE, document, fact, opened, search, texts, turn
 import scrubjay.store.store
 from scrubjay.engine.core import Core
 from scrubjay.engine.in_hand import InHand
-from scrubjay.engine.verbs.documents import Prefetch
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
@@ -103,12 +102,6 @@ async def _with_a_text(core: Core) -> Any:
     return await facts_with_text(core.store, SCOPE, [content_hash("Frogs fear herons.")])
 
 
-async def _in_a_batch(core: Core) -> Any:
-    request, prefetch = parse(DocumentText, {"content": "Frogs fear herons."}), Prefetch(core.store)
-    await prefetch.load([envelope("document", request, scope=SCOPE, source="test", at=core.clock())])
-    return prefetch.facts_of(SCOPE)[content_hash("Frogs fear herons.")]
-
-
 @pytest.mark.parametrize(
     ("table", "look"),
     [
@@ -117,7 +110,6 @@ async def _in_a_batch(core: Core) -> Any:
         ("turns", _meant),
         ("turns", _in_a_session),
         ("memories", _with_a_text),
-        ("memories", _in_a_batch),
     ],
 )
 async def test_a_record_committed_during_a_disk_read_is_found(

@@ -7,7 +7,6 @@ derived from their document: no envelope holds them, and planning the document's
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
@@ -38,13 +37,11 @@ async def plan_facts(
     group: Mapping[str, Any] | None = None,
     *,
     new: bool = False,
-    facts: Mapping[str, Memory | None] = MappingProxyType({}),
 ) -> tuple[Change, ...]:
     """Plan the facts of a document: new facts, returning facts, and facts without their paragraph.
 
     A fact of the scope with the same text is linked to the document instead; with a `group` only if its
-    metadata has the group's values. A `new` document has no facts yet. `facts` are those of the scope that
-    the caller has looked up, by the hash of their text, None for no fact.
+    metadata has the group's values. A `new` document has no facts yet.
     """
     if document.task_type is None:
         return ()
@@ -52,7 +49,7 @@ async def plan_facts(
     texts = await asyncio.to_thread(_texts, document) if large else _texts(document)
     linked = [] if new else await facts_of_documents(store, [document.id])
     rows = {row.id: row for row in linked} | ({} if new else await store.get(Memory, texts))
-    same = await _same_texts(store, document.scope, texts, group or {}, at, facts)
+    same = await _same_texts(store, document.scope, texts, group or {}, at)
     present: dict[str, Memory] = {}
     for fact_id, text in texts.items():
         own, other = rows.get(fact_id), same.get(content_hash(text))
@@ -113,14 +110,11 @@ async def _same_texts(
     texts: Mapping[str, str],
     group: Mapping[str, Any],
     at: datetime,
-    looked_up: Mapping[str, Memory | None],
 ) -> dict[str, Memory]:
     """Return facts of a scope with these texts that are not the document's own, by the hash of their text."""
     hashes = {content_hash(text) for text in texts.values()}
     staged = store.staged(Memory)  # before the look at the disk, or a commit could hide one
-    rows = {row.id: row for digest in hashes if (row := looked_up.get(digest)) is not None}
-    if missing := hashes - looked_up.keys():
-        rows.update((row.id, row) for row in await facts_with_text(store, scope, missing))
+    rows = {row.id: row for row in await facts_with_text(store, scope, hashes)}
     rows.update((row.id, row) for row in staged)
     found = [
         row
