@@ -18,8 +18,9 @@ from scrubjay.home import settings
 from scrubjay.hosts.changes import connecting, disconnecting, write
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import BY_NAME
+from scrubjay.models.kept import KeptMemoryFiles
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import Forget, KeptMemoryFiles, parse
+from scrubjay.models.requests import Forget, parse
 
 pytestmark = pytest.mark.long
 

@@ -10,8 +10,9 @@ from said import SCOPE, forget, search, stored, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
+from scrubjay.models.kept import KeptFacts, KeptSessions
 from scrubjay.models.records import Memory, Turn
-from scrubjay.models.requests import KeptFacts, KeptSessions, parse
+from scrubjay.models.requests import parse
 from scrubjay.models.results import FactsAdded, SessionRecorded
 
 pytestmark = pytest.mark.long

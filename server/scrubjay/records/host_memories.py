@@ -11,8 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.kept import KeptMemoryFile, KeptMemoryFiles, KeptNote
 from scrubjay.models.records import Memory, content_hash, derived_id, fact_hashes
-from scrubjay.models.requests import KeptMemoryFile, KeptMemoryFiles, KeptNote, parse
+from scrubjay.models.requests import parse
 from scrubjay.models.results import MemoryFileKept, MemoryFilesKept, NoteOutcome
 from scrubjay.records import versions
 from scrubjay.records.memories import facts_with_text

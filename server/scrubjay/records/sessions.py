@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.kept import KeptSession, KeptSessions
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import KeptSession, KeptSessions, RecordTurn, parse
+from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import SessionRecorded, SessionsRecorded
 from scrubjay.records.passages import written
 from scrubjay.records.turns import new_turn, summary_of, turn_id

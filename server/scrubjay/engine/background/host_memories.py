@@ -17,7 +17,8 @@ from scrubjay.home.paths import Home
 from scrubjay.home.scopes import project_folders
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import BY_NAME
-from scrubjay.models.requests import KeptMemoryFiles, parse
+from scrubjay.models.kept import KeptMemoryFiles
+from scrubjay.models.requests import parse
 
 log = logging.getLogger("scrubjay.engine.background.host_memories")
 
