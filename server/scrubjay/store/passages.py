@@ -102,12 +102,17 @@ class Passages:
 
         If the index lacks only a few, LanceDB reads those, and this returns 0.
         """
+        unindexed = await self.unindexed()
+        return unindexed if unindexed > MOST_READ else 0
+
+    async def unindexed(self) -> int:
+        """Count the passages that the word index lacks; counted once per version of the table."""
         table = self._of.tables.passages
         version = await table.version()
         if self._counted != (table, version):
             index = await table.index_stats("search_text_idx")
             self._counted, self._unindexed = (table, version), index.num_unindexed_rows if index else 0
-        return self._unindexed if self._unindexed > MOST_READ else 0
+        return self._unindexed
 
     async def _row_scores(self, query: Any, value: str, limit: int) -> RowScores:
         """Run a search for row ids only: reading one column of its hits costs as much as the search."""
