@@ -9,7 +9,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
+from scrubjay.models.records import (
+    NOT_FORGOTTEN,
+    Document,
+    Memory,
+    changed,
+    content_hash,
+    derived_id,
+    is_current,
+)
 from scrubjay.records.memories import facts_with_text
 from scrubjay.records.passages import title_above, written
 from scrubjay.records.versions import linked_facts
@@ -153,18 +161,17 @@ def _as_in_document(fact: Memory, text: str, document: Document, at: datetime) -
         "content": text,  # its case and white space may have changed
         "metadata": document.metadata,
         "document_ids": tuple(dict.fromkeys((*fact.document_ids, document.id))),
-        "forgotten_at": None,
-        "forget_reason": None,
+        **NOT_FORGOTTEN,
     }
     if document.dated_at is not None:
         values["created_at"] = document.dated_at
-    return _changed(fact, values, at)
+    return changed(fact, values, at)
 
 
 def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
     if document_id in fact.document_ids:
         return fact
-    return _changed(fact, {"document_ids": (*fact.document_ids, document_id)}, at)
+    return changed(fact, {"document_ids": (*fact.document_ids, document_id)}, at)
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
@@ -173,13 +180,8 @@ def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)
     if fact.source == EXTRACTED and not others:
-        return _changed(fact, {"forgotten_at": at, "forget_reason": reason}, at)
-    return _changed(fact, {"document_ids": others}, at)
-
-
-def _changed(fact: Memory, values: Mapping[str, Any], at: datetime) -> Memory:
-    changed = fact.model_copy(update=values)
-    return fact if changed == fact else changed.model_copy(update={"updated_at": at})
+        return changed(fact, {"forgotten_at": at, "forget_reason": reason}, at)
+    return changed(fact, {"document_ids": others}, at)
 
 
 def _changes(facts: Iterable[Memory], known: Mapping[str, Memory]) -> Sequence[Change]:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash, is_current
+from scrubjay.models.records import NOT_FORGOTTEN, AnyRecord, Document, Memory, Turn, content_hash, is_current
 from scrubjay.models.requests import Forget, ForgetRecords, Restore, parse
 from scrubjay.models.results import Forgotten, Restored
 from scrubjay.records import extracted, session_summaries
@@ -71,7 +71,7 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
         )
     if record.forgotten_at is None:
         return Plan(Restored(id=record_id, restored=False))
-    values = {"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at}
+    values = {**NOT_FORGOTTEN, "updated_at": envelope.at}
     restored = record.model_copy(update=values)
     facts = await extracted.plan_facts(store, restored, envelope.at) if isinstance(restored, Document) else ()
     turns = [

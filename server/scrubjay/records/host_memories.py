@@ -12,7 +12,7 @@ from typing import Any
 
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.kept import KeptMemoryFile, KeptMemoryFiles, KeptNote
-from scrubjay.models.records import Memory, content_hash, derived_id, fact_hashes
+from scrubjay.models.records import NOT_FORGOTTEN, Memory, content_hash, derived_id, fact_hashes
 from scrubjay.models.requests import parse
 from scrubjay.models.results import MemoryFileKept, MemoryFilesKept, NoteOutcome
 from scrubjay.records import versions
@@ -123,7 +123,7 @@ class _Book:
                 values = {"metadata": _with_files(fact, *files_of(fact), file.path), "updated_at": self._at}
                 is_back = (fact.forget_reason or "").startswith(DELETED)
                 if is_back:
-                    values |= {"forgotten_at": None, "forget_reason": None}
+                    values |= NOT_FORGOTTEN
                 self._put(fact.model_copy(update=values))
                 if is_back:
                     return "restored"

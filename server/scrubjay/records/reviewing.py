@@ -7,7 +7,7 @@ from datetime import datetime
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import SUMMARY, AnyRecord, Memory, is_current
+from scrubjay.models.records import NOT_FORGOTTEN, SUMMARY, AnyRecord, Memory, changed, is_current
 from scrubjay.models.requests import Review, parse
 from scrubjay.models.results import Reviewed
 from scrubjay.records.passages import written
@@ -17,7 +17,6 @@ from scrubjay.store.store import Store
 
 MOST = 50  # facts that the queue shows
 DECLINED = "declined in review"
-_NOT_FORGOTTEN = {"forgotten_at": None, "forget_reason": None}
 
 
 async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[Reviewed]:
@@ -46,13 +45,11 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     gone = (
         {"forgotten_at": fact.forgotten_at or envelope.at, "forget_reason": DECLINED}
         if declined
-        else _NOT_FORGOTTEN
+        else NOT_FORGOTTEN
     )
-    after = fact.model_copy(update={"review": review, **gone})
+    after = changed(fact, {"review": review, **gone}, envelope.at)
     answer = Reviewed(id=fact.id, is_inference=is_inference(after), forgotten=declined, review=after.review)
-    if after == fact:
-        return Plan(answer)
-    return Plan(answer, [written(after.model_copy(update={"updated_at": envelope.at}))])
+    return Plan(answer, [] if after is fact else [written(after)])
 
 
 async def review_queue(store: Store, scope: str, now: datetime) -> list[Memory]:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scrubjay.home.scopes import display_name
-from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived_id
+from scrubjay.models.records import NOT_FORGOTTEN, SUMMARY, Memory, Turn, changed, content_hash, derived_id
 from scrubjay.records.passages import written
 from scrubjay.records.turns import PARTITION
 from scrubjay.records.versions import children
@@ -199,9 +199,8 @@ def _remake(known: Memory, turns: Sequence[Turn], now: datetime) -> Memory:
     """Return a summary remade of these turns; the very same object if nothing changes."""
     values = _fields(_summarised(turns)) or {"forgotten_at": known.forgotten_at or now, "forget_reason": GONE}
     if "forgotten_at" not in values and known.forget_reason == GONE:
-        values |= {"forgotten_at": None, "forget_reason": None}
-    changed = known.model_copy(update=values)
-    return known if changed == known else changed.model_copy(update={"updated_at": now})
+        values |= NOT_FORGOTTEN
+    return changed(known, values, now)
 
 
 def _fields(turns: Sequence[Turn]) -> dict[str, Any]:

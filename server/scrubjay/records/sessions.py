@@ -11,7 +11,7 @@ from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import SessionRecorded, SessionsRecorded
 from scrubjay.records.passages import written
-from scrubjay.records.turns import new_turn, summary_of, turn_id
+from scrubjay.records.turns import new_turn, turn_id, with_more
 from scrubjay.store import conditions
 from scrubjay.store.changes import Plan
 from scrubjay.store.schema import micros
@@ -333,18 +333,12 @@ def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn
     is_longer = len(known) < len(whole) and known in whole
     has_added = not turn.user or (told.user or "").startswith(f"{turn.user}\n\n")
     is_copied = (turn.source, turn.prompt_id) == (source, told.prompt_id)
-    completed = turn.model_copy(
-        update={
-            "user": told.user if has_added else turn.user,
-            "assistant": told.assistant if is_longer else turn.assistant,
-            "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
-            "files": tuple(dict.fromkeys((*turn.files, *told.files))),
-            "metadata": {**told.metadata, **turn.metadata, **_host_words(told)},
-            "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
-        }
-    )
-    if completed == turn:
-        return turn
-    if turn.summary == summary_of(turn):
-        completed = completed.model_copy(update={"summary": summary_of(completed)})
-    return completed.model_copy(update={"updated_at": now})
+    values = {
+        "user": told.user if has_added else turn.user,
+        "assistant": told.assistant if is_longer else turn.assistant,
+        "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
+        "files": tuple(dict.fromkeys((*turn.files, *told.files))),
+        "metadata": {**told.metadata, **turn.metadata, **_host_words(told)},
+        "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
+    }
+    return with_more(turn, values, now)

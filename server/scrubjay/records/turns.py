@@ -1,11 +1,12 @@
 """Turns: how one is identified, completed and summarised."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Turn, derived_id, fields_of
+from scrubjay.models.records import AnyRecord, Document, Turn, changed, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
 from scrubjay.records.passages import TURN_PASSAGE, speeches, together, written
@@ -149,15 +150,17 @@ def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
         "tags": tuple(dict.fromkeys((*turn.tags, *request.tags))),
         "metadata": {**turn.metadata, **request.metadata},
         "started_at": min(turn.started_at, request.ts) if request.ts else turn.started_at,
+        "summary": request.summary or turn.summary,
     }
-    completed = turn.model_copy(update=values)
-    if request.summary:
-        completed = completed.model_copy(update={"summary": request.summary})
-    if completed == turn:
-        return turn
-    if completed.summary == turn.summary and turn.summary == summary_of(turn):
+    return with_more(turn, values, now)
+
+
+def with_more(turn: Turn, values: Mapping[str, Any], now: datetime) -> Turn:
+    """Return a turn with these values, and a summary of them unless it has one of its own; see `changed`."""
+    completed = changed(turn, values, now)
+    if completed is not turn and completed.summary == turn.summary == summary_of(turn):
         completed = completed.model_copy(update={"summary": summary_of(completed)})
-    return completed.model_copy(update={"updated_at": now})
+    return completed
 
 
 def _same(turn: Turn, field: str, known: str | None, new: str | None) -> str | None:
