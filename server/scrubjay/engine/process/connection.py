@@ -87,9 +87,8 @@ class Connection(asyncio.Protocol):
                 self._news.clear()
                 await self._news.wait()
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        while (line := await self.read_line()) is not None:
-            yield line
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self._each()
 
     async def write_line(self, line: bytes | str) -> None:
         """Send one line; its newline may be missing.
@@ -100,9 +99,7 @@ class Connection(asyncio.Protocol):
         if len(data) > self._line_limit + 1:
             what = f"The answer has {len(data)} bytes, and a line may have {self._line_limit}."
             data = _error(glance(data), f"{what} Ask for less.")
-        seen = glance(data)
-        if seen.key is not None and seen.is_answer:
-            self.end(seen.key)
+        self._answered(glance(data))
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
     def begin(self, key: tuple[str, object], method: str) -> None:
@@ -209,6 +206,10 @@ class Connection(asyncio.Protocol):
             self.end(key_of(seen.request_id))
         return line.rstrip(b"\r\n")
 
+    def _answered(self, seen: Glance) -> None:
+        if seen.key is not None and seen.is_answer:
+            self.end(seen.key)
+
     def _send(self, data: bytes) -> None:
         if self._lost.is_set() or self._transport.is_closing():
             return
@@ -226,6 +227,10 @@ class Connection(asyncio.Protocol):
                 while self.in_flight and not self._lost.is_set():
                     self._news.clear()
                     await self._news.wait()
+
+    async def _each(self) -> AsyncIterator[bytes]:
+        while (line := await self.read_line()) is not None:
+            yield line
 
 
 def _error(seen: Glance, sentence: str) -> bytes:
