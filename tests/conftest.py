@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,16 @@ from hashing_encoder import HashingEncoder
 from hypothesis import HealthCheck, settings
 from mcp import Client
 from mcp.server import Server
-from said import SCOPE
+from said import SCOPE, opened
 
+from scrubjay.encoders import EmbeddingWorker
 from scrubjay.engine.caller import Caller, set_caller
-from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.engine import Engine
+from scrubjay.engine.core import Core
+from scrubjay.engine.engine import Engine, utc_now
 from scrubjay.home.paths import Home, open_home
 from scrubjay.home.settings import Settings
 from scrubjay.mcp_server.server import build_server
-from scrubjay.store.opening import open_store
+from scrubjay.store.opening import open_at, open_store
 from scrubjay.store.store import Store
 
 # Machines that run this are shared and slow at times, which says nothing about the code; fixtures over a
@@ -77,9 +79,9 @@ async def store(home: Home) -> Store:
 @pytest.fixture
 async def core(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
     """An engine's core over a fresh home, with the hashing encoder for its model."""
-    opened = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
-    yield opened
-    await opened.close()
+    core = await opened(home, clock)
+    yield core
+    await core.close()
 
 
 @pytest.fixture
@@ -134,3 +136,20 @@ def place(s3: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in s3.items():
         monkeypatch.setenv(name, value)
     return f"s3://{BUCKET}/{uuid4().hex}"
+
+
+@pytest.fixture
+async def start(place: str, tmp_path: Path) -> AsyncIterator[Callable[[str], Awaitable[Core]]]:
+    """Starts an engine's core on the bucket, given the name of its home; its lease expires early."""
+
+    async def started(name: str) -> Core:
+        worker = EmbeddingWorker(HashingEncoder)
+        worker.start()
+        store = await open_at(place, dim=64, lease_seconds=8.0)
+        core = Core(open_home(str(tmp_path / name)), store, worker, Settings(store=place), utc_now)
+        core.start()
+        stack.push_async_callback(core.close)
+        return core
+
+    async with AsyncExitStack() as stack:
+        yield started

@@ -177,7 +177,7 @@ async def _ask(
     if source != "LoCoMo":
         row_ids = gathered.pools.row_ids
         best = [row for row in candidates.passages if row is not None and row.id in row_ids]
-        by_id = await core.store.vectors_of({row_ids[row.id]: row.id for row in best})
+        by_id = await core.store.passages.vectors_of({row_ids[row.id]: row.id for row in best})
         vectors = {row.record_id: by_id[row.id] for row in best if row.id in by_id}
         turns = await core.store.get(Turn, [row.record_id for row in best if row.src == "turn"])
         said = {turn.id: "\n".join(part for _, part in speeches(turn)) for turn in turns.values()}

@@ -74,7 +74,7 @@ async def _unreported(done: int, total: int, what: str) -> None:
 
 async def embedded(core: Core) -> None:
     """Wait until every passage has its vector."""
-    while await core.store.count_passages("space_id IS NULL") or core.writer.pending:
+    while await core.store.passages.count("space_id IS NULL") or core.writer.pending:
         await asyncio.sleep(0.25)
 
 
@@ -99,7 +99,7 @@ async def quality(folder: Path) -> None:
 
 
 async def judge(core: Core, name: str, questions: list[corpus.Question], root: Path) -> None:
-    rows = await core.store.passages(
+    rows = await core.store.passages.select(
         "true", columns=["id", "record_id", "part", "path", "line_start", "line_end"]
     )
     places = {(row.record_id, row.part): row for row in rows}
@@ -189,13 +189,13 @@ async def speed(folder: Path) -> None:
         start, before = time.perf_counter(), process.memory_info().rss
         await _searchable(core, folder / "first")
         seconds = time.perf_counter() - start
-        pieces = await core.store.passages("src = 'chunk'", columns=["text", "embed_text"])
+        pieces = await core.store.passages.select("src = 'chunk'", columns=["text", "embed_text"])
         raw = await _raw(core, [piece.embed_text or piece.text for piece in pieces])
         made = len(pieces) / seconds
         print(f"throughput: {made:.1f} chunks/s of {raw:.1f} that the encoder makes alone: {made / raw:.0%}")
         print(f"idle: {await latencies(core, lambda: asyncio.sleep(IDLE_SECONDS, True))}")
         busy = await latencies(core, lambda: _searchable(core, folder / "second"))
-        count, memory = await core.store.count_passages("src = 'chunk'"), process.memory_info().rss
+        count, memory = await core.store.passages.count("src = 'chunk'"), process.memory_info().rss
         print(f"bulk: {busy}\nmemory: {before / 1e6:.0f} -> {memory / 1e6:.0f} MB over {count:,} chunks")
         print(f"idle again: {await latencies(core, lambda: asyncio.sleep(IDLE_SECONDS, True))}")
     finally:

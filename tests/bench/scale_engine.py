@@ -162,7 +162,7 @@ async def _nearest(core: Core, ready: list[Ready]) -> float:
     shares = []
     for scope, _, asked in ready:
         where = conditions.both(conditions.equal("scope", scope), conditions.equal("hidden", False))
-        found = await core.store.by_vector(asked.vector, where, 200)
+        found = await core.store.passages.by_vector(asked.vector, where, 200)
         exact = (
             core.store.tables.passages.query()
             .nearest_to(asked.vector)
@@ -171,7 +171,7 @@ async def _nearest(core: Core, ready: list[Ready]) -> float:
             .bypass_vector_index()
         )
         rows = await exact.select(["id", "_distance"]).limit(200).to_arrow()
-        seen = {row.id for row in (await core.store.read_passages(found.row_ids.tolist())).values()}
+        seen = {row.id for row in (await core.store.passages.read(found.row_ids.tolist())).values()}
         shares.append(len(seen & {*rows["id"].to_pylist()}) / len(rows))
     return sum(shares) / len(shares)
 

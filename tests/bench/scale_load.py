@@ -132,7 +132,7 @@ async def opened(home: Home) -> Core:
 async def settled(core: Core) -> None:
     """Wait until everything written is committed, embedded, and tidy by the engine's own measure."""
     await core.writer.settle()
-    while not core.indexer.idle or await core.store.passages_without_vectors(1):
+    while not core.indexer.idle or await core.store.passages.without_vectors(1):
         await asyncio.sleep(0.5)
     await core.upkeep.tidy(IDLE)
 
@@ -147,7 +147,7 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
     _say("recorded; embedding")
     await settled(core)
     took = time.perf_counter() - start
-    held = await core.store.count_passages()
+    held = await core.store.passages.count()
     if count == BY_ENGINE:
         # Summaries of sessions are made some time after their turns, and wait for their own vectors.
         rows = (
@@ -190,7 +190,7 @@ async def in_blocks(home: Home, count: int, real: Path) -> Loaded:
     await upkeep.tidy(Bounds(0, 0))
     if upkeep.failures:
         raise RuntimeError("The compaction failed; the log says why.")
-    return Loaded(turns, await store.count_passages(), "in blocks", took, time.perf_counter() - start)
+    return Loaded(turns, await store.passages.count(), "in blocks", took, time.perf_counter() - start)
 
 
 async def _add(store: Store, numbers: range, drawn: Drawn) -> None:

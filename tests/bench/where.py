@@ -43,10 +43,10 @@ STEPS = {
         "search.timeline:span_asked",
         "text.entities:query_ties",
     ],
-    "index of words": ["store.store:Store.by_words"],
-    "vectors": ["store.store:Store.by_vector"],
-    "names": ["store.store:Store.by_ties"],
-    "passages read": ["store.store:Store.read_passages"],
+    "index of words": ["store.passages:Passages.by_words"],
+    "vectors": ["store.passages:Passages.by_vector"],
+    "names": ["store.passages:Passages.by_ties"],
+    "passages read": ["store.passages:Passages.read"],
     "grouped by record": ["search.retrieval.pools:search_pools"],
     "sessions laid out": ["store.sessions:Sessions.of", "search.retrieval.candidates:lay_out"],
     "features and sums": [
@@ -211,7 +211,7 @@ async def _written(core: Core, turns: int, writes: int) -> float:
     for number in range(writes):
         await scale_load.record(core, turns + number)
     await core.writer.settle()
-    while not core.indexer.idle or await core.store.passages_without_vectors(1):
+    while not core.indexer.idle or await core.store.passages.without_vectors(1):
         await asyncio.sleep(0.1)
     return 1e3 * (time.process_time() - start) / max(writes, 1)
 

@@ -326,15 +326,15 @@ async def _look_at(root: str, name: str) -> dict[str, Any]:
         for row in rows
         if not isinstance(row, Memory) or row.source == "test"  # summaries come by themselves
     )
-    passages = await core.store.passages(conditions.EVERY_ROW, columns=["id", "record_id"])
+    passages = await core.store.passages.select(conditions.EVERY_ROW, columns=["id", "record_id"])
     indexed = {each for index in await core.store.tables.passages.list_indices() for each in index.columns}
     seen = {
         "lost": lost,
         "held": held,
         "doubled": len(rows) - len({row.id for row in rows}) + len(passages) - len({p.id for p in passages}),
-        "bare": await core.store.count_passages(conditions.NO_VECTOR),
+        "bare": await core.store.passages.count(conditions.NO_VECTOR),
         "indexed": sorted(indexed),
-        "tied": bool(await core.store.count_passages(conditions.present("tied"))),
+        "tied": bool(await core.store.passages.count(conditions.present("tied"))),
         "found": [await found(core, text) for text in ("heron of number 5", "plover rests on the northern")],
         "set_aside": core.writer.set_aside,
     }

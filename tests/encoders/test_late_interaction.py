@@ -44,7 +44,7 @@ async def opened(home: Home, clock, make=HashingEncoder, settings: Settings | No
 
 async def coded(core: Core) -> int:
     await embedded(core)
-    return await core.store.count_passages(CODED)
+    return await core.store.passages.count(CODED)
 
 
 async def asked(core: Core, text: str) -> EncodedQuery:
@@ -57,8 +57,8 @@ async def test_turns_and_facts_get_token_codes_and_chunks_and_summaries_do_not(c
     await turn(core, "a", user="the zebra decision", assistant="Zebras may cross here.")
     await fact(core, "Alex likes zebras.")
     await document(core, "Zebra crossings are painted white.")
-    assert await coded(core) == await core.store.count_passages(TELLING) == 3
-    (piece,) = await core.store.passages("role = 'user'", columns=["token_vectors", "space_id"])
+    assert await coded(core) == await core.store.passages.count(TELLING) == 3
+    (piece,) = await core.store.passages.select("role = 'user'", columns=["token_vectors", "space_id"])
     assert (
         len(piece.token_vectors or b"") == 2 * BITS // 8 and piece.space_id == HashingEncoder().space.space_id
     )
@@ -73,16 +73,16 @@ async def test_only_the_first_pieces_of_a_very_long_text_have_codes_yet_its_end_
     await turn(core, "a", user="\n".join([*lines, "the zebra broke the build"]))
     await turn(core, "b", user="the build was green")
     found = await coded(core)
-    assert 0 < found < await core.store.count_passages(TELLING)
+    assert 0 < found < await core.store.passages.count(TELLING)
     assert (await search(core, "which zebra broke the build")).results[0].session_id == "a"
 
 
 async def test_a_completed_turn_keeps_the_codes_of_its_unchanged_passages(core: Core):
     await turn(core, "a", prompt_id="p", user="the zebra decision")
-    assert await coded(core) == await core.store.count_passages(TELLING)
+    assert await coded(core) == await core.store.passages.count(TELLING)
     await turn(core, "a", prompt_id="p", assistant="Zebras may cross here.")
     await core.writer.settle()
-    (piece,) = await core.store.passages("role = 'user'", columns=["token_vectors"])
+    (piece,) = await core.store.passages.select("role = 'user'", columns=["token_vectors"])
     assert piece.token_vectors
 
 
@@ -93,7 +93,7 @@ async def test_the_setting_turns_codes_off_and_on_again_while_the_engine_runs(co
     assert (await asked(core, "which zebra?")).tokens is None
     assert texts(await search(core, "zebra decision")) == ["the zebra decision"]
     core.settings = dataclasses.replace(LATE_OFF, late_interaction=True)
-    assert await coded(core) == await core.store.count_passages(TELLING)
+    assert await coded(core) == await core.store.passages.count(TELLING)
     assert (await asked(core, "which zebra?")).tokens is not None
 
 
@@ -109,7 +109,7 @@ async def test_a_home_embedded_without_codes_gets_codes_and_keeps_its_vectors(ho
     assert (
         len((await search(core, "zebra number 3", top_k=10)).results) == 5
     )  # whether or not some have codes by now
-    assert await coded(core) == await core.store.count_passages(TELLING)
+    assert await coded(core) == await core.store.passages.count(TELLING)
     assert (await core.store.tables.passages.query().select(["id", "vector"]).to_arrow()).sort_by(
         "id"
     ) == before
@@ -135,9 +135,9 @@ async def test_codes_of_another_model_are_never_compared(home: Home, clock):
     await core.indexer.check_space()
     assert await core.indexer.embed_query("zebra") is None
     await core.reindex.run()
-    assert await core.store.count_passages(CODED) == 1
+    assert await core.store.passages.count(CODED) == 1
     assert (
-        await core.store.count_passages(f"space_id = '{HashingEncoder('another model').space.space_id}'") == 1
+        await core.store.passages.count(f"space_id = '{HashingEncoder('another model').space.space_id}'") == 1
     )
     assert (await asked(core, "zebra")).tokens is not None
     await core.close()

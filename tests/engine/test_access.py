@@ -7,11 +7,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 import pytest
-from hashing_encoder import HashingEncoder
-from said import SCOPE, fact, forget, search, turn
+from said import SCOPE, fact, forget, opened, search, turn
 
 from scrubjay.engine.background import access
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.requests import Forget, parse
@@ -73,11 +72,11 @@ async def test_a_record_is_written_at_most_once_an_hour(core: Core, clock: Clock
 
 
 async def test_waiting_counts_are_written_when_the_engine_ends(home: Home, clock: Clock):
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     known = await fact(core, "The zebra cache is Redis.")
     await search(core, "zebra cache")
     await core.close()
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     assert await counts(core, known.id) == [1]
     await core.close()
 

@@ -12,18 +12,16 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from hashing_encoder import HashingEncoder
 from hypothesis import given
 from hypothesis import strategies as st
-from said import document, embedded, fact, forget, search, texts, turn
+from said import document, embedded, fact, forget, opened, search, texts, turn
 
 from scrubjay.engine.background.upkeep import Bounds
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.verbs.exchange import PAGE_RECORDS
 from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of, read_header, read_records
 
@@ -227,11 +225,9 @@ def quietly(done: int, total: int, what: str) -> None:
 @pytest.fixture
 async def other(tmp_path: Path, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
     """The engine of a second home."""
-    opened = await open_core(
-        open_home(str(tmp_path / "other")), Settings(), clock, lambda *_, **__: HashingEncoder()
-    )
-    yield opened
-    await opened.close()
+    core = await opened(open_home(str(tmp_path / "other")), clock)
+    yield core
+    await core.close()
 
 
 async def everything(core: Core) -> dict[str, AnyRecord]:

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from datetime import datetime
 
 import pytest
-from hashing_encoder import HashingEncoder
+from said import opened
 
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document
 from scrubjay.models.requests import DocumentText
 from scrubjay.records.extracted import facts_of_documents
@@ -39,7 +38,7 @@ async def test_parts_that_are_sent_at_the_same_time_are_all_stored(core: Core) -
 
 
 async def test_replaying_the_log_changes_nothing(home: Home, clock: Callable[[], datetime]) -> None:
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     kept: dict[str, dict] = {}
     for part in ("user: one", "user: two", "user: three"):
         filed = await core.documents.add(text(part, custom_id="conv"), scope=SCOPE, source="api")
@@ -51,7 +50,7 @@ async def test_replaying_the_log_changes_nothing(home: Home, clock: Callable[[],
     await core.close()
     for envelope in kept.values():  # as after a power cut between the commit and the end of the log
         spool.write(home, envelope)
-    again = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    again = await opened(home, clock)
     await again.writer.drain()
     assert await content(again, filed.id) == before == "user: one\n\nuser: two\n\nuser: three"
     assert [

@@ -12,17 +12,15 @@ from pathlib import Path
 
 import pytest
 from asked import call, refusal
-from hashing_encoder import HashingEncoder
 from mcp import Client
-from said import SCOPE, document, embedded, fact, facts, forget, search, texts, turn
+from said import SCOPE, document, embedded, fact, facts, forget, opened, search, stored, texts, turn
 
 from scrubjay.engine.background import upkeep
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home import spool
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import Forget, parse
@@ -224,7 +222,7 @@ async def test_neither_a_transcript_nor_a_repetition_restores_a_purged_turn(core
 
 
 async def test_an_interrupted_purge_is_finished_by_the_next_engine(home: Home, clock, now):
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     kept, gone = await fact(core, "Zebras are striped."), await fact(core, f"The key is {SECRET}.")
     await embedded(core)
     await core.close()
@@ -285,8 +283,7 @@ async def test_a_forget_logged_by_an_older_scrubjay_still_applies(core: Core, no
     )
     spool.write(core.home, made.model_dump(mode="json"))
     await core.writer.drain()
-    await core.writer.settle()
-    (record,) = await core.store.select(Document, "true")
+    (record,) = await stored(core, Document)
     assert record.forget_reason == "old"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import memories_made as made
 import pytest
-from said import SCOPE, fact
+from said import SCOPE, fact, stored
 
 from scrubjay.engine.background.host_memories import HostMemories
 from scrubjay.engine.core import Core
@@ -18,8 +18,9 @@ from scrubjay.home import settings
 from scrubjay.hosts.changes import connecting, disconnecting, write
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import BY_NAME
+from scrubjay.models.kept import KeptMemoryFiles
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import Forget, KeptMemoryFiles, parse
+from scrubjay.models.requests import Forget, parse
 
 pytestmark = pytest.mark.long
 
@@ -44,8 +45,7 @@ async def take(core: Core, path: str, *texts: str, **more: Any) -> tuple[tuple[s
 
 async def facts(core: Core) -> dict[str, Memory]:
     """Return every fact by its words, the latest version of those that are said twice."""
-    await core.writer.settle()
-    rows = await core.store.select(Memory, "true")
+    rows = await stored(core, Memory)
     return {row.content: row for row in sorted(rows, key=lambda row: row.version)}
 
 

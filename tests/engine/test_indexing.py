@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import threading
-from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
-from hashing_encoder import HashingEncoder
+from hashing_encoder import Gated, HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
-from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.engine.background import indexing
 from scrubjay.engine.background.indexing import MANY, NEW, NEW_OF_ONE, Indexer
@@ -58,10 +56,10 @@ async def test_passages_of_a_removed_document_are_not_queued_for_vectors(home: H
     removed = await document(core, "# Zebras\n\nThey graze.", custom_id="zebras")
     await document(core, "# Owls\n\nThey hunt.", custom_id="owls")
     await core.writer.settle()
-    assert await core.store.count_passages(NO_VECTOR) == 2
+    assert await core.store.passages.count(NO_VECTOR) == 2
     await forget(core, removed.id)
     await core.writer.settle()
-    assert await core.store.count_passages(NO_VECTOR) == 1
+    assert await core.store.passages.count(NO_VECTOR) == 1
     await core.close()
 
 
@@ -117,12 +115,12 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     seen = []
     assert (
         await core.reindex.run(lambda done, total, what: seen.append((done, total)))
-        == await core.store.count_passages()
+        == await core.store.passages.count()
     )
     assert seen and seen[-1][0] == seen[-1][1]
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and hits.degraded is None
-    assert await core.store.count_passages("space_id IS NULL") == 0
+    assert await core.store.passages.count("space_id IS NULL") == 0
     assert core.store.note.space_id == HashingEncoder("another model").space.space_id
     await core.close()
 
@@ -293,23 +291,8 @@ async def test_a_question_that_breaks_the_model_does_not_disable_vectors_for_the
     await core.close()
 
 
-class Gated(HashingEncoder):
-    """Records what it embeds, and blocks at the first text of a backlog until the test opens the gate."""
-
-    def __init__(self, salt: str = "") -> None:
-        super().__init__(salt)
-        self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
-
-    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        if any("backlog" in text for text in texts):
-            self.reached.set()
-            assert self.gate.wait(30)
-        self.said += texts
-        return super().embed_passages(texts)
-
-
 async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, clock):
-    encoder = Gated()
+    encoder = Gated("backlog")
     core = await opened(home, clock, lambda: encoder)
     sections = (
         f"# Part {number}\n\n{f'This is line {number} of the backlog, and it is long enough. ' * 15}"
@@ -337,7 +320,7 @@ async def test_a_new_turn_does_not_wait_for_a_backlog_of_embeddings(home: Home, 
 
 async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock, monkeypatch):
     """Found by the demo: a session with vectors for only half of it gives wrong answers."""
-    encoder = Gated()
+    encoder = Gated("backlog")
     core = await opened(home, clock, lambda: encoder)
     given: list[int] = []
     set_vectors = core.store.set_vectors
@@ -355,7 +338,7 @@ async def test_a_burst_of_short_turns_gets_its_vectors_at_once(home: Home, clock
     await core.writer.settle()
     encoder.gate.set()
     async with asyncio.timeout(30):
-        while not core.indexer.idle or await core.store.passages_without_vectors(1):
+        while not core.indexer.idle or await core.store.passages.without_vectors(1):
             await asyncio.sleep(0.01)
     assert given == [2, 12]  # each with its summary
     await core.close()
@@ -373,7 +356,7 @@ async def test_the_end_of_a_long_record_is_embedded_too(home: Home, clock):
     async with asyncio.timeout(30):
         while not core.indexer.idle or await core.store.records_without_vectors([long.id]):
             await asyncio.sleep(0.01)
-    assert await core.store.count_passages() > 2 * NEW_OF_ONE
+    assert await core.store.passages.count() > 2 * NEW_OF_ONE
     await core.close()
 
 
@@ -389,7 +372,7 @@ async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, cloc
     indexer = Indexer(core.store, worker, late=lambda: False)
     encoder = await indexer.check_space()
     looks, goes_on = asyncio.Event(), asyncio.Event()
-    look = core.store.passages_without_vectors
+    look = core.store.passages.without_vectors
     waiting = [each.id for each in await look(10_000, NO_VECTOR)]
 
     async def slow_look(most: int, where: Where) -> list[Passage]:
@@ -398,7 +381,7 @@ async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, cloc
         return await look(most, where)
 
     with monkeypatch.context() as slow:
-        slow.setattr(core.store, "passages_without_vectors", slow_look)
+        slow.setattr(core.store.passages, "without_vectors", slow_look)
         first = asyncio.create_task(indexer.embed_some(encoder, excluded=waiting))
         await asyncio.wait_for(looks.wait(), 30)
         for start in range(0, len(passages), NEW_OF_ONE):  # more than are embedded ahead
@@ -441,7 +424,7 @@ async def test_a_search_reports_missing_vectors_once_they_matter(home: Home, clo
     for number in range(MANY):
         await turn(core, f"s{number}", user=f"zebra {number} of the backlog")
     await core.writer.settle()
-    waiting = await core.store.count_passages(NO_VECTOR)
+    waiting = await core.store.passages.count(NO_VECTOR)
     says = f"of {waiting:,} passages are searched by words alone until they have their vectors"
     hits = await search(core, "zebra")
     assert hits.results and says in (hits.degraded or "")
@@ -467,5 +450,5 @@ async def test_every_passage_of_a_burst_gets_its_vector(home: Home, clock):
     async with asyncio.timeout(30):
         while not core.indexer.idle:
             await asyncio.sleep(0.01)
-    assert not await core.store.passages_without_vectors(1)
+    assert not await core.store.passages.without_vectors(1)
     await core.close()

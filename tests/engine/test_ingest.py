@@ -341,10 +341,10 @@ async def test_editing_one_line_of_a_large_file_embeds_at_most_three_chunks(core
     await said.embedded(core)
     lines[1_000] = "Paragraph 1000 was changed.\n\n"
     (tree / "large.md").write_text("# Harbours\n\n" + "".join(lines))
-    before = {piece.id for piece in await core.store.passages("true", columns=["id"])}
+    before = {piece.id for piece in await core.store.passages.select("true", columns=["id"])}
     assert (await ingest(core, tree)).changed == 1
     await core.store.flush()
-    after = {piece.id for piece in await core.store.passages("true", columns=["id"])}
+    after = {piece.id for piece in await core.store.passages.select("true", columns=["id"])}
     assert len(before) > 100 and 1 <= len(after - before) <= 3
 
 

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
-from hashing_encoder import HashingEncoder
-from said import SCOPE, embedded, fact, facts, search, texts, turn
+from hashing_encoder import Gated, HashingEncoder
+from said import SCOPE, embedded, fact, facts, opened, search, texts, turn, until
 
-from scrubjay.encoders import EmbeddingWorker
-from scrubjay.encoders.token_codes import EncodedTexts
 from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.engine import utc_now
 from scrubjay.engine.verbs.reindex import WORDS, Reindex
 from scrubjay.errors import EncoderError, InputError
-from scrubjay.home.paths import Home, open_home
+from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.requests import Forget
 from scrubjay.records import passages
 from scrubjay.store.notes import FileNotes
-from scrubjay.store.opening import open_at
 from scrubjay.text.developer_words import IN_USE
 
 pytestmark = pytest.mark.long
@@ -40,33 +34,6 @@ def shipped() -> Iterator[None]:
     IN_USE.extend()
 
 
-class Gated(HashingEncoder):
-    """Records what it embeds, and blocks at a backlog text with a gloss; answers questions meanwhile."""
-
-    parallel = True
-
-    def __init__(self, salt: str = "") -> None:
-        super().__init__(salt)
-        self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
-
-    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        if any("backlog" in text and "(" in text for text in texts):
-            self.reached.set()
-            assert self.gate.wait(30)
-        self.said += texts
-        return super().embed_passages(texts)
-
-
-async def opened(home: Home, clock: Clock, encoder: HashingEncoder | None = None) -> Core:
-    return await open_core(home, Settings(), clock, lambda *_, **__: encoder or HashingEncoder())
-
-
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():
-            await asyncio.sleep(0.02)
-
-
 async def renewed(core: Core) -> None:
     """Wait until the index uses the current words."""
 
@@ -79,8 +46,8 @@ async def renewed(core: Core) -> None:
 async def found_by(core: Core, words: str) -> list[str]:
     """The texts of the passages found by words alone."""
     await core.store.flush()
-    best = (await core.store.by_words(words, "true", 5)).row_ids.tolist()
-    rows = await core.store.read_passages(best)
+    best = (await core.store.passages.by_words(words, "true", 5)).row_ids.tolist()
+    rows = await core.store.passages.read(best)
     return [rows[each].text for each in best]
 
 
@@ -106,7 +73,7 @@ async def test_an_empty_store_only_notes_its_words(core: Core):
 
 async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch)
-    encoder = Gated()
+    encoder = Gated("backlog", "(", parallel=True)
     core = await opened(home, clock, encoder)
     hits = await search(core, "heron nests", include={"explain": True})
     assert texts(hits)[0] == HERON and hits.degraded is None and hits.results[0].explain.dense
@@ -120,7 +87,7 @@ async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clo
         await core.removal.forget(Forget(id=new.id, purge=True), SCOPE, "test")
     encoder.gate.set()
     await renewed(core)
-    assert core.store.note.generation == 2 and await core.store.count_passages("space_id IS NULL") == 0
+    assert core.store.note.generation == 2 and await core.store.passages.count("space_id IS NULL") == 0
     assert set(await found_by(core, "manager")) == {PNPM, "The owl uses Poetry."}
     assert texts(await search(core, "which package manager"))[0] in (PNPM, "The owl uses Poetry.")
     assert "Ruff does." in await found_by(core, "linter")
@@ -137,7 +104,7 @@ async def test_an_older_index_answers_until_the_new_one_is_ready(home: Home, clo
 
 async def test_an_interrupted_rebuild_resumes(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch)
-    encoder = Gated()
+    encoder = Gated("backlog", "(", parallel=True)
     core = await opened(home, clock, encoder)
     assert await asyncio.to_thread(encoder.reached.wait, 30)
     closing = asyncio.create_task(core.close())
@@ -156,7 +123,7 @@ async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(
     home: Home, clock: Clock, monkeypatch
 ):
     await leave_older(home, clock, monkeypatch)
-    encoder = Gated()
+    encoder = Gated("backlog", "(", parallel=True)
     core = await opened(home, clock, encoder)
     assert await asyncio.to_thread(encoder.reached.wait, 30)
     encoder.gate.set()
@@ -167,12 +134,12 @@ async def test_an_interrupted_rebuild_restarts_if_the_words_changed_again(
     monkeypatch.setattr(core.store, "finish_generation", nothing)  # killed just before the end
 
     async def is_embedded() -> bool:
-        return not await core.store.built_without_vectors(1)
+        return not await core.store.passages.built_without_vectors(1)
 
     await until(is_embedded)
     await core.close()
     Path(home.words).write_text("pnpm\tpebble grinder\n")
-    encoder = Gated()
+    encoder = Gated("backlog", "(", parallel=True)
     encoder.gate.set()
     core = await opened(home, clock, encoder)
     await renewed(core)
@@ -245,7 +212,7 @@ async def test_an_index_that_is_still_filling_is_rebuilt_afterwards(home: Home, 
     await renewed(core)
     await core.close()
     await leave_note(home, None)
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     await core.store.set_complete(False, core.store.restarts)  # as one that lacks a column
     await core.close()
     core = await opened(home, clock)
@@ -274,31 +241,14 @@ async def test_an_older_dictionary_is_recognised_by_its_name(home: Home, clock: 
 @pytest.mark.long
 async def test_a_long_index_is_rebuilt_page_by_page(home: Home, clock: Clock, monkeypatch):
     await leave_older(home, clock, monkeypatch, more=700)
-    encoder = Gated()
+    encoder = Gated("backlog", "(", parallel=True)
     encoder.gate.set()
     core = await opened(home, clock, encoder)
     await renewed(core)
-    assert await core.store.count_passages("space_id IS NULL") == 0 and len(encoder.said) < 20
-    assert await core.store.count_passages() == 705
+    assert await core.store.passages.count("space_id IS NULL") == 0 and len(encoder.said) < 20
+    assert await core.store.passages.count() == 705
     assert texts(await search(core, "Jay number 699"))[0] == "Jay number 699 is blue."
     await core.close()
-
-
-@pytest.fixture
-async def start(place: str, tmp_path: Path) -> AsyncIterator[Callable[[str], Awaitable[Core]]]:
-    """Starts an engine's core on the bucket, given the name of its home."""
-
-    async def started(name: str) -> Core:
-        worker = EmbeddingWorker(HashingEncoder)
-        worker.start()
-        store = await open_at(place, dim=64, lease_seconds=8.0)
-        core = Core(open_home(str(tmp_path / name)), store, worker, Settings(store=place), utc_now)
-        core.start()
-        stack.push_async_callback(core.close)
-        return core
-
-    async with AsyncExitStack() as stack:
-        yield started
 
 
 @pytest.mark.long

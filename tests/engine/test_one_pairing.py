@@ -30,8 +30,9 @@ from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings, write_capture
 from scrubjay.hooks import entry
+from scrubjay.models.kept import KeptSessions
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import KeptSessions, parse
+from scrubjay.models.requests import parse
 from scrubjay.transcripts.turn import HOST_WORDS
 
 # A title or summary that the host wrote belongs to the session: it is at the turn that was then the last.

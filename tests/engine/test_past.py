@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from said import SCOPE, forget, search, texts, turn
+from said import SCOPE, forget, search, stored, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.home import spool
+from scrubjay.models.kept import KeptFacts, KeptSessions
 from scrubjay.models.records import Memory, Turn
-from scrubjay.models.requests import KeptFacts, KeptSessions, parse
+from scrubjay.models.requests import parse
 from scrubjay.models.results import FactsAdded, SessionRecorded
 
 pytestmark = pytest.mark.long
@@ -224,8 +225,7 @@ async def test_facts_of_another_memory_are_imported_with_their_times_and_older_v
     told = fact(earlier=older, updated_at="2026-01-03T00:00:00Z", tags=["drinks"], metadata={"by": "kim"})
     assert (await add(core, told, fact(id="m2", content="Use WAL"))).outcomes == ("added", "added")
     assert (await add(core, told, fact(id="m2", content="Use another"))).outcomes == ("known", "different")
-    await core.writer.settle()
-    rows = {row.content: row for row in await core.store.select(Memory, "true")}
+    rows = {row.content: row for row in await stored(core, Memory)}
     old, new = rows["Kim prefers coffee"], rows["Kim prefers tea"]
     assert (old.is_latest, new.is_latest, new.version) == (False, True, 2)
     assert (new.root_id, new.parent_ids) == (old.id, (old.id,))
@@ -263,8 +263,7 @@ async def test_a_fact_changed_in_the_other_memory_gets_newer_versions(core: Core
 async def test_newer_facts_stay_and_forgotten_ones_are_not_restored(core: Core):
     await add(core, fact(updated_at="2026-06-01T00:00:00Z"))
     assert (await add(core, fact(content="Kim prefers coffee"))).outcomes == ("different",)
-    await core.writer.settle()
-    (row,) = await core.store.select(Memory, "true")
+    (row,) = await stored(core, Memory)
     await forget(core, row.id)
     changed = fact(content="Kim prefers milk", updated_at="2026-07-01T00:00:00Z")
     assert (await add(core, changed)).outcomes == ("known",)
@@ -275,8 +274,7 @@ async def test_secrets_in_facts_are_replaced(core: Core):
     token = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
     assert (await add(core, fact(content=f"The token is {token}"))).redacted == 1
     assert (await add(core, fact(content=f"The token is {token}"))).outcomes == ("known",)
-    await core.writer.settle()
-    (row,) = await core.store.select(Memory, "true")
+    (row,) = await stored(core, Memory)
     assert token not in row.content
 
 

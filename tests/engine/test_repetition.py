@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from said import SCOPE, embedded, fact, search
+from said import SCOPE, embedded, fact, search, stored
 
 from scrubjay.engine.background import consolidation
 from scrubjay.engine.core import Core
@@ -70,8 +70,7 @@ async def test_repetition_is_replayed_to_the_same_importance(core: Core, now):
     for _ in range(3):
         spool.write(core.home, made.model_dump(mode="json"))
         await core.writer.drain()
-        await core.writer.settle()
-    (row,) = await core.store.select(Memory, "true")
+    (row,) = await stored(core, Memory)
     assert (row.importance_score, row.occasions) == (5.5, ("2026-03-06",))
 
 

@@ -11,12 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hashing_encoder import HashingEncoder
-from said import SCOPE, embedded, fact, forget, search, texts, turn
+from said import SCOPE, embedded, fact, forget, opened, search, texts, turn
 
 from scrubjay.engine.background import consolidation
 from scrubjay.engine.background.tasks import passed
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
@@ -146,7 +145,7 @@ async def test_a_summary_can_be_requested_before_the_session_ends(core: Core):
 
 
 async def test_summaries_of_twenty_turns_each_are_joined(home: Home, clock, now, monkeypatch):
-    first = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    first = await opened(home, clock)
     ids = await session(first, "s", EVERY + 5, ts=now - SILENCE)
     (whole,) = await summaries(first)
     second_half = {
@@ -167,7 +166,7 @@ async def test_summaries_of_twenty_turns_each_are_joined(home: Home, clock, now,
     await first.close()
     note = Path(home.data, "consolidated.json")
     note.write_text(json.dumps({**json.loads(note.read_text()), "every": EVERY}))
-    second = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    second = await opened(home, clock)
     (joined,) = await summaries(second, lambda found: len(found) == 1)
     assert (joined.id, joined.parent_ids) == (whole.id, tuple(ids))
     await embedded(second)
@@ -224,7 +223,7 @@ async def test_a_turn_completed_later_updates_the_summary_in_place(core: Core):
     (after,) = await ended(core, lambda found: found != [before])
     assert "src/new_file.py" in after.content and (after.id, after.version) == (before.id, 1)
     await embedded(core)
-    assert await core.store.count_passages(conditions.equal("record_id", after.id)) == 1
+    assert await core.store.passages.count(conditions.equal("record_id", after.id)) == 1
 
 
 @pytest.mark.long
@@ -302,16 +301,16 @@ async def test_a_summary_missed_by_a_killed_engine_is_made_after_the_next_start(
     home: Home, clock, monkeypatch
 ):
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 3_600.0)
-    first = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    first = await opened(home, clock)
     await session(first, "s", EVERY)
     await first.writer.settle()
     await first.close()
     assert not os.path.exists(os.path.join(home.data, "consolidated.json"))
     monkeypatch.setattr(consolidation, "QUIET_SECONDS", 0.02)
-    second = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    second = await opened(home, clock)
     (made,) = await summaries(second)
     await second.close()
-    third = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    third = await opened(home, clock)
     assert await quiet(third) == [made]
     await session(third, "s", EVERY, first=EVERY)
     (longer,) = await summaries(third, lambda found: found != [made])

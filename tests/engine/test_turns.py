@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from said import SCOPE, embedded, forget, search, texts, turn
+from said import SCOPE, embedded, forget, search, stored, texts, turn
 
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
@@ -15,8 +15,7 @@ from scrubjay.models.records import Turn
 
 
 async def only(core: Core) -> Turn:
-    await core.writer.settle()
-    (row,) = await core.store.select(Turn, "true")
+    (row,) = await stored(core, Turn)
     return row
 
 
@@ -132,7 +131,7 @@ async def test_a_summary_is_made_and_searched_and_follows_the_completed_turn(cor
     await turn(core, "a", prompt_id="p", assistant=LONG)
     row = await only(core)
     assert row.summary and "PostgreSQL" in row.summary and len(row.summary) < len(LONG)
-    roles = {piece.role for piece in await core.store.passages("true")}
+    roles = {piece.role for piece in await core.store.passages.select("true")}
     assert roles == {"user", "assistant", "summary"}
 
 
@@ -147,7 +146,7 @@ async def test_a_short_turn_has_no_summary_and_is_found_by_the_words_of_both_sid
     )
     row = await only(core)
     assert row.summary is None
-    (together,) = await core.store.passages("role = 'summary'")
+    (together,) = await core.store.passages.select("role = 'summary'")
     assert "database" in together.text and "PostgreSQL" in together.text and "db.sql" in together.text
     assert texts(await search(core, "database PostgreSQL")) == [
         "user: Which database do we take?\n\nassistant: PostgreSQL."
@@ -163,7 +162,7 @@ async def test_under_summary_only_a_short_turn_is_found_by_its_gist_alone(core: 
     made = envelope("turn", request, scope=SCOPE, source="hook:stop", at=core.clock())
     await core.write(made.model_copy(update={"capture": "summary_only"}))
     await core.writer.settle()
-    (piece,) = await core.store.passages("true")
+    (piece,) = await core.store.passages.select("true")
     assert piece.text.startswith("Asked: My brother Tom and I look for a flat\nAnswered: ")
     assert "900" not in piece.text and "Which of the two" not in piece.text
     assert texts(await search(core, "flat of my brother Tom")) == [piece.text]

@@ -88,7 +88,7 @@ async def test_new_vectors_trigger_folding_of_the_word_index(core: Core):
     await core.writer.settle()
     async with asyncio.timeout(20):
         while (
-            await core.store.count_passages("space_id IS NULL")
+            await core.store.passages.count("space_id IS NULL")
             or (await core.store.tables.passages.index_stats("search_text_idx")).num_unindexed_rows
         ):
             await asyncio.sleep(0.05)

@@ -265,7 +265,7 @@ async def test_an_acknowledged_chain_survives_a_kill_at_any_point(home: Home, cl
         (3, True),
     ]
     assert rows[three.id].forgotten_at is not None
-    assert [piece.hidden for piece in await third._store.passages("true")] == [True, True, True]
+    assert [piece.hidden for piece in await third._store.passages.select("true")] == [True, True, True]
 
 
 STEP = st.tuples(

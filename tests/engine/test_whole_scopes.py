@@ -100,6 +100,6 @@ async def test_a_speaker_recorded_while_speakers_are_listed_is_listed(core: Core
         await core.writer.settle()
         return rows
 
-    monkeypatch.setattr("scrubjay.store.store.read_table", read_before_bob_speaks)
+    monkeypatch.setattr("scrubjay.store.names.read_table", read_before_bob_speaks)
     await core.store.names.speakers(["a"])
     assert await core.store.names.speakers(["a"]) == {"Ann", "Bob"}

@@ -16,25 +16,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hashing_encoder import HashingEncoder
 from lancedb import AsyncTable
-from said import SCOPE, document, fact, search, texts, turn
+from said import SCOPE, document, fact, opened, search, texts, turn
 
 import scrubjay.store.store
-from scrubjay.engine.core import Core, open_core
-from scrubjay.engine.verbs.documents import Prefetch
-from scrubjay.engine.writing import _PLANNERS, InHand, Writer
+from scrubjay.engine.core import Core
+from scrubjay.engine.in_hand import InHand
+from scrubjay.engine.writing import Writer
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home import spool
 from scrubjay.home.capture import unanswered
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
 from scrubjay.models.records import Document, Memory, Turn, content_hash
 from scrubjay.models.requests import DocumentText, RecordTurn, parse
 from scrubjay.records.documents import _find_at, plan_add
 from scrubjay.records.full_ids import _turns_called
 from scrubjay.records.memories import facts_with_text
+from scrubjay.records.planners import PLANNERS
 from scrubjay.store.opening import open_store
 from scrubjay.store.store import Store
 
@@ -103,12 +102,6 @@ async def _with_a_text(core: Core) -> Any:
     return await facts_with_text(core.store, SCOPE, [content_hash("Frogs fear herons.")])
 
 
-async def _in_a_batch(core: Core) -> Any:
-    request, prefetch = parse(DocumentText, {"content": "Frogs fear herons."}), Prefetch(core.store)
-    await prefetch.load([envelope("document", request, scope=SCOPE, source="test", at=core.clock())])
-    return prefetch.facts_of(SCOPE)[content_hash("Frogs fear herons.")]
-
-
 @pytest.mark.parametrize(
     ("table", "look"),
     [
@@ -117,7 +110,6 @@ async def _in_a_batch(core: Core) -> Any:
         ("turns", _meant),
         ("turns", _in_a_session),
         ("memories", _with_a_text),
-        ("memories", _in_a_batch),
     ],
 )
 async def test_a_record_committed_during_a_disk_read_is_found(
@@ -132,14 +124,14 @@ async def test_a_record_committed_during_a_disk_read_is_found(
     await document(core, "Herons wait.", path="notes/heron.md")
     core.store.forget_cache()
 
-    async def read_before_the_commit(read: AsyncTable, *args: Any) -> Any:
-        rows = await read_rows(read, *args)
+    async def read_before_the_commit(read: AsyncTable, *args: Any, **more: Any) -> Any:
+        rows = await read_rows(read, *args, **more)
         if read.name == table:
             await core.writer.settle()
         return rows
 
-    read_rows = scrubjay.store.store._rows
-    monkeypatch.setattr("scrubjay.store.store._rows", read_before_the_commit)
+    read_rows = scrubjay.store.store.matching_rows
+    monkeypatch.setattr("scrubjay.store.store.matching_rows", read_before_the_commit)
     assert await look(core)
     assert await core.store.count(Turn) == 1  # the commit did happen
 
@@ -168,7 +160,7 @@ async def test_a_search_sees_everything_acknowledged(core: Core):
 async def test_events_left_by_hooks_while_no_engine_ran_are_stored_once_and_in_order(home: Home, clock, now):
     for n in range(30):
         spool.write(home, an_envelope(now, n))
-    core = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
+    core = await opened(home, clock)
     hits = await search(core, "zebra", top_k=50)
     assert len(hits.results) == 30
     places = (await core.store.sessions.of([(SCOPE, "a")]))[SCOPE, "a"].places
@@ -317,7 +309,7 @@ async def test_a_long_document_delays_no_other_write(core: Core, monkeypatch):
         await free.wait()
         return await plan_add(store, made, now)
 
-    monkeypatch.setitem(_PLANNERS, "document", slowly)
+    monkeypatch.setitem(PLANNERS, "document", slowly)
     adding = asyncio.create_task(document(core, "# Ships\n\nThe Albatross lies in harbour 84."))
     await planned.wait()
     await fact(core, "The tern flies.")
@@ -339,9 +331,10 @@ async def test_invalid_characters_are_removed_before_redaction_and_the_rest_is_s
 
 async def test_a_write_that_no_table_accepts_is_moved_away_and_blocks_nothing(core: Core):
     async def plan_half(store: Store, said: Envelope, now: Any) -> Any:
-        plan = await _PLANNERS["turn"](store, said, now)
-        record = plan.change.record.model_copy(update={"user": "half \ud83d of a character"})
-        return dataclasses.replace(plan, change=dataclasses.replace(plan.change, record=record))
+        plan = await PLANNERS["turn"](store, said, now)
+        (change,) = plan.changes
+        record = change.record.model_copy(update={"user": "half \ud83d of a character"})
+        return dataclasses.replace(plan, changes=[dataclasses.replace(change, record=record)])
 
     await turn(core, "a", user="before it")
     bad = Envelope.model_validate(an_envelope(core.clock(), 7))

@@ -16,7 +16,8 @@ from scrubjay.home import capture
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE, scope_of
 from scrubjay.hosts.machine import Machine
-from scrubjay.models.requests import KeptMemoryFile, parse
+from scrubjay.models.kept import KeptMemoryFile
+from scrubjay.models.requests import parse
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
 

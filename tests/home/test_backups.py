@@ -58,8 +58,8 @@ async def test_a_backup_of_a_home_in_use_can_be_searched_for_everything(
     try:
         hits = await search(opened, "finch build Clang", search_mode="hybrid")
         assert texts(hits)[0] == "The finch build uses Clang 19." and hits.degraded is None
-        assert not await opened.store.count_passages("space_id IS NULL")
-        assert await opened.store.count_passages() == await core.store.count_passages() - 1
+        assert not await opened.store.passages.count("space_id IS NULL")
+        assert await opened.store.passages.count() == await core.store.passages.count() - 1
         assert Path(restored.config).read_text() == "min_length = 3\n"
         assert prompts.pair(restored, "s1", "p1") == prompts.pair(core.home, "s1", "p1") is not None
     finally:

@@ -132,7 +132,7 @@ def test_a_tree_of_too_many_predicates_is_refused() -> None:
 
 async def test_a_search_carries_as_many_predicates_as_are_allowed(store: Store) -> None:
     tree = parse_expression({"operator": "and", "operands": [wide(WIDEST)] * (MOST // WIDEST)})
-    assert await store.passages(facets.where(tree)) == []
+    assert await store.passages.select(facets.where(tree)) == []
 
 
 JSON = st.recursive(

@@ -112,11 +112,11 @@ async def test_adding_one_line_embeds_few_passages(core: Core):
     args = {"type": "code", "path": "/src/many.py"}
     await document(core, "".join(lines), **args)
     await embedded(core)
-    before = {row.id for row in await core.store.passages("true", columns=["id"])}
+    before = {row.id for row in await core.store.passages.select("true", columns=["id"])}
     lines.insert(500, "def one_more(value):\n    return value\n\n")
     again = await document(core, "".join(lines), **args)
     await embedded(core)
-    rows = await core.store.passages("true", columns=["id", "part"])
+    rows = await core.store.passages.select("true", columns=["id", "part"])
     assert len(rows) == again.chunks > 100
     assert sorted(row.part for row in rows) == list(range(again.chunks))
     assert len({row.id for row in rows} - before) <= 3

@@ -54,8 +54,8 @@ async def test_a_turn_in_any_language_is_found_by_its_words(core: Core, form: st
     for said, queries in SAID.items():
         for query in queries:
             for spelled in (query, unicodedata.normalize("NFD", query)):
-                best = (await core.store.by_words(query_terms(spelled), "true", 1)).row_ids.tolist()
-                rows = await core.store.read_passages(best)
+                best = (await core.store.passages.by_words(query_terms(spelled), "true", 1)).row_ids.tolist()
+                rows = await core.store.passages.read(best)
                 assert [rows[each].text for each in best] == [unicodedata.normalize(form, said)], query
 
 

@@ -16,7 +16,8 @@ from scrubjay.engine.core import Core
 from scrubjay.home import openings
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
-from scrubjay.models.requests import KeptMemoryFiles, parse
+from scrubjay.models.kept import KeptMemoryFiles
+from scrubjay.models.requests import parse
 from scrubjay.search.injection import CLOSE, OPEN
 from scrubjay.search.opening import Opening
 

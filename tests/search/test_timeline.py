@@ -47,16 +47,16 @@ async def week(core: Core) -> Core:
 async def test_a_turn_that_gets_its_vector_during_a_search_is_found(
     week: Core, monkeypatch: pytest.MonkeyPatch
 ):
-    read = week.store.read_passages
+    read = week.store.passages.read
 
     async def moved(row_ids: Iterable[int]) -> dict[int, PassageRow]:
-        monkeypatch.setattr(week.store, "read_passages", read)
-        pieces = await week.store.passages("true", columns=["id"])
+        monkeypatch.setattr(week.store.passages, "read", read)
+        pieces = await week.store.passages.select("true", columns=["id"])
         vectors = {piece.id: np.eye(64, dtype=np.float32)[0] for piece in pieces}
         await week.store.set_vectors(vectors, week.store.note.space_id)
         return await read(row_ids)
 
-    monkeypatch.setattr(week.store, "read_passages", moved)
+    monkeypatch.setattr(week.store.passages, "read", moved)
     assert texts(await asked(week, "yesterday")) == ["retry thrice at most", "measure the parser"]
 
 

@@ -13,14 +13,13 @@ from typing import Any
 import lancedb
 import pytest
 import said
-from hashing_encoder import HashingEncoder
+from said import opened
 
 from scrubjay.cli.doctor import PROBLEM
 from scrubjay.cli.doctor import store as findings_of
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import Forget
 from scrubjay.records.passages import passages_of
@@ -34,10 +33,6 @@ pytestmark = pytest.mark.long
 
 BIRDS = ["The owl nests in the church tower.", "The heron fishes at the mill."]
 Clock = Callable[[], datetime]
-
-
-async def opened(home: Home, clock: Clock) -> Core:
-    return await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
 
 
 async def filled(home: Home, clock: Clock) -> None:
@@ -263,7 +258,7 @@ async def test_readable_records_are_found_while_others_are_damaged_and_the_index
     core = await opened(home, clock)
     with pytest.raises(RuntimeError):
         await core.reindex.run()
-    assert await core.store.count_passages(conditions.equal("src", "turn")) and not core.store.note.complete
+    assert await core.store.passages.count(conditions.equal("src", "turn")) and not core.store.note.complete
     await core.close()
 
 
@@ -290,9 +285,9 @@ async def test_an_index_that_restarts_while_filling_ends_with_every_record(
     passages = await core.reindex.run(progress)
     await mends[0]
     await filled_again(core)
-    assert passages == await core.store.count_passages()
+    assert passages == await core.store.passages.count()
     assert await count_lacking(core.store, passages_of) == 0
-    assert await core.store.count_passages(conditions.NO_VECTOR) == 0
+    assert await core.store.passages.count(conditions.NO_VECTOR) == 0
     hits = said.texts(await said.search(core, "owl tower heron mill", top_k=10))
     assert len(hits) == 6 and core.indexer.notice is None
     await core.close()

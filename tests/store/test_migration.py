@@ -10,13 +10,11 @@ from pathlib import Path
 
 import lancedb
 import pytest
-from hashing_encoder import HashingEncoder
-from said import SCOPE, embedded, fact, search, texts, turn
+from said import SCOPE, embedded, fact, opened, search, texts, turn
 
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
 from scrubjay.models.records import Memory, Turn
 from scrubjay.models.requests import SearchRecords
 from scrubjay.store.notes import FileNotes, IndexNote
@@ -31,14 +29,10 @@ YOUNGER = {  # columns that the first Scrubjay did not have
 }
 
 
-async def reopened(home: Home, clock: Callable[[], datetime]) -> Core:
-    return await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
-
-
 async def test_a_home_with_an_older_schema_is_read_written_and_searched(
     home: Home, clock: Callable[[], datetime]
 ):
-    first = await reopened(home, clock)
+    first = await opened(home, clock)
     await turn(first, "one", user="Which port does the proxy listen on?", assistant="8080, as in proxy.toml.")
     old = await fact(first, "The finch build uses Clang 19.")
     await embedded(first)
@@ -50,7 +44,7 @@ async def test_a_home_with_an_older_schema_is_read_written_and_searched(
             if set(index.columns) & set(columns):
                 await table.drop_index(index.name)
         await table.drop_columns(columns)
-    second = await reopened(home, clock)
+    second = await opened(home, clock)
     try:
         assert texts(await search(second, "finch build", include_turns=False)) == [
             "The finch build uses Clang 19."
@@ -72,7 +66,7 @@ async def test_a_home_with_an_older_schema_is_read_written_and_searched(
 async def test_columns_missing_in_an_older_home_are_filled_and_vectors_are_kept(
     home: Home, clock: Callable[[], datetime]
 ):
-    first = await reopened(home, clock)
+    first = await opened(home, clock)
     await fact(first, "The port in `src/net/ports.py` is 8421.", metadata={"team": "api"})
     await fact(first, "The port was 8000.")
     said = await turn(first, "one", user="Which port?", assistant="8421.")
@@ -85,7 +79,7 @@ async def test_columns_missing_in_an_older_home_are_filled_and_vectors_are_kept(
             await table.drop_index(index.name)
     await table.drop_columns(["facets", "tied", "host"])
 
-    second = await reopened(home, clock)
+    second = await opened(home, clock)
     assert not second.store.note.complete
     async with asyncio.timeout(30):
         while not second.store.note.complete:

@@ -7,23 +7,17 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from hashing_encoder import HashingEncoder
-from said import SCOPE, fact, forget, search, texts, turn
+from said import SCOPE, fact, forget, search, texts, turn, until
 
-from scrubjay.encoders import EmbeddingWorker
 from scrubjay.engine.background import upkeep
 from scrubjay.engine.core import Core
-from scrubjay.engine.engine import utc_now
 from scrubjay.errors import InputError, StoreError
 from scrubjay.home import spool
-from scrubjay.home.paths import open_home
-from scrubjay.home.settings import Settings
 from scrubjay.models import requests
 from scrubjay.models.records import Memory, Turn
 from scrubjay.store import conditions
@@ -34,38 +28,7 @@ from scrubjay.store.tables import ALWAYS, connect
 
 pytestmark = pytest.mark.long
 
-LEASE = 8.0  # seconds
 Start = Callable[[str], Awaitable[Core]]
-
-
-@pytest.fixture
-async def start(place: str, tmp_path: Path) -> AsyncIterator[Start]:
-    """Starts an engine's core, given the name of its home; the lease expires sooner than for users."""
-
-    async def started(name: str) -> Core:
-        worker = EmbeddingWorker(HashingEncoder)
-        worker.start()
-        store = await open_at(place, dim=64, lease_seconds=LEASE)
-        core = Core(open_home(str(tmp_path / name)), store, worker, Settings(store=place), utc_now)
-        core.start()
-        return await stack.enter_async_context(closing(core))
-
-    async with AsyncExitStack() as stack:
-        yield started
-
-
-@asynccontextmanager
-async def closing(core: Core) -> AsyncIterator[Core]:
-    try:
-        yield core
-    finally:
-        await core.close()
-
-
-async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not await holds():
-            await asyncio.sleep(0.05)
 
 
 def hurry(core: Core) -> None:
@@ -153,7 +116,7 @@ async def test_when_the_maintainer_leaves_another_engine_takes_its_place_and_its
     assert {"The ferry leaves at nine.", "The ferry is blue."} <= set(texts(await search(second, "ferry")))
 
     async def embedded() -> bool:
-        return await second.store.count_passages("space_id IS NULL") == 0
+        return await second.store.passages.count("space_id IS NULL") == 0
 
     await until(embedded)
 
@@ -269,7 +232,7 @@ async def test_a_follower_searches_by_meaning_even_after_a_reindex(start: Start)
 
     async def has_vectors() -> bool:
         return (
-            await first.store.count(Memory) == 1 and await first.store.count_passages("space_id IS NULL") == 0
+            await first.store.count(Memory) == 1 and await first.store.passages.count("space_id IS NULL") == 0
         )
 
     await until(has_vectors)

@@ -70,7 +70,7 @@ async def test_writing_the_same_records_again_duplicates_nothing(store: Store, n
     for _ in range(2):
         store.stage(Change(a_turn(now), (a_passage(now),)))
         await store.flush()
-    assert (await store.count(Turn), await store.count_passages()) == (1, 1)
+    assert (await store.count(Turn), await store.passages.count()) == (1, 1)
 
 
 async def test_a_rewritten_record_loses_removed_passages_and_keeps_the_vectors_of_the_others(
@@ -84,7 +84,7 @@ async def test_a_rewritten_record_loses_removed_passages_and_keeps_the_vectors_o
         Change(a_turn(now, user="more"), (a_passage(now, "p_kept"), a_passage(now, "p_new")), rewritten=True)
     )
     await store.flush()
-    rows = {row.id: row.space_id for row in await store.passages("true")}
+    rows = {row.id: row.space_id for row in await store.passages.select("true")}
     assert rows == {"p_kept": "space", "p_new": None}
 
 
@@ -92,25 +92,34 @@ async def test_a_passage_is_found_by_words_at_once_and_by_meaning_when_it_has_a_
     store.stage(Change(a_turn(now), (a_passage(now, text="the nightly backup"),)))
     await store.flush()
     vector = np.eye(64, dtype=np.float32)[0]
-    assert len((await store.by_words("backups", "true", 5)).row_ids) == 1
-    assert len((await store.by_vector(vector, "true", 5)).row_ids) == 0
+    assert len((await store.passages.by_words("backups", "true", 5)).row_ids) == 1
+    assert len((await store.passages.by_vector(vector, "true", 5)).row_ids) == 0
     await store.set_vectors({"p_1": vector}, "space")
-    assert (await store.by_vector(vector, "true", 5)).values == pytest.approx([1], abs=1e-6)
+    assert (await store.passages.by_vector(vector, "true", 5)).values == pytest.approx([1], abs=1e-6)
 
 
 async def test_many_passages_outside_the_word_index_are_not_read_until_indexed(
     store: Store, now, monkeypatch
 ):
-    monkeypatch.setattr("scrubjay.store.store.MOST_READ", 2)
+    monkeypatch.setattr("scrubjay.store.passages.MOST_READ", 2)
     for n in range(2):
         store.stage(Change(a_turn(now, f"turn_{n}"), (a_passage(now, f"p_{n}", f"turn_{n}"),)))
     await store.flush()
-    assert (await store.unsearched(), len((await store.by_words("hello", "true", 5)).row_ids)) == (0, 2)
+    assert (
+        await store.passages.unsearched(),
+        len((await store.passages.by_words("hello", "true", 5)).row_ids),
+    ) == (0, 2)
     store.stage(Change(a_turn(now, "turn_2"), (a_passage(now, "p_2", "turn_2"),)))
     await store.flush()
-    assert (await store.unsearched(), len((await store.by_words("hello", "true", 5)).row_ids)) == (3, 0)
+    assert (
+        await store.passages.unsearched(),
+        len((await store.passages.by_words("hello", "true", 5)).row_ids),
+    ) == (3, 0)
     await Upkeep(store).tidy(Bounds(fragments=0, unindexed=0))
-    assert (await store.unsearched(), len((await store.by_words("hello", "true", 5)).row_ids)) == (0, 3)
+    assert (
+        await store.passages.unsearched(),
+        len((await store.passages.by_words("hello", "true", 5)).row_ids),
+    ) == (0, 3)
 
 
 async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Store, now):
@@ -120,14 +129,17 @@ async def test_vectors_that_come_before_the_commit_go_to_disk_with_it(store: Sto
     before = await store.tables.passages.version()
     await store.flush()
     assert await store.tables.passages.version() == before + 1
-    assert {row.id: row.space_id for row in await store.passages("true")} == {"p_1": "space", "p_2": None}
+    assert {row.id: row.space_id for row in await store.passages.select("true")} == {
+        "p_1": "space",
+        "p_2": None,
+    }
 
 
 async def test_vectors_of_another_space_than_the_index_do_not_go_to_disk(store: Store, now):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     await store.set_vectors({"p_1": np.ones(8, dtype=np.float32)}, "of a model that a reindex replaced")
     await store.flush()
-    assert [row.space_id for row in await store.passages("true")] == [None]
+    assert [row.space_id for row in await store.passages.select("true")] == [None]
 
 
 async def test_a_fresh_write_of_a_known_id_replaces_its_rows(store: Store, now):
@@ -135,7 +147,7 @@ async def test_a_fresh_write_of_a_known_id_replaces_its_rows(store: Store, now):
         store.stage(Change(a_turn(now, user=text), (a_passage(now, text=text),)), fresh=True)
         await store.flush()
     assert [row.user for row in await store.select(Turn, "true")] == ["goodbye"]
-    assert [row.text for row in await store.passages("true")] == ["goodbye"]
+    assert [row.text for row in await store.passages.select("true")] == ["goodbye"]
 
 
 async def test_a_commit_that_failed_halfway_is_completed_without_duplicates(store: Store, now, home: Home):
@@ -146,7 +158,7 @@ async def test_a_commit_that_failed_halfway_is_completed_without_duplicates(stor
         await store.flush()
     data.with_suffix(".away").rename(data)
     await store.flush()
-    assert (await store.count(Turn), await store.count_passages()) == (1, 1)
+    assert (await store.count(Turn), await store.passages.count()) == (1, 1)
 
 
 async def test_forgotten_passages_are_hidden_and_stay(store: Store, now):
@@ -154,14 +166,14 @@ async def test_forgotten_passages_are_hidden_and_stay(store: Store, now):
     await store.flush()
     store.stage(Change(a_turn(now, forgotten_at=now), hidden=True))
     await store.flush()
-    assert [row.hidden for row in await store.passages("true")] == [True]
+    assert [row.hidden for row in await store.passages.select("true")] == [True]
 
 
 async def test_a_record_forgotten_before_its_commit_is_hidden_too(store: Store, now):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     store.stage(Change(a_turn(now, forgotten_at=now), hidden=True))
     await store.flush()
-    assert [row.hidden for row in await store.passages("true")] == [True]
+    assert [row.hidden for row in await store.passages.select("true")] == [True]
 
 
 async def test_turns_of_a_session_are_ordered_by_their_start(store: Store, now):
@@ -224,15 +236,18 @@ async def test_a_generation_is_built_next_to_the_one_in_use_and_replaces_it(stor
     await store.flush()
     note = replace(store.note.next_generation(dim=32), complete=True)
     await store.begin_generation(note)
-    assert (await store.count_passages(), await store.count_built(), store.note.dim) == (1, 0, 64)
+    assert (await store.passages.count(), await store.passages.count_built(), store.note.dim) == (1, 0, 64)
     other = a_turn(now, "turn_other", session_id="other")
     store.stage(Change(other, (a_passage(now, "p_other", record_id=other.id),)))
     await store.flush()
-    assert (await store.count_passages(), await store.count_built()) == (2, 1)  # a write goes into both
+    assert (await store.passages.count(), await store.passages.count_built()) == (
+        2,
+        1,
+    )  # a write goes into both
     await store.rescope(other.scope, "repo_moved__0123456789abcdef")
     await store.finish_generation()
-    assert (await store.count_passages(), await store.count(Turn), store.note) == (1, 2, note)
-    (moved,) = await store.passages(conditions.EVERY_ROW)
+    assert (await store.passages.count(), await store.count(Turn), store.note) == (1, 2, note)
+    (moved,) = await store.passages.select(conditions.EVERY_ROW)
     assert (moved.id, moved.scope) == ("p_other", "repo_moved__0123456789abcdef")
     assert parse_note(Path(FileNotes(home.data).path("index")).read_text(), home.data) == note
     assert not Path(FileNotes(home.data).path("building")).exists()
@@ -251,7 +266,11 @@ async def test_the_unfinished_generation_of_a_killed_engine_is_resumed_and_other
     for name in ("passages_0", "passages_7"):
         await open_tables(home.data, name, 64)
     reopened = await open_store(home.data, dim=64)
-    assert (reopened.building, await reopened.count_passages(), await reopened.count_built()) == (note, 1, 0)
+    assert (reopened.building, await reopened.passages.count(), await reopened.passages.count_built()) == (
+        note,
+        1,
+        0,
+    )
     assert tables_of_passages(home) == {"passages_1.lance", "passages_2.lance"}
     # A kill between the two notes that end it: the first one counts.
     await reopened.finish_generation()
@@ -276,14 +295,14 @@ async def test_a_table_left_incomplete_by_a_kill_gets_its_key_and_every_index(ho
 async def test_row_ids_of_a_generation_that_was_replaced_mean_nothing_in_the_next(store: Store, now):
     store.stage(Change(a_turn(now), (a_passage(now, text="A text."),)))
     await store.flush()
-    (row_id,) = (await store.by_words("text", conditions.EVERY_ROW, 10)).row_ids.tolist()
-    assert list(await store.read_passages([row_id])) == [row_id]
+    (row_id,) = (await store.passages.by_words("text", conditions.EVERY_ROW, 10)).row_ids.tolist()
+    assert list(await store.passages.read([row_id])) == [row_id]
     await store.begin_generation(store.note.next_generation(dim=64))
     await store.refill(Turn, [a_turn(now).id], lambda turn: [a_passage(now, text="Another text.")])
     await store.finish_generation()
-    assert await store.read_passages([row_id]) == {}
-    (row_id,) = (await store.by_words("text", conditions.EVERY_ROW, 10)).row_ids.tolist()
-    assert (await store.read_passages([row_id]))[row_id].text == "Another text."
+    assert await store.passages.read([row_id]) == {}
+    (row_id,) = (await store.passages.by_words("text", conditions.EVERY_ROW, 10)).row_ids.tolist()
+    assert (await store.passages.read([row_id]))[row_id].text == "Another text."
 
 
 def tables_of_passages(home: Home) -> set[str]:
@@ -314,7 +333,7 @@ async def test_no_value_can_leave_its_literal(store: Store, now, value: str):
     )
 )
 async def test_no_query_text_can_break_the_word_search(store: Store, now, text: str):
-    await store.by_words(text, "true", 5)
+    await store.passages.by_words(text, "true", 5)
 
 
 async def test_empty_conditions_and_conditions_on_no_values_still_apply(store: Store, now):
@@ -388,7 +407,7 @@ async def test_moving_a_scope_moves_records_and_passages(store: Store, now):
     store.stage(Change(a_turn(now), (a_passage(now),)))
     await store.flush()
     assert await store.rescope("s", "t") == 1
-    assert [row.scope for row in await store.passages("true")] == ["t"]
+    assert [row.scope for row in await store.passages.select("true")] == ["t"]
     assert len((await store.sessions.of([("t", "a")]))["t", "a"].places) == 1
 
 

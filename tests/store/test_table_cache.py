@@ -20,8 +20,10 @@ from scrubjay.engine.core import Core
 from scrubjay.models.records import Memory, content_hash
 from scrubjay.models.requests import Forget, SearchMemories, parse
 from scrubjay.search.recall import search_memories
-from scrubjay.store import conditions
-from scrubjay.store.cache import FIRST, KnownKeys, TableCache, _row_ids, taken
+from scrubjay.store import conditions, row_sets
+from scrubjay.store.cache import FIRST, TableCache
+from scrubjay.store.known_keys import KnownKeys
+from scrubjay.store.row_sets import taken
 from scrubjay.store.schema import read_table
 from scrubjay.store.store import Store
 from scrubjay.store.tables import open_tables
@@ -119,7 +121,7 @@ async def test_a_new_fact_is_not_looked_up_on_disk_and_a_known_one_is_found(core
         await fact(core, f"Fact number {number}.")
         await core.writer.settle()
     with monkeypatch.context() as patched:
-        patched.setattr("scrubjay.store.store._rows", _read_nothing)
+        patched.setattr("scrubjay.store.store.matching_rows", _read_nothing)
         assert (await fact(core, "A new fact.")).action == "stored"
         with pytest.raises(AssertionError, match="reads a table"):
             await fact(core, "fact number 2")
@@ -142,7 +144,7 @@ async def test_a_fact_committed_while_the_keys_are_read_is_cached(core: Core, mo
         await core.writer.settle()
         return rows
 
-    monkeypatch.setattr("scrubjay.store.cache.read_table", read_before_the_commit)
+    monkeypatch.setattr("scrubjay.store.known_keys.read_table", read_before_the_commit)
     assert await keys.among(memories, [digest := content_hash("The port is 8080.")]) == {digest}
 
 
@@ -199,12 +201,14 @@ async def test_a_row_moved_by_a_compaction_during_a_read_is_not_lost(core: Core,
     await turn(core, "a", turn=6, user="Where is the last one?")
     await core.writer.settle()
 
+    read = row_sets.row_ids
+
     async def row_ids(query: Any) -> Any:
-        found = await _row_ids(query)
+        found = await read(query)
         await turns.optimize()
         return found
 
-    monkeypatch.setattr("scrubjay.store.cache._row_ids", row_ids)
+    monkeypatch.setattr("scrubjay.store.row_sets.row_ids", row_ids)
     assert len(await whole.current(turns) or ()) == 7
 
 
@@ -264,7 +268,7 @@ async def test_tables_used_by_searches_are_cached_again_after_a_compaction(core:
         before = await found(core)
         await core.upkeep.tidy(Bounds(0, 0))
         with monkeypatch.context() as patched:
-            patched.setattr("scrubjay.store.cache._row_ids", _read_nothing)
+            patched.setattr("scrubjay.store.row_sets.row_ids", _read_nothing)
             assert await found(core) == before
 
 
@@ -298,11 +302,11 @@ async def _ties_agree(store: Store, words: list[str]) -> None:
     for asked in ([words[0]], words[1:3], words):
         version = None
         while version != (version := await passages.version()):  # vectors are filled in, which moves rows
-            found = await store.by_ties(asked, here, 100)
-            index = await store._search_words(" ".join(asked), "tied", here, 100)
+            found = await store.passages.by_ties(asked, here, 100)
+            index = await store.passages._search_words(" ".join(asked), "tied", here, 100)
         assert sorted(found.row_ids) == sorted(index.row_ids)
         assert sorted(found.values, reverse=True) == list(found.values)
-        first = await store.by_ties(asked, here, 3)
+        first = await store.passages.by_ties(asked, here, 3)
         assert list(first.values) == pytest.approx(found.values[:3], rel=0.2)  # indexes count deleted rows
 
 
@@ -313,7 +317,7 @@ async def test_a_row_that_moves_between_two_reads_of_the_cache_is_found(core: Co
     await embedded(core)
     tables = core.store.tables
     for _ in range(4):
-        assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
+        assert len((await core.store.passages.by_ties([word], "hidden = false", 100)).row_ids) == 5
     matching = tables.cached_vectors.matching
     moves = iter((tables.passages.update, None))
 
@@ -325,7 +329,7 @@ async def test_a_row_that_moves_between_two_reads_of_the_cache_is_found(core: Co
         return found
 
     monkeypatch.setattr(tables.cached_vectors, "matching", moved)
-    assert len((await core.store.by_ties([word], "hidden = false", 100)).row_ids) == 5
+    assert len((await core.store.passages.by_ties([word], "hidden = false", 100)).row_ids) == 5
 
 
 async def test_a_version_is_asked_of_the_table_again_after_each_write(core: Core, monkeypatch):

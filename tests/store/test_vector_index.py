@@ -71,8 +71,8 @@ async def segments(store: Store) -> int | None:
 
 
 async def nearest(store: Store, question: NDArray[np.float32]) -> dict[str, float]:
-    found = await store.by_vector(question, EVERYWHERE, 50)
-    rows = await store.read_passages(found.row_ids.tolist())
+    found = await store.passages.by_vector(question, EVERYWHERE, 50)
+    rows = await store.passages.read(found.row_ids.tolist())
     return {rows[at].id: 1 - cosine for at, cosine in zip(found.row_ids.tolist(), found.values, strict=True)}
 
 
@@ -217,8 +217,8 @@ async def test_cached_vectors_find_the_same_rows_as_an_exact_scan(store: Store) 
             sql = both(where, dated(dates))
             query = store.tables.passages.query().nearest_to(question).distance_type("l2").where(sql)
             rows = (await query.limit(50).to_arrow()).to_pylist()
-            found = await store.by_vector(question, where, 50, dates)
-            read = await store.read_passages(found.row_ids.tolist())
+            found = await store.passages.by_vector(question, where, 50, dates)
+            read = await store.passages.read(found.row_ids.tolist())
             cosines = dict(zip((read[at].id for at in found.row_ids.tolist()), found.values, strict=True))
             expected = {row["id"]: 1 - row["_distance"] / 2 for row in rows if row["space_id"]}
             assert cosines.keys() == expected.keys() or len(cosines.keys() & expected.keys()) >= 49

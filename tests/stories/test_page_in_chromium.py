@@ -29,8 +29,9 @@ from scrubjay.home import given
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import change
+from scrubjay.models.kept import KeptMemoryFiles
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import Forget, KeptMemoryFiles
+from scrubjay.models.requests import Forget
 from scrubjay.page.serving import Page, serving
 from scrubjay.records.exchange import Header, RecordCounts, first_line, line_of
 from scrubjay.text.foreign import visible

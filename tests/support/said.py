@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import datetime
+from typing import Any, TypeVar
 
-from scrubjay.engine.core import Core
+from hashing_encoder import HashingEncoder
+
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home.paths import Home
+from scrubjay.home.settings import Settings
 from scrubjay.models import requests
 from scrubjay.models.envelopes import envelope
+from scrubjay.models.records import Document, Memory, Turn
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded, Forgotten, MemoryAdded, MemoryHits, TurnRecorded
 
 SCOPE = "repo_demo__0123456789abcdef"
+R = TypeVar("R", Turn, Memory, Document)
+
+
+async def opened(home: Home, clock: Callable[[], datetime], encoder: HashingEncoder | None = None) -> Core:
+    """An engine's core over a home, by default with the hashing encoder for its model."""
+    return await open_core(home, Settings(), clock, lambda *_, **__: encoder or HashingEncoder())
+
+
+async def stored(core: Core, kind: type[R]) -> list[R]:
+    """The records of a kind that are on disk, once every write is."""
+    await core.writer.settle()
+    return await core.store.select(kind, "true")
 
 
 async def turn(
@@ -62,3 +80,10 @@ async def embedded(core: Core) -> None:
     encoder = await core.indexer.load()
     while await core.indexer.embed_some(encoder) or not core.indexer.finished:
         await asyncio.sleep(0.005)
+
+
+async def until(holds: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:
+    """Wait until this holds."""
+    async with asyncio.timeout(seconds):
+        while not await holds():
+            await asyncio.sleep(0.02)

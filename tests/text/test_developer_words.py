@@ -277,7 +277,7 @@ async def test_a_gloss_is_searched_and_never_shown(core: Core, tmp_path: Path):
     assert "pnpm, never npm" in exported
     for kind in (PACKAGES, "package registry", "linter", "formatter"):
         assert kind not in shown.lower()
-    rows = await core.store.passages("true")
+    rows = await core.store.passages.select("true")
     assert rows and not [row for row in rows if "package" in row.text or "linter" in row.text]
 
 
@@ -308,7 +308,7 @@ async def test_only_facts_and_short_turns_are_embedded_with_a_gloss(core: Core):
         "page": (await document(core, "We use pnpm.")).id,
     }
     await core.writer.settle()
-    rows = await core.store.passages("true")
+    rows = await core.store.passages.select("true")
     by = {(name, row.role): row for row in rows for name, id in said.items() if row.record_id == id}
     glossed = by["fact", None]
     assert glossed.text == "Atlas uses pnpm." and glossed.embed_text == f"Atlas uses pnpm. ({PACKAGES})"

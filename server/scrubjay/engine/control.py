@@ -18,6 +18,7 @@ from scrubjay.engine.process.connection import Connection
 from scrubjay.errors import EngineError, InputError, NotFound, ScrubjayError
 from scrubjay.home import openings
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, write_scope
+from scrubjay.models.kept import KeptFacts, KeptMemoryFiles, KeptSessions
 from scrubjay.models.records import AnyRecord, Document, Memory, Turn
 from scrubjay.models.requests import (
     AddMemory,
@@ -25,9 +26,6 @@ from scrubjay.models.requests import (
     Commits,
     DocumentText,
     Forget,
-    KeptFacts,
-    KeptMemoryFiles,
-    KeptSessions,
     Request,
     Restore,
     SearchDocuments,

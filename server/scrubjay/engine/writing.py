@@ -21,7 +21,7 @@ from collections.abc import (
     Iterator,
     Sequence,
 )
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -29,22 +29,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from scrubjay.engine.handover import Handover
+from scrubjay.engine.in_hand import InHand
 from scrubjay.errors import HomeError, InputError, NotFound, SpoolError, StoreError
 from scrubjay.home import spool
-from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
 from scrubjay.models.envelopes import Envelope, Kind, envelope
 from scrubjay.models.requests import Request
 from scrubjay.models.results import Result
-from scrubjay.records.commits import plan_commits
-from scrubjay.records.documents import plan_add as plan_document
-from scrubjay.records.exchange import plan_import
-from scrubjay.records.forgetting import plan_forget, plan_restore
-from scrubjay.records.host_memories import plan_memories
-from scrubjay.records.memories import plan_add as plan_memory
-from scrubjay.records.reviewing import plan_review
-from scrubjay.records.sessions import plan_sessions
-from scrubjay.records.turns import plan_record
+from scrubjay.records.planners import PLANNERS, Planner
 from scrubjay.store.bucket.inbox import ENVELOPE, Entry
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.failures import not_read, not_written, reason
@@ -62,71 +54,8 @@ SHARED_GROUP_SECONDS = 0.15  # in a shared store, where another engine's search 
 CATCH_UP_SECONDS = 4.0
 BUSY = "The latest writes are not searchable yet, because the store is busy with many changes."
 LONG_DOCUMENT = 100_000  # characters; planning a million takes 0.6 s
-MOST_DEATHS = 2  # engines that may die over an envelope before it is moved away
 DRAIN_SECONDS = 2.0  # between two checks of the spool, in addition to those that hooks request
 Clock = Callable[[], datetime]
-Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
-_PLANNERS: dict[str, Planner] = {
-    "turn": plan_record,
-    "memory": plan_memory,
-    "document": plan_document,
-    "commits": plan_commits,
-    "forget": plan_forget,
-    "restore": plan_restore,
-    "import": plan_import,
-    "review": plan_review,
-    "sessions": plan_sessions,
-    "host_memories": plan_memories,
-}
-
-
-class InHand:
-    """Records which envelope the engine is reading, so that the next engine knows it after a crash.
-
-    An envelope over which two engines hung or crashed is not read again. An engine that was killed does not
-    count.
-    """
-
-    def __init__(self, home: Home) -> None:
-        self._path = home.in_hand
-        self._deaths = _size(home.deaths)  # grows with every engine that hangs or crashes
-        self._suspect, self._died = "", 0  # the envelope that the last engine was reading; deaths over it
-        with suppress(OSError, ValueError):
-            name, deaths, died = read_regular(self._path, 1_000).decode().split()
-            self._suspect, self._died = name, int(died) + (int(deaths) < self._deaths)
-
-    def take(self, path: str) -> None:
-        """Record that an envelope is being read.
-
-        Raises:
-            InputError: two engines died over it.
-        """
-        name = os.path.basename(path)
-        died = self._died if name == self._suspect else 0
-        if died >= MOST_DEATHS:
-            raise InputError(f"{died} engines hung or crashed over it; log/deaths.log shows where.")
-        self._write(f"{name} {self._deaths} {died}")
-
-    def put_down(self) -> None:
-        """Record that no envelope is being read."""
-        self._write("")
-
-    def _write(self, note: str) -> None:
-        """Write without a sync: the file survives an engine's death, and a power cut is no evidence."""
-        with suppress(OSError):  # a full disk, or something else at the path
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NONBLOCK", 0)
-            descriptor = os.open(self._path, flags, 0o600)
-            try:
-                os.write(descriptor, note.encode())
-            finally:
-                os.close(descriptor)
-
-
-def _size(path: str) -> int:
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
 
 
 class Writer:
@@ -194,7 +123,7 @@ class Writer:
         await self.drain()  # earlier events of hooks come first
         if self._handover is not None:
             await self._handover.follower.look()
-        planner = planner or _PLANNERS[envelope.kind]
+        planner = planner or PLANNERS[envelope.kind]
         async with self._planned_early(planner, envelope) as early, self._order:
             plan = early() or await self._plan(planner, envelope)
             if plan.changes or plan.purged:
@@ -220,9 +149,8 @@ class Writer:
         role, self._touched = self._role, [*self._touched, touched]
 
         def standing() -> Plan[Result] | None:
-            if plan.change is None or plan.also or plan.change.record.id in touched or role != self._role:
-                return None
-            return plan
+            is_alone = len(plan.changes) == 1 and plan.changes[0].record.id not in touched
+            return plan if is_alone and role == self._role else None
 
         try:
             plan = await self._plan(planner, envelope)
@@ -308,7 +236,7 @@ class Writer:
         with self._moving_broken_away(path):
             self._in_hand.take(path)
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
-            plan = await _PLANNERS[envelope.kind](self._store, envelope, self._clock())
+            plan = await PLANNERS[envelope.kind](self._store, envelope, self._clock())
             self._stage(path, plan)
             # A transcript is on the machine of its hook.
             if envelope.source.startswith("hook:") and path not in self._borrowed:

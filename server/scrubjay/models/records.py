@@ -5,8 +5,9 @@ Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a fi
 
 import hashlib
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -175,6 +176,8 @@ class Passage(Row):
 
 
 AnyRecord = Turn | Memory | Document
+R = TypeVar("R", bound=Record)
+NOT_FORGOTTEN = {"forgotten_at": None, "forget_reason": None}  # values of a record that was brought back
 
 
 def is_current(record: AnyRecord, now: datetime) -> bool:
@@ -185,6 +188,12 @@ def is_current(record: AnyRecord, now: datetime) -> bool:
     replaced = isinstance(record, Memory) and not record.is_latest
     expired = record.expires_at is not None and record.expires_at <= now
     return record.forgotten_at is None and not replaced and not expired
+
+
+def changed(record: R, values: Mapping[str, Any], at: datetime) -> R:
+    """Return a record with these values, changed at this time; the very same object if nothing changes."""
+    after = record.model_copy(update=values)
+    return record if after == record else after.model_copy(update={"updated_at": at})
 
 
 def hidden_since(record: AnyRecord) -> datetime | None:

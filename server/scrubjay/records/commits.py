@@ -37,7 +37,7 @@ async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[
         ]
 
     made = await asyncio.to_thread(changes)
-    return Plan(made[0] if made else None, Written(count=len(made)), tuple(made[1:]))
+    return Plan(Written(count=len(made)), made)
 
 
 def _as_document(commit: CommitText, folder: str) -> DocumentText:

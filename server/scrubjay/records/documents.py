@@ -4,13 +4,13 @@ import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import COMMIT, Document, Memory, Passage, content_hash, derived_id, fields_of
+from scrubjay.models.records import COMMIT, Document, Passage, content_hash, derived_id, fields_of
 from scrubjay.models.requests import DocumentText, parse
 from scrubjay.models.results import DocumentAdded
+from scrubjay.reading import FileText
 from scrubjay.records.extracted import plan_facts
 from scrubjay.records.passages import cut_document, document_passages
 from scrubjay.store import conditions
@@ -28,34 +28,36 @@ _TITLED = frozenset("text markdown html docx odt doc rtf notebook".split())
 _PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
 
 
-class Lookup(NamedTuple):
-    """What a caller has looked up of a text."""
-
-    known: Document | None  # the document that it belongs to, None for a new one
-    id: str  # of that document
-    facts: Mapping[str, Memory | None] = MappingProxyType({})  # by hash of their text, None for no fact
+def fields_read(content: FileText) -> dict[str, Any]:
+    """Return the fields of a document that come from its file."""
+    language = {"language": content.language} if content.language and content.kind == "code" else {}
+    metadata = {**language, **content.metadata}
+    return {"content": content.text, "type": content.kind, "title": content.title, "metadata": metadata}
 
 
 async def plan_add(
-    store: Store, envelope: Envelope, now: datetime, *, lookup: Lookup | None = None
+    store: Store,
+    envelope: Envelope,
+    now: datetime,
+    *,
+    lookup: tuple[Document | None, str] | None = None,
 ) -> Plan[DocumentAdded]:
     """Plan the addition of a document: a new one, a new text under a known custom_id or path, or nothing.
 
-    What the caller has looked up a moment ago (`lookup`) is not looked up again.
+    `lookup` is what `find_document` returned, if the caller has just called it or knows better.
     """
     request = parse(DocumentText, envelope.args)
-    known, document_id, facts = lookup or Lookup(*await find_document(store, request, envelope))
+    known, document_id = lookup or await find_document(store, request, envelope)
     if known is not None:
         request = _with_earlier_fields(request, known)
     if known is not None and _is_unchanged(known, request):
         document = known.model_copy(update=_file_fields(request, known))
-        return Plan(None if document == known else Change(document), _answer(document, envelope))
+        return Plan(_answer(document, envelope), [] if document == known else [Change(document)])
     # In a thread, because 10 MB take six seconds, in which others want their answers.
     document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, known, now)
-    facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None, facts=facts)
-    return Plan(
-        Change(document, passages, rewritten=known is not None), _answer(document, envelope), facts_too
-    )
+    facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None)
+    change = Change(document, passages, rewritten=known is not None)
+    return Plan(_answer(document, envelope), [change, *facts_too])
 
 
 def _answer(document: Document, envelope: Envelope) -> DocumentAdded:
@@ -167,19 +169,20 @@ async def find_document(
 ) -> tuple[Document | None, str]:
     """Return the document that a text belongs to, None for a new one, and its id; a replay finds the same."""
     if request.document_id is not None:
-        return await _get(store, request.document_id), request.document_id
+        return await stored_document(store, request.document_id), request.document_id
     path = request.path if request.custom_id is None else None
     if path is not None and (current := await _find_at(store, envelope.scope, path)) is not None:
         return current, current.id
     key = _identity(request)
     document_id = derived_id("doc", envelope.scope, *key)
-    known = await _get(store, document_id)
+    known = await stored_document(store, document_id)
     if path is not None and known is not None and known.path != path:  # that document moved away
         return None, derived_id("doc", envelope.scope, *key, envelope.id)
     return known, document_id
 
 
-async def _get(store: Store, document_id: str) -> Document | None:
+async def stored_document(store: Store, document_id: str) -> Document | None:
+    """Return the document with this id; a new id costs no look at the disk."""
     return (await store.get(Document, await store.may_hold(Document, [document_id]))).get(document_id)
 
 

@@ -35,7 +35,7 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_h
 from scrubjay.models.requests import Request, parse
 from scrubjay.models.results import Result
 from scrubjay.records import versions
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.store.changes import TABLE_OF, Change, Plan
 from scrubjay.store.store import Store
 
@@ -275,7 +275,7 @@ async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Im
             same += 1
     # In a thread, because large documents take seconds to cut, in which others want their answers.
     records = [_with_own_hash(record) for record in fresh.values()]
-    changes = await asyncio.to_thread(lambda: [Change(each, passages_of(each)) for each in records])
+    changes = await asyncio.to_thread(lambda: [written(each, is_known=False) for each in records])
     changes += replaced.values()
     answer = Imported(
         added=len(fresh),
@@ -284,7 +284,7 @@ async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Im
         differing=tuple(differing),
         redacted=request.redacted,
     )
-    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
+    return Plan(answer, changes)
 
 
 def _replaced_since(here: AnyRecord | None, there: AnyRecord) -> Change | None:

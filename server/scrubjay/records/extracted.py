@@ -7,12 +7,19 @@ derived from their document: no envelope holds them, and planning the document's
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
-from scrubjay.models.records import Document, Memory, content_hash, derived_id, is_current
+from scrubjay.models.records import (
+    NOT_FORGOTTEN,
+    Document,
+    Memory,
+    changed,
+    content_hash,
+    derived_id,
+    is_current,
+)
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import passages_of, title_above
+from scrubjay.records.passages import title_above, written
 from scrubjay.records.versions import linked_facts
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
@@ -38,13 +45,11 @@ async def plan_facts(
     group: Mapping[str, Any] | None = None,
     *,
     new: bool = False,
-    facts: Mapping[str, Memory | None] = MappingProxyType({}),
 ) -> tuple[Change, ...]:
     """Plan the facts of a document: new facts, returning facts, and facts without their paragraph.
 
     A fact of the scope with the same text is linked to the document instead; with a `group` only if its
-    metadata has the group's values. A `new` document has no facts yet. `facts` are those of the scope that
-    the caller has looked up, by the hash of their text, None for no fact.
+    metadata has the group's values. A `new` document has no facts yet.
     """
     if document.task_type is None:
         return ()
@@ -52,7 +57,7 @@ async def plan_facts(
     texts = await asyncio.to_thread(_texts, document) if large else _texts(document)
     linked = [] if new else await facts_of_documents(store, [document.id])
     rows = {row.id: row for row in linked} | ({} if new else await store.get(Memory, texts))
-    same = await _same_texts(store, document.scope, texts, group or {}, at, facts)
+    same = await _same_texts(store, document.scope, texts, group or {}, at)
     present: dict[str, Memory] = {}
     for fact_id, text in texts.items():
         own, other = rows.get(fact_id), same.get(content_hash(text))
@@ -113,14 +118,11 @@ async def _same_texts(
     texts: Mapping[str, str],
     group: Mapping[str, Any],
     at: datetime,
-    looked_up: Mapping[str, Memory | None],
 ) -> dict[str, Memory]:
     """Return facts of a scope with these texts that are not the document's own, by the hash of their text."""
     hashes = {content_hash(text) for text in texts.values()}
     staged = store.staged(Memory)  # before the look at the disk, or a commit could hide one
-    rows = {row.id: row for digest in hashes if (row := looked_up.get(digest)) is not None}
-    if missing := hashes - looked_up.keys():
-        rows.update((row.id, row) for row in await facts_with_text(store, scope, missing))
+    rows = {row.id: row for row in await facts_with_text(store, scope, hashes)}
     rows.update((row.id, row) for row in staged)
     found = [
         row
@@ -159,18 +161,17 @@ def _as_in_document(fact: Memory, text: str, document: Document, at: datetime) -
         "content": text,  # its case and white space may have changed
         "metadata": document.metadata,
         "document_ids": tuple(dict.fromkeys((*fact.document_ids, document.id))),
-        "forgotten_at": None,
-        "forget_reason": None,
+        **NOT_FORGOTTEN,
     }
     if document.dated_at is not None:
         values["created_at"] = document.dated_at
-    return _changed(fact, values, at)
+    return changed(fact, values, at)
 
 
 def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
     if document_id in fact.document_ids:
         return fact
-    return _changed(fact, {"document_ids": (*fact.document_ids, document_id)}, at)
+    return changed(fact, {"document_ids": (*fact.document_ids, document_id)}, at)
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
@@ -179,16 +180,9 @@ def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)
     if fact.source == EXTRACTED and not others:
-        return _changed(fact, {"forgotten_at": at, "forget_reason": reason}, at)
-    return _changed(fact, {"document_ids": others}, at)
-
-
-def _changed(fact: Memory, values: Mapping[str, Any], at: datetime) -> Memory:
-    changed = fact.model_copy(update=values)
-    return fact if changed == fact else changed.model_copy(update={"updated_at": at})
+        return changed(fact, {"forgotten_at": at, "forget_reason": reason}, at)
+    return changed(fact, {"document_ids": others}, at)
 
 
 def _changes(facts: Iterable[Memory], known: Mapping[str, Memory]) -> Sequence[Change]:
-    return [
-        Change(row, passages_of(row), rewritten=row.id in known) for row in facts if known.get(row.id) != row
-    ]
+    return [written(row, is_known=row.id in known) for row in facts if known.get(row.id) != row]

@@ -8,12 +8,12 @@ from datetime import datetime
 
 from scrubjay.errors import InputError, NotFound
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_hash, is_current
+from scrubjay.models.records import NOT_FORGOTTEN, AnyRecord, Document, Memory, Turn, content_hash, is_current
 from scrubjay.models.requests import Forget, ForgetRecords, Restore, parse
 from scrubjay.models.results import Forgotten, Restored
 from scrubjay.records import extracted, session_summaries
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.records.turns import conversation_turns
 from scrubjay.records.versions import history
 from scrubjay.store.changes import Change, Plan
@@ -51,7 +51,7 @@ async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[F
         purged = (*request.ids, *emptied)
     count = len(request.ids) if request.purge else 0
     answer = Forgotten(ids=request.ids, forgotten=len(forgotten), purged=count)
-    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]), purged)
+    return Plan(answer, changes, purged)
 
 
 async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[Restored]:
@@ -70,8 +70,8 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
             f"{record_id} was permanently deleted on {record.purged_at:%Y-%m-%d} and cannot be restored."
         )
     if record.forgotten_at is None:
-        return Plan(None, Restored(id=record_id, restored=False))
-    values = {"forgotten_at": None, "forget_reason": None, "updated_at": envelope.at}
+        return Plan(Restored(id=record_id, restored=False))
+    values = {**NOT_FORGOTTEN, "updated_at": envelope.at}
     restored = record.model_copy(update=values)
     facts = await extracted.plan_facts(store, restored, envelope.at) if isinstance(restored, Document) else ()
     turns = [
@@ -79,9 +79,8 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
         for turn in await conversation_turns(store, [record])
         if turn.forgotten_at == record.forgotten_at and not turn.purged_at
     ]
-    change, *others = [Change(row, passages_of(row), rewritten=True) for row in (restored, *turns)]
     answer = Restored(id=record_id, restored=True, unseen=_unseen(restored, now))
-    return Plan(change, answer, (*facts, *others))
+    return Plan(answer, [written(restored), *facts, *map(written, turns)])
 
 
 def _unseen(record: AnyRecord, now: datetime) -> str | None:

@@ -11,12 +11,13 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import Memory, content_hash, derived_id, fact_hashes
-from scrubjay.models.requests import KeptMemoryFile, KeptMemoryFiles, KeptNote, parse
+from scrubjay.models.kept import KeptMemoryFile, KeptMemoryFiles, KeptNote
+from scrubjay.models.records import NOT_FORGOTTEN, Memory, content_hash, derived_id, fact_hashes
+from scrubjay.models.requests import parse
 from scrubjay.models.results import MemoryFileKept, MemoryFilesKept, NoteOutcome
 from scrubjay.records import versions
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
@@ -64,8 +65,7 @@ async def plan_memories(store: Store, envelope: Envelope, now: datetime) -> Plan
         known |= {fact.id: fact for fact in await facts_with_text(store, scope, wanted)}
     book = _Book(known, envelope.at)
     answer = MemoryFilesKept(files=tuple(map(book.take, request.memories)), redacted=request.redacted)
-    changes = book.changes()
-    return Plan(changes[0] if changes else None, answer, tuple(changes[1:]))
+    return Plan(answer, book.changes())
 
 
 class _Book:
@@ -85,10 +85,10 @@ class _Book:
             if (before := self._before.get(fact.id)) is fact:
                 continue
             is_hidden = fact.forgotten_at is not None or not fact.is_latest
-            if before and is_hidden:
-                found.append(Change(fact, hidden=True))
-            else:
-                found.append(Change(fact, passages_of(fact), rewritten=before is not None))
+            is_known = before is not None
+            found.append(
+                Change(fact, hidden=True) if is_known and is_hidden else written(fact, is_known=is_known)
+            )
         return found
 
     def take(self, file: KeptMemoryFile) -> MemoryFileKept:
@@ -123,7 +123,7 @@ class _Book:
                 values = {"metadata": _with_files(fact, *files_of(fact), file.path), "updated_at": self._at}
                 is_back = (fact.forget_reason or "").startswith(DELETED)
                 if is_back:
-                    values |= {"forgotten_at": None, "forget_reason": None}
+                    values |= NOT_FORGOTTEN
                 self._put(fact.model_copy(update=values))
                 if is_back:
                     return "restored"

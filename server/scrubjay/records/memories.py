@@ -22,9 +22,9 @@ from scrubjay.models.records import (
 from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import MemoryAdded
 from scrubjay.records import distilled, versions
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change, Plan
+from scrubjay.store.changes import Plan
 from scrubjay.store.store import Store
 
 STEP = 0.5  # of importance, for each further occasion
@@ -49,7 +49,7 @@ async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[Memo
     if (place := _place(request.metadata)) is not None:  # a fact of one turn is not that of another
         same = [row for row in same if (row.session_id, row.turn) == place]
     if replayed := next((row for row in same if row.id == memory_id), None):
-        return Plan(None, _answer(replayed, "stored" if request.link is None else "updated", envelope))
+        return Plan(_answer(replayed, "stored" if request.link is None else "updated", envelope))
     request, note = await distilled.allowed(store, envelope.scope, request)
     plan = await _plan_new(store, envelope, request, memory_id, same)
     return plan if note is None else replace(plan, answer=plan.answer.model_copy(update={"note": note}))
@@ -60,17 +60,16 @@ async def _plan_new(
 ) -> Plan[MemoryAdded]:
     linked = next((row for row in same if request.link and _has_link(row, *request.link)), None)
     if linked and (is_current(linked, envelope.at) or linked.updated_at >= envelope.at):
-        return Plan(None, _answer(linked, "known", envelope))  # the call is repeated, or replayed
+        return Plan(_answer(linked, "known", envelope))  # the call is repeated, or replayed
     known = next((row for row in same if is_current(row, envelope.at)), None)
     if request.link is not None:
         return await _plan_linked(store, request, envelope, memory_id, known, *request.link)
     if known is None:
         memory = _new(request, envelope, memory_id, None)
-        return Plan(Change(memory, passages_of(memory)), _answer(memory, "stored", envelope))
+        return Plan(_answer(memory, "stored", envelope), [written(memory, is_known=False)])
     again = count_repetition(known, _text(request.metadata.get("session_id")), envelope.at)
-    change = None if again is known else Change(again, passages_of(again), rewritten=True)
     answer = _answer(known, "known", envelope).model_copy(update={"note": _unchanged(known, request)})
-    return Plan(change, answer)
+    return Plan(answer, [] if again is known else [written(again)])
 
 
 async def _plan_linked(
@@ -98,13 +97,14 @@ async def _plan_linked(
         heir = next(iter(older[:1]), None)
         memory = _with_parents(_new(request, envelope, memory_id, heir), None, relation, parents)
         if heir and not _moves(memory, heir, request) and _substance(memory) == _substance(heir):
-            return Plan(None, _answer(heir, "known", envelope))
-    change = Change(memory, passages_of(memory), rewritten=known is not None and memory.id == known.id)
+            return Plan(_answer(heir, "known", envelope))
+    change = written(memory, is_known=known is not None and memory.id == known.id)
     action: Literal["stored", "updated"] = (
         "stored" if relation != "updates" and memory.id == memory_id else "updated"
     )
-    replacements = tuple(versions.replace(row, envelope.at) for row in older)
-    return Plan(change, _answer(memory, action, envelope), replacements)
+    return Plan(
+        _answer(memory, action, envelope), [change, *(versions.replace(row, envelope.at) for row in older)]
+    )
 
 
 def _unchanged(known: Memory, request: FactText) -> str | None:

@@ -22,6 +22,7 @@ from scrubjay.models.records import (
     hidden_since,
 )
 from scrubjay.reading.kinds import kind_of
+from scrubjay.store.changes import Change
 from scrubjay.store.facets import facets
 from scrubjay.text.chunking import Chunk, chunks, split
 from scrubjay.text.developer_words import gloss, searched_words
@@ -49,6 +50,11 @@ def passages_of(record: AnyRecord) -> tuple[Passage, ...]:
         return (_memory_passage(record),)
     pieces = cut_document(record.content, record.type, record.path, record.metadata)
     return document_passages(record, pieces)
+
+
+def written(record: AnyRecord, *, is_known: bool = True) -> Change:
+    """Return the change that writes a record with its passages; those of a known record are replaced."""
+    return Change(record, passages_of(record), rewritten=is_known)
 
 
 def speeches(turn: Turn) -> list[tuple[str, str]]:

@@ -7,8 +7,8 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory
 from scrubjay.models.requests import Review, parse
 from scrubjay.models.results import Reviewed
-from scrubjay.records.passages import passages_of
-from scrubjay.store.changes import Change, Plan
+from scrubjay.records.passages import written
+from scrubjay.store.changes import Plan
 from scrubjay.store.store import Store
 
 
@@ -22,8 +22,7 @@ async def plan_review(store: Store, envelope: Envelope, now: datetime) -> Plan[R
     fact = await store.find(request.id)
     if not isinstance(fact, Memory):
         raise NotFound(f"No memory has the id {request.id[:80]!r}. It may be purged.")
-    kept = fact.model_copy(update={"review": "approved"})
-    return Plan(Change(kept, passages_of(kept), rewritten=True), Reviewed(id=fact.id))
+    return Plan(Reviewed(id=fact.id), [written(fact.model_copy(update={"review": "approved"}))])
 
 
 def is_derived(record: AnyRecord) -> bool:

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from scrubjay.home.scopes import display_name
-from scrubjay.models.records import SUMMARY, Memory, Turn, content_hash, derived_id
-from scrubjay.records.passages import passages_of
+from scrubjay.models.records import NOT_FORGOTTEN, SUMMARY, Memory, Turn, changed, content_hash, derived_id
+from scrubjay.records.passages import written
 from scrubjay.records.turns import PARTITION
 from scrubjay.records.versions import children
 from scrubjay.store import conditions
@@ -33,9 +33,8 @@ MOST_TURNS = 200  # a longer session's last ones are summarised; each takes 2 ms
 GONE = "all turns it was made of are forgotten"
 JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had one
 RECAP = 600  # characters of a host's own summary
-_PLACE = re.compile(
-    r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?"
-)  # as `_fields` writes it
+# As `_fields` writes it.
+_PLACE = re.compile(r"Session of \d{4}-\d\d-\d\d, turns? \d+(?: to \d+)?\.(?: Title by \S+)?")
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,7 @@ async def plan_summary(store: Store, key: Key, least: int, now: datetime) -> lis
         if row.id != summary_id and row.forgotten_at is None and row.is_latest
     ]
     if summary is not None and summary != known:
-        changes.append(Change(summary, passages_of(summary), rewritten=known is not None))
+        changes.append(written(summary, is_known=known is not None))
     return changes
 
 
@@ -154,7 +153,7 @@ async def plan_without_turns(store: Store, ids: Collection[str], at: datetime) -
             rows = await store.get(Turn, known.parent_ids)
             turns = [rows[each] for each in known.parent_ids if each in rows and each not in ids]
             summary = await asyncio.to_thread(_remake, known, turns, at)
-            changes.append(Change(summary, passages_of(summary), rewritten=True))
+            changes.append(written(summary))
     return changes
 
 
@@ -200,9 +199,8 @@ def _remake(known: Memory, turns: Sequence[Turn], now: datetime) -> Memory:
     """Return a summary remade of these turns; the very same object if nothing changes."""
     values = _fields(_summarised(turns)) or {"forgotten_at": known.forgotten_at or now, "forget_reason": GONE}
     if "forgotten_at" not in values and known.forget_reason == GONE:
-        values |= {"forgotten_at": None, "forget_reason": None}
-    changed = known.model_copy(update=values)
-    return known if changed == known else changed.model_copy(update={"updated_at": now})
+        values |= NOT_FORGOTTEN
+    return changed(known, values, now)
 
 
 def _fields(turns: Sequence[Turn]) -> dict[str, Any]:

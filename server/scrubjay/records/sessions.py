@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 
 from scrubjay.models.envelopes import Envelope
+from scrubjay.models.kept import KeptSession, KeptSessions
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import KeptSession, KeptSessions, RecordTurn, parse
+from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import SessionRecorded, SessionsRecorded
-from scrubjay.records.passages import passages_of
-from scrubjay.records.turns import new_turn, summary_of, turn_id
+from scrubjay.records.passages import written
+from scrubjay.records.turns import new_turn, turn_id, with_more
 from scrubjay.store import conditions
-from scrubjay.store.changes import Change, Plan
+from scrubjay.store.changes import Plan
 from scrubjay.store.schema import micros
 from scrubjay.store.store import Store
 from scrubjay.transcripts.matching import SAME_MOMENT, placed
@@ -161,12 +162,11 @@ def _compared(
         its = envelope.model_copy(update={"scope": kept.scope, "host": kept.host})
         answers.append(_of_one(its, kept, turns, now))
     changes = [
-        Change(turn, passages_of(turn), rewritten=turn.id in recorded)
+        written(turn, is_known=turn.id in recorded)
         for turn in turns.by_id.values()
         if turn is not recorded.get(turn.id)
     ]
-    whole = SessionsRecorded(sessions=tuple(answers))
-    return Plan(changes[0] if changes else None, whole, tuple(changes[1:]))
+    return Plan(SessionsRecorded(sessions=tuple(answers)), changes)
 
 
 def has_news(kept: KeptSession, recorded: list[Turn], now: datetime) -> bool:
@@ -333,18 +333,12 @@ def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn
     is_longer = len(known) < len(whole) and known in whole
     has_added = not turn.user or (told.user or "").startswith(f"{turn.user}\n\n")
     is_copied = (turn.source, turn.prompt_id) == (source, told.prompt_id)
-    completed = turn.model_copy(
-        update={
-            "user": told.user if has_added else turn.user,
-            "assistant": told.assistant if is_longer else turn.assistant,
-            "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
-            "files": tuple(dict.fromkeys((*turn.files, *told.files))),
-            "metadata": {**told.metadata, **turn.metadata, **_host_words(told)},
-            "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
-        }
-    )
-    if completed == turn:
-        return turn
-    if turn.summary == summary_of(turn):
-        completed = completed.model_copy(update={"summary": summary_of(completed)})
-    return completed.model_copy(update={"updated_at": now})
+    values = {
+        "user": told.user if has_added else turn.user,
+        "assistant": told.assistant if is_longer else turn.assistant,
+        "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
+        "files": tuple(dict.fromkeys((*turn.files, *told.files))),
+        "metadata": {**told.metadata, **turn.metadata, **_host_words(told)},
+        "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
+    }
+    return with_more(turn, values, now)

@@ -1,15 +1,16 @@
 """Turns: how one is identified, completed and summarised."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope
-from scrubjay.models.records import AnyRecord, Document, Turn, derived_id, fields_of
+from scrubjay.models.records import AnyRecord, Document, Turn, changed, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
-from scrubjay.records.passages import TURN_PASSAGE, passages_of, speeches, together
-from scrubjay.store.changes import Change, Plan
+from scrubjay.records.passages import TURN_PASSAGE, speeches, together, written
+from scrubjay.store.changes import Plan
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.text.summary import gist
@@ -40,20 +41,18 @@ async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[T
     else:
         turn = _completed(known, request, now)
     updated = known is not None and turn is not known
-    change = None
-    if known is None or updated:
-        change = Change(turn, passages_of(turn), rewritten=updated)
+    changes = [written(turn, is_known=updated)] if known is None or updated else []
     answer = TurnRecorded(
         id=turn.id,
         session_id=turn.session_id,
         turn=turn.turn,
         stored=known is None,
         updated=updated,
-        indexed=change is None and not await store.records_without_vectors([turn.id]),
+        indexed=not changes and not await store.records_without_vectors([turn.id]),
         forgotten=turn.forgotten_at is not None,
         redacted=envelope.redacted,
     )
-    return Plan(change, answer)
+    return Plan(answer, changes)
 
 
 def _with_roles(request: RecordTurn) -> RecordTurn:
@@ -151,15 +150,17 @@ def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
         "tags": tuple(dict.fromkeys((*turn.tags, *request.tags))),
         "metadata": {**turn.metadata, **request.metadata},
         "started_at": min(turn.started_at, request.ts) if request.ts else turn.started_at,
+        "summary": request.summary or turn.summary,
     }
-    completed = turn.model_copy(update=values)
-    if request.summary:
-        completed = completed.model_copy(update={"summary": request.summary})
-    if completed == turn:
-        return turn
-    if completed.summary == turn.summary and turn.summary == summary_of(turn):
+    return with_more(turn, values, now)
+
+
+def with_more(turn: Turn, values: Mapping[str, Any], now: datetime) -> Turn:
+    """Return a turn with these values, and a summary of them unless it has one of its own; see `changed`."""
+    completed = changed(turn, values, now)
+    if completed is not turn and completed.summary == turn.summary == summary_of(turn):
         completed = completed.model_copy(update={"summary": summary_of(completed)})
-    return completed.model_copy(update={"updated_at": now})
+    return completed
 
 
 def _same(turn: Turn, field: str, known: str | None, new: str | None) -> str | None:

@@ -49,6 +49,6 @@ async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], An
         children=[as_hit(child) for child in younger],
         relations=[child.relation or "" for child in younger],
         newest=newest.id if newest.id != record.id else None,
-        passages=await store.count_passages(own),
-        waiting_for_vector=await store.count_passages(conditions.both(own, conditions.NO_VECTOR)),
+        passages=await store.passages.count(own),
+        waiting_for_vector=await store.passages.count(conditions.both(own, conditions.NO_VECTOR)),
     )

@@ -88,7 +88,7 @@ def commit_as_hit(document: Document, query: str, *, is_first: bool) -> Hit:
 async def _place(store: Store, asked: Question, best: RankedChunk) -> DocumentPlace | None:
     rows = await store.get(Document, [best.document_id], columns=_COLUMNS)
     where = conditions.equal("id", best.id)
-    lines = await store.passages(where, columns=["line_start", "line_end"])
+    lines = await store.passages.select(where, columns=["line_start", "line_end"])
     document = rows.get(best.document_id)
     if document is None or not asked.admits(document) or not lines:
         return None

@@ -128,7 +128,7 @@ async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: Sear
         return "strong"
     # Headings, path and metadata are searched with a chunk, and may contain what a question names.
     ids = [chunk.id for chunk in ranked[:DEPTH]]
-    rows = await store.passages(conditions.one_of("id", ids), columns=["search_text"])
+    rows = await store.passages.select(conditions.one_of("id", ids), columns=["search_text"])
     named = coverage(request.query, [row.search_text for row in rows]).max(initial=0.0)
     score = max(first.score, QUOTATION * BY_WORDS * float(named))
     narrow = request.doc_id is not None or request.filters is not None
@@ -243,7 +243,7 @@ async def _read_chunks(store: Store, places: Sequence[Place]) -> dict[Place, Pas
         by_document.setdefault(document_id, set()).add(position)
     each = (conditions.matching(record_id=row, part=sorted(parts)) for row, parts in by_document.items())
     columns = ["record_id", "part", "text", "line_start", "line_end"]
-    rows = await store.passages(conditions.either(*each), columns=columns)
+    rows = await store.passages.select(conditions.either(*each), columns=columns)
     return {(row.record_id, row.part): row for row in rows}
 
 

@@ -55,7 +55,7 @@ async def related(
     asked = replace(question, srcs=srcs)
     # The rarest ties first.
     (found,) = await search(
-        store, asked, lambda where, dates: store.by_ties(own.ties, where, MOST_PASSAGES, dates)
+        store, asked, lambda where, dates: store.passages.by_ties(own.ties, where, MOST_PASSAGES, dates)
     )
     passages = [passage for passage, _ in found]
     if own.parents:
@@ -76,7 +76,7 @@ async def related(
 
 async def _passages_of(store: Store, question: Question, record_ids: Iterable[str]) -> list[PassageRow]:
     where = conditions.both(question.where(), conditions.one_of("record_id", record_ids))
-    return await store.matching_passages(where, MOST_PASSAGES)
+    return await store.passages.matching(where, MOST_PASSAGES)
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:

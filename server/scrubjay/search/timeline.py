@@ -228,7 +228,7 @@ async def _entries(store: Store, question: Question) -> list[PassageRow]:
     """
     srcs = question.srcs + (("summary",) if "turn" in question.srcs else ())
     where = conditions.both(replace(question, srcs=srcs).where(), conditions.equal("part", 0))
-    entries = {row.record_id: row for row in await store.matching_passages(where, READ)}
+    entries = {row.record_id: row for row in await store.passages.matching(where, READ)}
     return sorted(entries.values(), key=lambda row: (row.dated_at, row.record_id))
 
 

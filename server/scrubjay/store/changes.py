@@ -1,6 +1,6 @@
 """What one planned write changes in the tables, and the writes that wait for the next group commit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -26,19 +26,12 @@ class Change:
 class Plan(Generic[A]):
     """What a write will do to the store, and its answer to the caller; planning writes nothing.
 
-    `change` is None if the write would change nothing. `also` are records that change with it. The bytes of
-    `purged` ids are removed from the disk as soon as every acknowledged write is on it.
+    The bytes of `purged` ids are removed from the disk as soon as every acknowledged write is on it.
     """
 
-    change: Change | None
     answer: A
-    also: tuple[Change, ...] = ()
+    changes: Sequence[Change] = ()
     purged: tuple[str, ...] = ()
-
-    @property
-    def changes(self) -> tuple[Change, ...]:
-        """All records to write, in order."""
-        return () if self.change is None else (self.change, *self.also)
 
 
 class Embedding(NamedTuple):

@@ -11,6 +11,9 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from scrubjay.models.records import Turn
+from scrubjay.store.schema import micros
+
 CAPACITY = 4_000  # sessions, of about 20 turns each: some 20 MB
 # The columns of a turn that make its place.
 COLUMNS = ("scope", "session_id", "started_at", "turn", "id", "role", "forgotten_at")
@@ -82,6 +85,12 @@ class Sessions:
         self._writes += 1
         if session := self._cache.get(key):
             self._cache[key] = _ordered([*(each for each in session.places if each.id != place.id), place])
+
+
+def place_of(turn: Turn) -> Place:
+    """Return the place of a turn."""
+    forgotten_at = None if turn.forgotten_at is None else micros(turn.forgotten_at)
+    return Place(micros(turn.started_at), turn.turn, turn.id, turn.role, forgotten_at)
 
 
 def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place]]:

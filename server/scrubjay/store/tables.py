@@ -21,18 +21,12 @@ from lancedb.index import FTS, Bitmap, BTree, IndexConfig, IvfSq
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 from scrubjay.models.records import Memory, Passage, Turn
-from scrubjay.store.cache import (
-    FIRST,
-    PassageCache,
-    PassageRow,
-    RecordCache,
-    TableCache,
-    TieCache,
-    VectorCache,
-)
+from scrubjay.store.cache import FIRST, PassageCache, PassageRow, RecordCache, TableCache
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.failures import RESTORE
 from scrubjay.store.schema import VECTOR, arrow_schema
+from scrubjay.store.ties import TieCache
+from scrubjay.store.vectors import VectorCache
 from scrubjay.text.terms import STOP
 
 log = logging.getLogger("scrubjay.store")

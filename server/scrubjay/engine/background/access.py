@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import failures_logged, passed
 from scrubjay.models.records import Record
 from scrubjay.store.bucket.inbox import access_entry
-from scrubjay.store.failures import reason
 from scrubjay.store.store import Store
 from scrubjay.store.upserts import AccessCount
 
@@ -90,11 +89,8 @@ class Access:
         self._new = 0
         if not seen:
             return 0
-        try:
+        with failures_logged(log, f"access counts of {len(seen)} records are lost"):  # they are worth no more
             await self._put(seen)
-        except (OSError, RuntimeError, ValueError) as error:
-            # A full disk, which may pass; these counts are not worth keeping for it.
-            log.warning("access counts of %d records are lost: %s", len(seen), reason(error))
         self._written.update(dict.fromkeys(seen, now))
         self._tell()
         return len(seen)

@@ -5,7 +5,6 @@ No write and no hook waits for it. What a killed engine left out is done by the 
 
 import asyncio
 import logging
-import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
@@ -14,14 +13,12 @@ from scrubjay.code.anchors import Anchor, Said, anchors
 from scrubjay.code.book import Book
 from scrubjay.code.git import Tree, head_at
 from scrubjay.code.trees import Trees
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import failures_logged, passed
 from scrubjay.engine.writing import Clock
-from scrubjay.errors import ScrubjayError
 from scrubjay.home.repositories import WorkTree, head_of
 from scrubjay.models.records import SUMMARY, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
-from scrubjay.store.failures import reason
 from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.anchoring")
@@ -69,10 +66,8 @@ class Anchoring:
     async def run(self) -> None:
         """Note all records that have no anchor yet, then new ones for ever."""
         await asyncio.sleep(QUIET_SECONDS)  # the first client goes ahead
-        try:
+        with failures_logged(log, "records without anchors were not looked for"):
             await self._find_missing()
-        except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
-            log.warning("records without anchors were not looked for: %s", reason(error))
         self.wake()
         while True:
             await self._wake.wait()
@@ -88,9 +83,7 @@ class Anchoring:
         facts = await self._store.select(Memory, conditions.current(Memory, now), columns=columns)
         turns = await self._store.select(Turn, conditions.current(Turn, now), columns=columns)
         found: list[Noted] = [*facts, *turns]
-        async with (
-            self.lock
-        ):  # a record that is noted meanwhile is not noted twice, perhaps on another branch
+        async with self.lock:  # so that no record is noted twice, perhaps on another branch
             known = await asyncio.to_thread(self._book.known)
             missing = (row for row in found if row.id not in known and row.source != SUMMARY)
             self._due = {**{row.id: type(row) for row in missing}, **self._due}
@@ -99,16 +92,14 @@ class Anchoring:
         """Note the newest records that wait."""
         async with self.lock:
             batch = [self._due.popitem() for _ in range(min(BATCH, len(self._due)))]
-            try:
+            # What fails is tried again by the next engine.
+            with failures_logged(log, f"the code that {len(batch)} records name was not noted"):
                 turns = await self._store.get(Turn, [each for each, kind in batch if kind is Turn])
                 facts = await self._store.get(Memory, [each for each, kind in batch if kind is Memory])
                 noted = await asyncio.to_thread(
                     self._anchors, [*turns.values(), *facts.values()], self._clock()
                 )
                 await asyncio.to_thread(self._book.put, noted)
-            # A full disk, or LanceDB's own failure; the next engine tries again.
-            except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
-                log.warning("the code that %d records name was not noted: %s", len(batch), reason(error))
 
     def _anchors(self, records: Sequence[Noted], now: datetime) -> dict[str, Anchor | None]:
         found: dict[str, Anchor | None] = {record.id: None for record in records if _is_whole(record)}

@@ -24,8 +24,9 @@ from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE, project_of
 from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.kept import KeptSessions
 from scrubjay.models.records import Turn
-from scrubjay.models.requests import KeptSessions, parse
+from scrubjay.models.requests import parse
 from scrubjay.records.sessions import BEFORE, has_news
 from scrubjay.redaction.redact import redact
 from scrubjay.store.store import Store

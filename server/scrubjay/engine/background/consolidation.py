@@ -15,16 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.engine.background.indexing import Indexer
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import failures_logged, passed
 from scrubjay.engine.writing import Writer
-from scrubjay.errors import ScrubjayError
 from scrubjay.models.records import SUMMARY, AnyRecord, Memory, Turn, is_current
 from scrubjay.records import session_summaries
-from scrubjay.records.passages import passages_of
+from scrubjay.records.passages import written
 from scrubjay.search.similar import facts_repeated_by
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change
-from scrubjay.store.failures import reason
 from scrubjay.store.schema import micros, read_table
 from scrubjay.store.sessions import Key
 from scrubjay.store.store import Store
@@ -107,11 +105,8 @@ class Consolidation:
             if not self._indexer.finished:
                 self._wake.set()  # to look again
             else:
-                try:
+                with failures_logged(log, "sessions and facts were not consolidated"):
                     await self.work_on()
-                except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-                    # A full disk, or LanceDB's own failure: both may pass.
-                    log.warning("sessions and facts were not consolidated: %s", reason(error))
 
     async def work_on(self) -> None:
         """Work until nothing waits or something else works, without a pause after each few.
@@ -156,7 +151,7 @@ class Consolidation:
     async def _some(self, resting: Callable[[], bool]) -> int:
         await self._catch_up()
         written, some = 0, list(self._changed)[:AT_ONCE]
-        vectors = await self._store.vectors_of_facts(each for each in some if isinstance(each, str))
+        vectors = await self._store.passages.vectors_of_facts(each for each in some if isinstance(each, str))
         for changed in some:
             if self._writer.pending or not resting():
                 break
@@ -193,7 +188,7 @@ class Consolidation:
             return []
         repeated = await facts_repeated_by(self._store, fact, vector)
         linked = fact.model_copy(update={"alike": tuple(dict.fromkeys((*fact.alike, *repeated)))})
-        return [] if linked == fact else [Change(linked, passages_of(linked), rewritten=True)]
+        return [] if linked == fact else [written(linked)]
 
     async def _catch_up(self) -> None:
         """Remember the facts and sessions that changed since an engine last looked at all of them."""

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
-from scrubjay.errors import ScrubjayError
+from scrubjay.engine.background.tasks import failures_logged
 from scrubjay.histories import memory_files
 from scrubjay.histories.memory_files import MemoryFile
 from scrubjay.home.capture import Policy
@@ -17,8 +17,8 @@ from scrubjay.home.paths import Home
 from scrubjay.home.scopes import project_folders
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import BY_NAME
-from scrubjay.models.requests import KeptMemoryFiles, parse
-from scrubjay.store.failures import reason
+from scrubjay.models.kept import KeptMemoryFiles
+from scrubjay.models.requests import parse
 
 log = logging.getLogger("scrubjay.engine.background.host_memories")
 
@@ -45,10 +45,8 @@ class HostMemories:
         """Look at the files at the start and after each change, for ever."""
         while True:
             watched: list[str] = []
-            try:
+            with failures_logged(log, "the memories of assistants were not read"):
                 watched = await self.look()
-            except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-                log.warning("the memories of assistants were not read: %s", reason(error))
             await _change(watched)
 
     async def look(self) -> list[str]:

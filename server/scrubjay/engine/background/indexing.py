@@ -129,8 +129,8 @@ class Indexer:
         few = not others_wait and len(self._new) + len(self._ahead) < MANY
         if self.trouble or few or not self._store.is_writer:
             return self.notice
-        waiting = await self._store.count_passages(conditions.both(searched, conditions.NO_VECTOR))
-        if waiting < MANY or waiting < SHARE * (total := await self._store.count_passages(searched)):
+        waiting = await self._store.passages.count(conditions.both(searched, conditions.NO_VECTOR))
+        if waiting < MANY or waiting < SHARE * (total := await self._store.passages.count(searched)):
             return self.notice
         left = f", about {_span(max(waiting, self._left) / self._speed)} more" if self._speed else ""
         are = f"{waiting:,} of {total:,} passages are searched by words alone"
@@ -217,12 +217,12 @@ class Indexer:
 
     async def embed_built(self, encoder: Encoder) -> int:
         """Embed a batch of the passages being built; return how many still wait for their vectors."""
-        if not (waiting := await self._store.built_without_vectors(self._batch)):
+        if not (waiting := await self._store.passages.built_without_vectors(self._batch)):
             return 0
         vectors, codes = await self._encoded(encoder, waiting)
         space_id = encoder.space.space_id
         made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
-        left = await self._store.set_built_vectors(made)
+        left = await self._store.passages.set_built_vectors(made)
         self._embedded()
         await asyncio.to_thread(give_memory_back)
         return left
@@ -322,16 +322,10 @@ class Indexer:
             try:
                 if encoder is None or self._outdated():
                     encoder = await self.check_space()
-                more = (
-                    encoder is not None
-                    and self.trouble is None
-                    and await self.embed_some(encoder, excluded=(*self._new, *self._ahead)) > 0
-                )
-            except (
-                OSError,
-                RuntimeError,
-                ValueError,
-            ) as error:  # a full disk, or LanceDB's own failure: both may pass
+                excluded = (*self._new, *self._ahead)
+                if more := encoder is not None and self.trouble is None:
+                    more = await self.embed_some(encoder, excluded) > 0
+            except (OSError, RuntimeError, ValueError) as error:  # a full disk, or LanceDB: both may pass
                 log.error("vectors cannot be stored (%s); next try in %.0f s", reason(error), pause)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 60.0)
@@ -358,18 +352,18 @@ class Indexer:
         if (seen := (self._store.vectorless_writes, self._put_off)) != self._seen:
             others = conditions.negation(conditions.one_of("id", excluded))
             where = conditions.both(conditions.NO_VECTOR, others)
-            waiting = await self._store.passages_without_vectors(self._batch, where)
+            waiting = await self._store.passages.without_vectors(self._batch, where)
             if not waiting:
                 self._seen = seen
         if not waiting and coded and self._may_lack_codes:
-            waiting = await self._store.passages_without_vectors(self._batch, _WITHOUT_CODES)
+            waiting = await self._store.passages.without_vectors(self._batch, _WITHOUT_CODES)
             # New passages get their codes with their vector, so the column is read once, not after each turn.
             self._may_lack_codes = bool(waiting)
         elif not coded:
             self._may_lack_codes = True
         if waiting:
             await self._embed(encoder, waiting)
-            self._left = await self._store.count_passages(conditions.NO_VECTOR)
+            self._left = await self._store.passages.count(conditions.NO_VECTOR)
         return len(waiting)
 
     async def run_ahead(self) -> None:

@@ -8,14 +8,12 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
-from scrubjay.engine.background.tasks import passed
-from scrubjay.errors import ScrubjayError
+from scrubjay.engine.background.tasks import failures_logged, passed
 from scrubjay.home import openings
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.search.opening import Opening
-from scrubjay.store.failures import reason
 
 log = logging.getLogger("scrubjay.engine.background.openings")
 
@@ -71,21 +69,13 @@ class Openings:
         due, self._due = self._due, set()
         for scope in due:
             self._composed = scope
-            try:
+            with failures_logged(log, "the opening of a project was not written"):
                 opening = await self._compose(scope)
                 if opening is not None and scope not in self._due:
                     await asyncio.to_thread(_write, self._home, scope, opening)
                     if scope in self._due:  # a change came in between, and found nothing to remove
                         openings.remove(self._home, scope)
-            except (
-                ScrubjayError,
-                OSError,
-                RuntimeError,
-                ValueError,
-            ) as error:  # a full disk, or LanceDB's own failure
-                log.warning("the opening of a project was not written: %s", reason(error))
-            finally:
-                self._composed = None
+            self._composed = None
 
 
 def _write(home: Home, scope: str, opening: Opening) -> None:

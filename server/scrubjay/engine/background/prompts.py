@@ -189,10 +189,8 @@ def sweep(home: Home, now: float) -> None:
                     _unlink(os.path.join(session.path, file))
                 os.rmdir(session.path)
         except OSError as error:
-            if error.errno not in (
-                ENOENT,
-                ENOTEMPTY,
-            ):  # another session's sweep was faster, or this one has just come back to life
+            # Another session's sweep was faster, or this one has just come back to life.
+            if error.errno not in (ENOENT, ENOTEMPTY):
                 raise
 
 

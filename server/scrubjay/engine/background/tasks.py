@@ -2,8 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+import sqlite3
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from scrubjay.errors import ScrubjayError
+from scrubjay.store.failures import reason
 
 log = logging.getLogger("scrubjay.engine")
 
@@ -35,6 +40,15 @@ class Background:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("background work ended", exc_info=error)
+
+
+@contextmanager
+def failures_logged(log: logging.Logger, what: str) -> Iterator[None]:
+    """Log that `what`, and why, if a full disk or LanceDB makes this work fail; it may succeed next time."""
+    try:
+        yield
+    except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
+        log.warning("%s: %s", what, reason(error))
 
 
 async def passed(seconds: float, event: asyncio.Event) -> bool:

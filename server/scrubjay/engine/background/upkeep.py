@@ -142,19 +142,11 @@ class Upkeep:
         self.working = True
         try:
             yield
-        except (
-            RuntimeError,
-            ValueError,
-            OSError,
-        ) as error:  # LanceDB's own failures; the data stays as it was
+        except (RuntimeError, ValueError, OSError) as error:  # LanceDB's own; the data stays as it was
             self.failures += 1
             self._failed()
-            log.log(
-                logging.WARNING if self.failures >= 3 else logging.INFO,
-                "compaction failed %d times: %s",
-                self.failures,
-                error,
-            )
+            level = logging.WARNING if self.failures >= 3 else logging.INFO
+            log.log(level, "compaction failed %d times: %s", self.failures, error)
         finally:
             self.working = False
 
@@ -190,7 +182,6 @@ class Upkeep:
         if not await self._optimize(name, self._kept(KEEP_VERSIONS), orphans=True):
             return
         async with self._store.lock:
-            self._store.invalidate_index_stats()
             self.compactions += 1
             self._since_reopened += 1
             self.failures = 0

@@ -251,25 +251,20 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     """
     if threading.current_thread() is not threading.main_thread():
         yield
-    elif sys.platform == "win32":  # pragma: no cover - asyncio has no signal handlers on Windows
-        names = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
-        before = {
-            each: signal.signal(each, lambda number, _: finish(signal.Signals(number).name)) for each in names
-        }
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
-    else:
-        loop = asyncio.get_running_loop()
-        for each in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(each, finish, each.name)
-        try:
-            yield
-        finally:
-            for each in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(each)
+        return
+    names = [signal.SIGINT, signal.SIGTERM]
+    if sys.platform == "win32":
+        names.append(signal.SIGBREAK)
+
+    def handle(number: int, _: object) -> None:
+        finish(signal.Signals(number).name)
+
+    before = {each: signal.signal(each, handle) for each in names}  # asyncio has no handlers on Windows
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextlib.asynccontextmanager

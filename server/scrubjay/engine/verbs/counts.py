@@ -53,7 +53,7 @@ class Counts(Verb):
         unused = []
         for key in list(dict.fromkeys(_keys(filters)))[:MOST_KEYS]:
             where = conditions.both(conditions.one_of("scope", scopes), facets.has_key(key))
-            if not await self._store.passages(where, limit=1, columns=["id"]):
+            if not await self._store.passages.select(where, limit=1, columns=["id"]):
                 unused.append(key)
         return unused
 

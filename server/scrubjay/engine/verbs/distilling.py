@@ -27,11 +27,8 @@ from scrubjay.text.short_ids import short_id
 FIRST = timedelta(days=1)  # what a first distill reads
 AT_ONCE = 50  # turns read for one piece
 PAUSE = timedelta(minutes=30)  # without a distilled fact, after which the next ones are of another run
-COMMANDS = (
-    "/mcp__scrubjay__",
-    "/mcp__plugin_scrubjay_scrubjay__",
-    "/scrubjay:",
-)  # how hosts write our own, which repeat what is known
+# Prompts of ours as hosts write them, which repeat what is known.
+COMMANDS = ("/mcp__scrubjay__", "/mcp__plugin_scrubjay_scrubjay__", "/scrubjay:")
 TAKEN_BACK = "taken back after distilling"
 
 Mark = tuple[int, str]  # the time of a turn, in microseconds, and its id

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple, cast
@@ -16,15 +16,13 @@ from typing import Any, Literal, NamedTuple, cast
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
 from scrubjay.models.envelopes import Envelope, envelope
-from scrubjay.models.records import Document, Memory, content_hash, derived_id
+from scrubjay.models.records import Document, content_hash, derived_id
 from scrubjay.models.requests import DocumentText
 from scrubjay.models.results import DocumentAdded
 from scrubjay.reading import CALL_SECONDS, read
-from scrubjay.records.documents import LONGEST_TITLE, Lookup, plan_add, title_in
+from scrubjay.records.documents import LONGEST_TITLE, fields_read, plan_add, stored_document, title_in
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
-from scrubjay.store.store import Store
-from scrubjay.text.paragraphs import SHORT
 
 # share of the old text's characters in lines that the new text has too, from which the new text replaces it
 REVISED = 0.5
@@ -59,24 +57,21 @@ class Documents(Verb):
         sent = await self._envelope(text, scope, source)
         async with self._order:
             await self._writer.drain()
-            return await self._write(text, sent, Prefetch(self._store))
+            return await self._write(text, sent)
 
     async def add_all(
         self, texts: Sequence[tuple[DocumentText, str]], *, source: str
     ) -> list[DocumentState | InputError]:
-        """Add documents to their scopes, in order and with few look-ups; return each state or refusal."""
+        """Add documents to their scopes, in order; return each state or refusal."""
         envelopes = [await self._envelope(text, scope, source) for text, scope in texts]
         states: list[DocumentState | InputError] = []
         async with self._order:
             await self._writer.drain()
-            prefetch = Prefetch(self._store)
-            await prefetch.load(envelopes)
             for (text, _), sent in zip(texts, envelopes, strict=True):
                 try:
-                    states.append(await self._write(text, sent, prefetch))
+                    states.append(await self._write(text, sent))
                 except InputError as error:
                     states.append(error)
-                prefetch.add_staged()
         return states
 
     async def change(self, document: Document, values: Mapping[str, Any], *, source: str) -> DocumentState:
@@ -130,8 +125,8 @@ class Documents(Verb):
             return await self._writer.sealed("document", text, **about)
         return envelope("document", text, **about)
 
-    async def _write(self, text: DocumentText, sent: Envelope, prefetch: Prefetch) -> DocumentState:
-        old, document_id = await self._target(text, sent, prefetch)
+    async def _write(self, text: DocumentText, sent: Envelope) -> DocumentState:
+        old, document_id = await self._target(text, sent)
         current = old if old is not None and old.forgotten_at is None else None
         complete = current if current is not None and current.status == "done" else None
         if complete is not None and text.error is not None:
@@ -146,7 +141,7 @@ class Documents(Verb):
             if title_in(args.get("metadata", {})) == title_in(same.metadata):  # else the title changes
                 args = {"title": same.title, **args}
         args = {name: value for name, value in args.items() if value is not None}
-        planner = partial(plan_add, lookup=Lookup(old, document_id, prefetch.facts_of(sent.scope)))
+        planner = partial(plan_add, lookup=(old, document_id))
         answer = await self._writer.write(sent.model_copy(update={"args": args}), planner)
         added = cast(DocumentAdded, answer)
         status: Status = "failed" if added.status == "failed" else "queued"
@@ -154,82 +149,24 @@ class Documents(Verb):
             status = (await self.statuses([same]))[document_id]
         return DocumentState(document_id, status, same is None, added.redacted)
 
-    async def _target(
-        self, text: DocumentText, sent: Envelope, prefetch: Prefetch
-    ) -> tuple[Document | None, str]:
+    async def _target(self, text: DocumentText, sent: Envelope) -> tuple[Document | None, str]:
         """Return the document that a text is for, or None for a new one, and its id."""
         document_id = _id_of(sent)
-        old = await prefetch.document(document_id)
+        old = await stored_document(self._store, document_id)
         if text.document_id is not None:
             return old, document_id
         if text.custom_id is not None:
             if old is None and (named := await self.with_custom_id(text.custom_id, [sent.scope])):
                 # The document got this custom_id later.
-                return await prefetch.document(named[0].id), named[0].id
+                return await stored_document(self._store, named[0].id), named[0].id
             return old, document_id
         digest = content_hash(sent.args.get("content") or "")
         for attempt in range(1, 1_000):  # the document of this content hash may have other content by now
             if old is None or old.content_hash == digest:
                 break
             document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
-            old = await prefetch.document(document_id)
+            old = await stored_document(self._store, document_id)
         return old, document_id
-
-
-class Prefetch:
-    """The look-ups of one batch, and its additions; no other task adds documents meanwhile."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._documents: dict[str, Document | None] = {}
-        # By scope and content hash: the fact with that content, or None.
-        self._facts: dict[str, dict[str, Memory | None]] = {}
-
-    async def document(self, document_id: str) -> Document | None:
-        """Return the document with this id."""
-        if document_id not in self._documents:
-            self._documents[document_id] = (await self._get([document_id])).get(document_id)
-        return self._documents[document_id]
-
-    def facts_of(self, scope: str) -> Mapping[str, Memory | None]:
-        """Return the looked-up facts of a scope, by content hash."""
-        return self._facts.get(scope, {})
-
-    async def load(self, envelopes: Sequence[Envelope]) -> None:
-        """Look up the documents that these envelopes may be for, and facts that equal their short texts."""
-        staged = self._store.staged(Memory)  # before reading the disk, or a commit in between could hide one
-        ids = [_id_of(each) for each in envelopes]
-        rows = await self._get(ids)
-        self._documents.update((document_id, rows.get(document_id)) for document_id in ids)
-        for each in envelopes:
-            if len(content := str(each.args.get("content") or "").strip()) <= SHORT:
-                self._facts.setdefault(each.scope, {})[content_hash(content)] = None
-        for scope, facts in self._facts.items():
-            if not (likely := await self._store.may_hold(Memory, facts)):
-                continue
-            words = conditions.matching(content_hash=sorted(likely), scope=scope)
-            where = conditions.both(words, conditions.NOT_FORGOTTEN, conditions.LATEST)
-            if matches := await self._store.select(Memory, where, columns=["id"]):
-                stored = await self._store.get(Memory, [row.id for row in matches])
-                facts.update((row.content_hash, row) for row in stored.values())
-        self._add_facts(staged)
-        self.add_staged()
-
-    async def _get(self, ids: Sequence[str]) -> dict[str, Document]:
-        """Return the existing rows. Most ids are new: looking for an id takes 3 ms, for all columns 7."""
-        likely = await self._store.may_hold(Document, ids)
-        existing = await self._store.get(Document, likely, columns=["id"])
-        return await self._store.get(Document, existing)
-
-    def add_staged(self) -> None:
-        """Include the staged records."""
-        self._documents.update((row.id, row) for row in self._store.staged(Document))
-        self._add_facts(self._store.staged(Memory))
-
-    def _add_facts(self, facts: Iterable[Memory]) -> None:
-        for fact in facts:
-            if fact.content_hash in (known := self._facts.get(fact.scope, {})):
-                known[fact.content_hash] = fact
 
 
 def continue_text(old: str, new: str) -> str:
@@ -289,11 +226,7 @@ def document_in(
         if "custom_id" not in values:
             fields["document_id"] = derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())
         return DocumentText.model_validate({**fields, "error": str(error)[:2_000]})
-    language = {"language": text.language} if text.language and text.kind == "code" else {}
-    fields |= {
-        "content": text.text,
-        "type": text.kind,
-        "title": title_in(values.get("metadata", {})) or text.title or fields["title"],
-        "metadata": {**language, **text.metadata, **values.get("metadata", {})},
-    }
-    return DocumentText.model_validate(fields)
+    read_from_file, metadata = fields_read(text), values.get("metadata", {})
+    title = title_in(metadata) or text.title or fields["title"]
+    metadata = {**read_from_file["metadata"], **metadata}
+    return DocumentText.model_validate({**fields, **read_from_file, "title": title, "metadata": metadata})

@@ -58,7 +58,8 @@ class Facts(Verb):
         rows = [self._access.counted(row) for row in await self._store.select(Memory, where, columns=_LIGHT)]
         fresh = sum(_is_new(row, now) for row in rows)
         rows = [row for row in rows if _WHICH[which](row, now)]
-        values = {name: dict(_tally(rows, of).most_common()) for name, of in _VALUES.items()}
+        tallies = {name: Counter(value for row in rows for value in of(row)) for name, of in _VALUES.items()}
+        values = {name: dict(tally.most_common()) for name, tally in tallies.items()}
         for name, value in chosen.items():
             rows = [row for row in rows if not value or value in _VALUES[name](row)]
         rows.sort(key=attrgetter(sort, "id"), reverse=True)
@@ -71,10 +72,6 @@ class Facts(Verb):
         for each in ids:
             request, at = Review(id=each, action="keep"), self._clock()
             await self._writer.write(envelope("review", request, scope=USER_SCOPE, source=source, at=at))
-
-
-def _tally(rows: Sequence[Memory], of: Callable[[Memory], Sequence[str]]) -> Counter[str]:
-    return Counter(value for row in rows for value in of(row))
 
 
 def _is_new(row: Memory, now: datetime) -> bool:

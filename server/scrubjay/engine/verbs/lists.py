@@ -134,7 +134,7 @@ class Lists(Verb):
         """
         await self._writer.caught_up()
         chunks = conditions.both(conditions.matching(scope=scopes, src="chunk"), conditions.NO_VECTOR)
-        waiting = await self._store.passages(chunks, columns=["record_id"])
+        waiting = await self._store.passages.select(chunks, columns=["record_id"])
         unfinished = conditions.one_of("id", sorted({passage.record_id for passage in waiting}))
         if failed:
             unfinished = conditions.either(unfinished, conditions.equal("status", "failed"))
@@ -150,7 +150,7 @@ class Lists(Verb):
             conditions.number("part", ">=", start),
             None if size is None else conditions.number("part", "<", start + size),
         )
-        chunks = await self._store.passages(where, columns=_PASSAGE_COLUMNS)
+        chunks = await self._store.passages.select(where, columns=_PASSAGE_COLUMNS)
         return sorted(chunks, key=lambda chunk: chunk.part)
 
     async def chunks(
@@ -167,11 +167,11 @@ class Lists(Verb):
         await self._writer.caught_up()
         here = conditions.matching(src="chunk", hidden=False, scope=scope)
         where = conditions.both(here, facets.where(filters) if filters else None)
-        keys = await self._store.passages(where, columns=["id", "record_id", "part", "dated_at"])
+        keys = await self._store.passages.select(where, columns=["id", "record_id", "part", "dated_at"])
         order = ("part", "dated_at") if by_position else ("dated_at", "record_id", "part")
         keys.sort(key=attrgetter(*order), reverse=descending)
         ids = [row.id for row in keys[start : start + size]]
-        rows = await self._store.passages(conditions.one_of("id", ids), columns=_PASSAGE_COLUMNS)
+        rows = await self._store.passages.select(conditions.one_of("id", ids), columns=_PASSAGE_COLUMNS)
         return _in_order(ids, rows, len(keys))
 
     async def memories(

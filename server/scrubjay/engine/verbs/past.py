@@ -13,14 +13,8 @@ from scrubjay.home import purged_facts
 from scrubjay.home.capture import CAPTURES
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.envelopes import envelope
+from scrubjay.models.kept import KeptFact, KeptMemoryFile, KeptMemoryFiles, KeptSession, KeptSessions
 from scrubjay.models.records import AnyRecord, Memory, Turn, content_hash, derived_id
-from scrubjay.models.requests import (
-    KeptFact,
-    KeptMemoryFile,
-    KeptMemoryFiles,
-    KeptSession,
-    KeptSessions,
-)
 from scrubjay.models.results import FactOutcome, FactsAdded, MemoryFilesKept, NoteOutcome, SessionsRecorded
 from scrubjay.records import versions as chains
 from scrubjay.records.exchange import import_envelope

@@ -22,10 +22,7 @@ from scrubjay.text.developer_words import IN_USE
 
 PAGE = 500  # records per commit
 WORDS = "words"  # the note with the version of the dictionary that the passages were made with
-_UNKNOWN, _BEGUN = (
-    "unknown",
-    "begun with ",
-)  # its values if the dictionary is unknown, and during a reindex
+_UNKNOWN, _BEGUN = "unknown", "begun with "  # its values if no version is known, and during a reindex
 Progress = Callable[[int, int, str], None]  # done, total, and the step: reading (records), embedding
 
 
@@ -62,7 +59,7 @@ class Reindex(Verb):
                 if not waits or self._finished == finished:
                     await self._run_through()
                     self._finished += 1
-            return await self._store.count_passages()
+            return await self._store.passages.count()
         finally:
             if progress is not None:
                 self._listeners.remove(progress)
@@ -77,7 +74,7 @@ class Reindex(Verb):
         known = await store.notes.read(WORDS) if store.is_writer else None
         if not store.is_writer or known == IN_USE.version:
             return False
-        is_empty = store.building is None and not await store.count_passages()
+        is_empty = store.building is None and not await store.passages.count()
         if not is_empty and not IN_USE.is_whole:
             await store.notes.write(WORDS, _UNKNOWN)
             return False
@@ -116,11 +113,11 @@ class Reindex(Verb):
             keep = encoder if is_new and indexer.trouble is None else None
             await self._refill(keep)
             if indexer.trouble is None:
-                waiting = total = await store.count_built()
+                waiting = total = await store.passages.count_built()
                 while waiting:
                     self._say(total - waiting, total, "embedding")
                     waiting = await indexer.embed_built(encoder)
-                    total = await store.count_built()
+                    total = await store.passages.count_built()
                     refuse_follower(store.shared, "A reindex")
                 self._say(total, total, "embedding")
             await store.finish_generation()
@@ -130,8 +127,8 @@ class Reindex(Verb):
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
         while begun == store.restarts and await indexer.embed_some(encoder):
-            total = await store.count_passages()
-            self._say(total - await store.count_passages(conditions.NO_VECTOR), total, "embedding")
+            total = await store.passages.count()
+            self._say(total - await store.passages.count(conditions.NO_VECTOR), total, "embedding")
 
     async def _take_words(self) -> tuple[str, bool]:
         """Return the dictionary's version, and True if the searched passages were made with another one.
@@ -188,7 +185,7 @@ class Reindex(Verb):
         same = [passage_id for passage_id, _, _ in new & old]
         for start in range(0, len(same), PAGE):
             had = await stored_embeddings(tables.passages, same[start : start + PAGE])
-            await self._store.set_built_vectors(had)
+            await self._store.passages.set_built_vectors(had)
 
     def _say(self, done: int, total: int, what: str) -> None:
         for listener in self._listeners:

@@ -213,7 +213,7 @@ class Search(Verb):
                 except (RuntimeError, ValueError) as again:
                     raise not_read(self._store.path, again, self._store.damage) from again
             lack = await self._indexer.lack(_searched(request, scope))
-            if unsearched := await self._store.unsearched():
+            if unsearched := await self._store.passages.unsearched():
                 new = f"{unsearched:,} newly added passages are not searched by words yet."
                 lack = f"{new} {lack}" if lack else new
         milliseconds = round((time.perf_counter() - started) * 1000, 1)

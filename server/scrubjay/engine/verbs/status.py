@@ -78,7 +78,7 @@ class Status(Verb):
                 "failures": self._upkeep.failures,
                 "fragments": await _fragments(store),
             },
-            "unindexed": await _unindexed(store),
+            "unindexed": await store.passages.unindexed(),
             "repairs": list(store.repairs),
             "damage": list(store.damage),
             "peak_rss": _peak_rss(),
@@ -121,19 +121,14 @@ async def _records(store: Store) -> dict[str, int]:
         "turns": await store.count(Turn, visible),
         "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
         "documents": await store.count(Document, visible),
-        "passages": await store.count_passages(),
-        "waiting_for_vector": await store.count_passages(conditions.NO_VECTOR),
+        "passages": await store.passages.count(),
+        "waiting_for_vector": await store.passages.count(conditions.NO_VECTOR),
     }
 
 
 async def _fragments(store: Store) -> int:
     stats: list[Any] = [await store.tables.of(name).stats() for name in TABLES]
     return max(int(each["fragment_stats"]["num_fragments"]) for each in stats)
-
-
-async def _unindexed(store: Store) -> int:
-    index = await store.tables.passages.index_stats("search_text_idx")
-    return index.num_unindexed_rows if index else 0
 
 
 def _by_host(paths: Sequence[str]) -> dict[str, list[str]]:

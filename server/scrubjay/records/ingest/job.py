@@ -20,7 +20,7 @@ from scrubjay.models.records import Document
 from scrubjay.models.requests import DocumentText, FileState, ForgetRecords
 from scrubjay.models.results import Ingested, NotRead, Result
 from scrubjay.reading import SECONDS, read_file
-from scrubjay.records.documents import id_of_path
+from scrubjay.records.documents import fields_read, id_of_path
 from scrubjay.records.ingest.tree import FileEntry, as_text, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -86,22 +86,10 @@ class Ingest:
         )
 
     async def _differences(self, paths: Sequence[str], again: bool, hidden: bool) -> Differences:
-        files: list[FileEntry] = []
-        passed_over: list[str] = []
-        not_read: list[NotRead] = []
-        left_out: list[NotRead] = []
-        missing: list[str] = []
-        unseen: list[str] = []
-        for path in paths:
-            tree = await asyncio.to_thread(files_at, path, hidden=hidden)
-            if tree is None:
-                missing.append(path)
-            else:
-                files += tree.files
-                passed_over += tree.passed_over
-                not_read += tree.not_read
-                left_out += tree.why_left_out(path)
-                unseen += tree.unseen
+        looked = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
+        trees = {path: tree for path, tree in looked.items() if tree is not None}
+        files = [file for tree in trees.values() for file in tree.files]
+        unseen = [place for tree in trees.values() for place in tree.unseen]
         await self.store.flush()
         by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
         where = conditions.both(conditions.matching(scope=self.scope), by_path)
@@ -115,11 +103,17 @@ class Ingest:
         known = [each for each in known if each.path is None or not _within(each.path, unseen)]
         work = await asyncio.to_thread(differences, files, known, roots, unwanted=unwanted, again=again)
         gone = [document.path or "" for document in work.gone]
+        missing = [path for path, tree in looked.items() if tree is None]
         for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
             if not any(_within(each, [as_text(path)]) for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
-        return replace(work, passed_over=passed_over, not_read=not_read, left_out=left_out)
+        return replace(
+            work,
+            passed_over=[folder for tree in trees.values() for folder in tree.passed_over],
+            not_read=[each for tree in trees.values() for each in tree.not_read],
+            left_out=[each for path, tree in trees.items() for each in tree.why_left_out(path)],
+        )
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
         """Read a file and write it as its document, the document of a file that moved, or a new one.
@@ -163,14 +157,7 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
     except InputError as error:
         fields: dict[str, Any] = {"error": str(error)[:2_000]}
     else:
-        digest = content.digest or ""
-        language = {"language": content.language} if content.language and content.kind == "code" else {}
-        fields = {
-            "content": content.text,
-            "type": content.kind,
-            "title": content.title,
-            "metadata": {**language, **content.metadata},
-        }
+        digest, fields = content.digest or "", fields_read(content)
     state = FileState(size=file.size, mtime=file.mtime, digest=digest, folder=folder)
     return DocumentText(path=file.name, file=state, **fields), digest
 

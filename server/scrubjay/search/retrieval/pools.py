@@ -12,7 +12,8 @@ from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.conditions import Dates, Where
-from scrubjay.store.store import RowScores, Store
+from scrubjay.store.passages import RowScores
+from scrubjay.store.store import Store
 from scrubjay.text.entities import Tie, query_ties
 
 POOL = 200  # passages per search; loses nothing against scoring every turn (94.7 against 94.6 on LoCoMo)
@@ -51,7 +52,7 @@ async def search_pools(store: Store, question: Question, vector: Awaitable[Encod
         by_words(store, question.text, POOL),
         by_vector(store, vector, POOL),
         # A query without entities, as prose is, costs nothing.
-        lambda where, dates: store.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
+        lambda where, dates: store.passages.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
     )
     pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE], row_ids)
     for passage, value in dense:
@@ -101,7 +102,7 @@ async def _search(store: Store, question: Question, *searches: Search) -> tuple[
         tries -= 1
         found = await asyncio.gather(*(run(unexpired, question.dates) for run in searches))
         ids = [scores.row_ids.tolist() for scores in found]
-        rows = await store.read_passages(row_id for each in ids for row_id in each)
+        rows = await store.passages.read(row_id for each in ids for row_id in each)
         if any(map(question.is_expired, rows.values())):
             unexpired = question.where(dated=False)
         elif not tries or all(row_id in rows for each in ids for row_id in each):
@@ -120,7 +121,7 @@ def by_words(store: Store, text: str, limit: int) -> Search:
     async def run(where: Where, dates: Dates) -> RowScores:
         if not words.strip():
             return _NOTHING
-        return await store.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
+        return await store.passages.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
 
     return run
 
@@ -133,7 +134,7 @@ def by_vector(store: Store, vector: Awaitable[EncodedQuery | None], limit: int) 
         query = await encoding
         if query is None or not np.any(query.vector):
             return _NOTHING
-        return await store.by_vector(query.vector, where, limit, dates)
+        return await store.passages.by_vector(query.vector, where, limit, dates)
 
     return run
 

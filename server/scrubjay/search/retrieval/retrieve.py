@@ -207,7 +207,9 @@ async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
     ids = {at: passage.id for at in far if (passage := candidates.passages[at]) is not None}
     if query is None or not ids:
         return gathered
-    vectors = await store.vectors_of({row_ids[each]: each for each in ids.values() if each in row_ids})
+    vectors = await store.passages.vectors_of(
+        {row_ids[each]: each for each in ids.values() if each in row_ids}
+    )
     cosine = signals.cosine.copy()
     for at, passage_id in ids.items():
         if passage_id in vectors:
@@ -225,7 +227,9 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
     if len(some) < 2 or candidates.signals.date.any():
         return candidates
     row_ids = gathered.pools.row_ids
-    vectors = await store.vectors_of({row_ids[each.id]: each.id for each in some if each.id in row_ids})
+    vectors = await store.passages.vectors_of(
+        {row_ids[each.id]: each.id for each in some if each.id in row_ids}
+    )
     by_record = {each.record_id: vectors[each.id] for each in some if each.id in vectors}
     ids = [each.record_id for each in some if each.src == "turn"]
     turns = await store.get(Turn, ids)
@@ -241,7 +245,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
     """Match each token with the best passage of these candidates: (candidates, tokens), NaN elsewhere."""
     rows = {candidates.ids[at]: at for at in positions.tolist()}
-    pieces = await store.token_codes(rows)
+    pieces = await store.passages.token_codes(rows)
     codes = [code for _, code in pieces]
     # In a thread if it takes milliseconds in which the loop can serve other clients.
     if sum(map(len, codes)) > _LONG:

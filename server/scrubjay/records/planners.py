@@ -1,0 +1,34 @@
+"""The planner of each kind of write."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from scrubjay.models.envelopes import Envelope
+from scrubjay.models.results import Result
+from scrubjay.records import (
+    commits,
+    documents,
+    exchange,
+    forgetting,
+    host_memories,
+    memories,
+    reviewing,
+    sessions,
+    turns,
+)
+from scrubjay.store.changes import Plan
+from scrubjay.store.store import Store
+
+Planner = Callable[[Store, Envelope, datetime], Awaitable[Plan[Result]]]
+PLANNERS: dict[str, Planner] = {
+    "turn": turns.plan_record,
+    "memory": memories.plan_add,
+    "document": documents.plan_add,
+    "commits": commits.plan_commits,
+    "forget": forgetting.plan_forget,
+    "restore": forgetting.plan_restore,
+    "import": exchange.plan_import,
+    "review": reviewing.plan_review,
+    "sessions": sessions.plan_sessions,
+    "host_memories": host_memories.plan_memories,
+}

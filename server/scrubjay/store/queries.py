@@ -1,0 +1,34 @@
+"""Queries as every read of the tables makes them."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from lancedb import AsyncTable
+from lancedb.query import AsyncQuery, ColumnOrdering
+
+from scrubjay.store.conditions import Where
+from scrubjay.store.schema import read_table
+
+
+def scan(table: AsyncTable) -> AsyncQuery:
+    """Return `table.query()` without a look at its schema.
+
+    LanceDB fetches the schema and walks it for blobs, which no table has. That was a tenth of a search, which
+    makes up to seven queries.
+    """
+    return AsyncQuery(table._inner.query())
+
+
+async def matching_rows(
+    table: AsyncTable, where: Where, limit: int | None = None, columns: Sequence[str] | None = None
+) -> pa.Table:
+    """Read the rows that match, in no particular order; all columns by default."""
+    query = scan(table).where(where)
+    if columns:
+        query = query.select(list(columns))
+    return await read_table(query if limit is None else query.limit(limit))
+
+
+def descending(column: str) -> list[ColumnOrdering]:
+    """Return the order of a query by this column, the greatest value first."""
+    return [ColumnOrdering(column_name=column, ascending=False)]
