@@ -426,9 +426,10 @@ def status(scope: str, counts: ScopeCounts | None, page: Overview) -> str:
     )
     numbers = f"{_plural(counts.turns, 'turn')} of {_plural(page.total, 'session')}{last}"
     behind = f" {page.behind}" if page.behind else ""
+    commits = f"; {_plural(counts.commits, 'commit')}" if counts.commits else ""
     return (
         f"Scrubjay remembers in {display_name(scope)}: {numbers}; {_plural(counts.memories, 'fact')}; "
-        f"{_plural(counts.documents, 'document')}.{behind}"
+        f"{_plural(counts.documents, 'document')}{commits}.{behind}"
     )
 
 

@@ -45,26 +45,32 @@ class Marking:
 
     async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
         """Return the marks of hits that may not hold, by id."""
+        made = zip(hits, await self.each(hits, folder), strict=True)
+        return {hit.id: mark for hit, mark in made if mark}
+
+    async def each(self, hits: Sequence[Hit], folder: str | None) -> list[Mark | None]:
+        """Return the mark of each hit, None of one that holds; several may be parts of one record."""
         try:
-            return await asyncio.to_thread(self._marks, hits, folder)
+            return await asyncio.to_thread(self._each, hits, folder)
         except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
             log.warning("hits were not marked: %s", error)
-            return {}
+            return [None] * len(hits)
 
-    def _marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
+    def _each(self, hits: Sequence[Hit], folder: str | None) -> list[Mark | None]:
         anchors = self._book.get([hit.id for hit in hits if hit.src != "chunk"])
         anchors |= {hit.id: anchor for hit in hits if (anchor := commit_of(hit))}
         scopes = {hit.scope for hit in hits if hit.id in anchors}
         inside = [os.path.join(folder, "")] if folder else []
         trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, inside))}
         heads = {scope: head_of(tree) for scope, tree in trees.items()}
-        made: dict[str, Mark] = {}
-        for hit in hits:
+
+        def mark(hit: Hit) -> Mark | None:
             anchor, head = anchors.get(hit.id), heads.get(hit.scope)
-            if anchor and head:
-                mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
-                made |= {hit.id: mark} if mark else {}
-        return made
+            if not (anchor and head):
+                return None
+            return self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
+
+        return list(map(mark, hits))
 
 
 def commit_of(hit: Hit) -> Anchor | None:
