@@ -125,6 +125,19 @@ def test_what_was_said_on_a_branch_is_marked_until_it_is_merged(repo: Repository
     assert mark(repo, anchor) is None
 
 
+def test_a_branch_that_was_merged_by_squash_is_not_named(repo: Repository) -> None:
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit({"src/f.py": "def feature():\n    return 1\n"})
+    anchor = noted(repo, "`feature` is switched on by a flag.")
+    repo.git("checkout", "--quiet", "main")
+    repo.git("merge", "--quiet", "--squash", "feature")
+    repo.commit({"README": "It has a feature.\n"})
+    assert mark(repo, anchor) is None
+    repo.write({"src/f.py": "def feature():\n    return 2\n"})  # not committed
+    found = mark(repo, anchor)
+    assert found is not None and found.kind == "changed"
+
+
 def test_the_part_of_a_text_that_is_shown_decides(repo: Repository) -> None:
     anchor = noted(repo, "`retry` doubles, and `stop` returns.")
     repo.commit({"src/a.py": A.replace("* 2", "* 3")})

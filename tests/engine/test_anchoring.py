@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 from git_made import Repository
-from hashing_encoder import HashingEncoder
 from said import fact, search, turn
 
 from scrubjay.cli.lookup import lines_of
-from scrubjay.engine.core import Core, open_core
+from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.home import backups
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings
 from scrubjay.mcp_server.render import Frame, memory_hits
 from scrubjay.models.requests import Forget, parse
@@ -32,32 +29,18 @@ def repo(tmp_path: Path, now: datetime) -> Repository:
     return made
 
 
-@pytest.fixture
-def scope(home: Home, repo: Repository) -> str:
-    found = scope_of(home, str(repo.folder))
-    assert found is not None
-    return found
+async def noted(core: Core) -> None:
+    await core.writer.settle()
+    await core.anchoring.work()
 
 
-@pytest.fixture
-async def engine(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
-    opened = await open_core(home, Settings(), clock, lambda *_, **__: HashingEncoder())
-    yield opened
-    await opened.close()
-
-
-async def noted(engine: Core) -> None:
-    await engine.writer.settle()
-    await engine.anchoring.work()
-
-
-async def test_a_fact_is_marked_once_its_code_has_changed(engine: Core, repo: Repository, scope: str) -> None:
-    await fact(engine, "`retry` doubles the waiting time of the gateway.", scope=scope)
-    await noted(engine)
-    hit = (await search(engine, "waiting time of the gateway", scope=scope)).results[0]
+async def test_a_fact_is_marked_once_its_code_has_changed(core: Core, repo: Repository, scope: str) -> None:
+    await fact(core, "`retry` doubles the waiting time of the gateway.", scope=scope)
+    await noted(core)
+    hit = (await search(core, "waiting time of the gateway", scope=scope)).results[0]
     assert hit.mark is None
     repo.commit({"a.py": A.replace("2", "3")})
-    hits = await search(engine, "waiting time of the gateway", scope=scope, include={"explain": True})
+    hits = await search(core, "waiting time of the gateway", scope=scope, include={"explain": True})
     mark = hits.results[0].mark
     assert mark is not None and (mark.kind, mark.symbol) == ("changed", "retry")
     assert f"[{mark.text}]" in memory_hits(hits, Frame((scope,)))
@@ -66,95 +49,95 @@ async def test_a_fact_is_marked_once_its_code_has_changed(engine: Core, repo: Re
 
 
 async def test_of_equally_good_hits_the_one_that_holds_comes_first(
-    engine: Core, repo: Repository, scope: str
+    core: Core, repo: Repository, scope: str
 ) -> None:
     repo.commit({"b.py": A.replace("retry", "pause")})
     for name in ("retry", "pause"):
-        await fact(engine, f"`{name}` doubles the waiting time of the gateway.", scope=scope)
-    await noted(engine)
+        await fact(core, f"`{name}` doubles the waiting time of the gateway.", scope=scope)
+    await noted(core)
     asked = {"query": "what doubles the waiting time of the gateway", "top_k": 2}
-    first, second = (await search(engine, scope=scope, **asked)).results
+    first, second = (await search(core, scope=scope, **asked)).results
     changed = {"a.py": A, "b.py": A.replace("retry", "pause")}
     name = "a.py" if "`retry`" in str(first.memory) else "b.py"
     repo.commit({name: changed[name].replace("2", "3")})
-    hits = (await search(engine, scope=scope, **asked)).results
+    hits = (await search(core, scope=scope, **asked)).results
     assert [hit.id for hit in hits] == [second.id, first.id] and hits[1].mark is not None
 
 
 async def test_a_turn_of_the_past_is_about_the_commit_that_was_head_then(
-    engine: Core, repo: Repository, scope: str, now: datetime
+    core: Core, repo: Repository, scope: str, now: datetime
 ) -> None:
     repo.commit({"a.py": A.replace("2", "3")}, "Triple", at=now - timedelta(days=1))
     for session, days in (("old", 2), ("new", 0.5)):
         said = {"user": "How does `retry` wait?", "assistant": "It multiplies the gateway's time."}
-        await turn(engine, session, scope=scope, ts=(now - timedelta(days=days)).isoformat(), **said)
-    await noted(engine)
-    hits = await search(engine, "how does retry wait for the gateway", scope=scope, top_k=5)
+        await turn(core, session, scope=scope, ts=(now - timedelta(days=days)).isoformat(), **said)
+    await noted(core)
+    hits = await search(core, "how does retry wait for the gateway", scope=scope, top_k=5)
     marks = {hit.session_id: hit.mark and hit.mark.kind for hit in hits.results}
     assert marks == {"old": "changed", "new": None}
 
 
 async def test_a_home_of_today_gets_its_anchors_when_an_engine_opens_it(
-    engine: Core, repo: Repository, scope: str, home: Home
+    core: Core, repo: Repository, scope: str, home: Home
 ) -> None:
-    await fact(engine, "`retry` doubles the waiting time.", scope=scope)
-    added = await fact(engine, "Alex prefers tea.", scope="user")
-    await noted(engine)
+    await fact(core, "`retry` doubles the waiting time.", scope=scope)
+    added = await fact(core, "Alex prefers tea.", scope="user")
+    await noted(core)
     os.remove(home.anchors)
-    await engine.anchoring._find_missing()
-    await engine.anchoring.work()
-    assert len(engine.book.known()) == 2 and added.id not in engine.book.get([added.id])
+    await core.anchoring._find_missing()
+    await core.anchoring.work()
+    assert len(core.book.known()) == 2 and added.id not in core.book.get([added.id])
 
 
 async def test_a_purge_removes_the_anchor_and_a_backup_has_it(
-    engine: Core, repo: Repository, scope: str, home: Home, tmp_path: Path
+    core: Core, repo: Repository, scope: str, home: Home, tmp_path: Path
 ) -> None:
-    stays = await fact(engine, "`retry` doubles the waiting time.", scope=scope)
-    goes = await fact(engine, "See a.py for how long the gateway needs.", scope=scope)
-    await noted(engine)
-    await engine.removal.forget(parse(Forget, {"id": goes.id, "purge": True}), scope, "test")
-    await engine.writer.settle()
-    assert engine.book.known() == {stays.id}
+    stays = await fact(core, "`retry` doubles the waiting time.", scope=scope)
+    goes = await fact(core, "See a.py for how long the gateway needs.", scope=scope)
+    await noted(core)
+    await core.removal.forget(parse(Forget, {"id": goes.id, "purge": True}), scope, "test")
+    await core.writer.settle()
+    assert core.book.known() == {stays.id}
     assert goes.id.encode() not in Path(home.anchors).read_bytes()
-    await engine.backup.make(str(tmp_path / "backup"), lambda done, total: None)
+    await core.backup.make(str(tmp_path / "backup"), lambda done, total: None)
     assert (tmp_path / "backup" / "anchors.db").read_bytes() == Path(home.anchors).read_bytes()
     assert backups.has_content(home)
 
 
-async def test_a_damaged_file_of_anchors_is_begun_again(engine: Core, home: Home) -> None:
+async def test_a_damaged_file_of_anchors_is_begun_again(core: Core, home: Home) -> None:
     Path(home.anchors).write_bytes(b"not a database, " * 99)
-    engine.book.put({"mem_a": None})
-    assert engine.book.known() == {"mem_a"}
+    core.book.put({"mem_a": None})
+    assert core.book.known() == {"mem_a"}
 
 
 async def test_ten_thousand_turns_take_at_most_five_megabytes(
-    engine: Core, repo: Repository, home: Home, scope: str
+    core: Core, repo: Repository, home: Home, scope: str
 ) -> None:
     repo.commit({f"src/package/module_{at}/handlers.py": f"def handle_{at}(): pass\n" for at in range(3)})
     files = [f"src/package/module_{at}/handlers.py" for at in range(3)]
     added = await turn(
-        engine, "s", scope=scope, user="Fix `handle_0` and `handle_1`.", assistant="Done.", files=files
+        core, "s", scope=scope, user="Fix `handle_0` and `handle_1`.", assistant="Done.", files=files
     )
-    await noted(engine)
-    anchor = engine.book.get([added.id])[added.id]
+    await noted(core)
+    anchor = core.book.get([added.id])[added.id]
     assert [len(file.symbols) for file in anchor.files] == [1, 1, 0]
-    engine.book.put({f"turn_{at:024d}": anchor for at in range(10_000)})
+    core.book.put({f"turn_{at:024d}": anchor for at in range(10_000)})
     assert os.path.getsize(home.anchors) < 5_000_000
 
 
 async def test_why_lists_turns_facts_and_commits_newest_first(
-    engine: Core, repo: Repository, scope: str, now: datetime
+    core: Core, repo: Repository, scope: str, now: datetime
 ) -> None:
     repo.commit(
         {"a.py": A + "\n\ndef stop(): pass\n", "b.py": "X = 1\n"}, "Add stop", at=now - timedelta(days=2)
     )
     said = {"user": "Why does `retry` double?", "assistant": "The gateway is slow."}
-    await turn(engine, "s", scope=scope, ts=(now - timedelta(days=1)).isoformat(), **said)
-    await fact(engine, "`stop` in a.py ends the loop.", scope=scope)
-    await noted(engine)
+    await turn(core, "s", scope=scope, ts=(now - timedelta(days=1)).isoformat(), **said)
+    await fact(core, "`stop` in a.py ends the loop.", scope=scope)
+    await noted(core)
 
     async def names(place: str) -> list[str]:
-        reasons = await engine.why.asked(place, str(repo.folder), scope, 10)
+        reasons = await core.why.asked(place, str(repo.folder), scope, 10)
         return [f"{each.kind} {each.text.splitlines()[0]}" for each in reasons.results]
 
     about_retry = ["turn user: Why does `retry` double?", "commit Retry"]
@@ -172,17 +155,19 @@ async def test_why_lists_turns_facts_and_commits_newest_first(
 
 
 async def test_a_hint_says_that_its_code_has_changed_and_none_is_about_code_that_is_gone(
-    engine: Core, repo: Repository, scope: str
+    core: Core, repo: Repository, scope: str
 ) -> None:
-    engine.settings = Settings(inject="edit")
+    core.settings = Settings(inject="edit")
     repo.commit({"b.py": A.replace("retry", "pause_all"), "c.py": A.replace("retry", "await_all")})
     for name in ("b.py", "c.py", "a.py", "d.py"):  # the opening says the last one
-        said = f"I looked. Never edit {name} by hand, it is generated. Run `make all` by hand, never `make one`."
-        await turn(engine, name, scope=scope, user="What is that?", assistant=said)
-    await noted(engine)
+        said = (
+            f"I looked. Never edit {name} by hand, it is generated. Run `make all` by hand, never `make one`."
+        )
+        await turn(core, name, scope=scope, user="What is that?", assistant=said)
+    await noted(core)
     repo.commit({"b.py": A.replace("2", "3")})
     repo.git("rm", "--quiet", "c.py")
-    prepared = (await engine.search.prepared(scope)).hints
+    prepared = (await core.search.prepared(scope)).hints
     assert prepared is not None
     about = {hint["files"][0]: hint["text"] for hint in prepared["about"] if hint["files"]}
     assert list(about) == ["a.py", "b.py"] and "changed" not in about["a.py"]
