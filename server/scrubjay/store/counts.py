@@ -143,7 +143,7 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
         there = conditions.missing("purged_at") if kind is Turn else None
         where = conditions.both(conditions.matching(scope=scope), there)
         columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
-        columns += {Memory: ["is_latest"], Document: ["type"]}.get(kind, [])
+        columns += ["is_latest"] if kind is Memory else ["type"] if kind is Document else []
         rows = await read_table(tables.of(name).query().where(where).select(columns))
         kept = rows.filter(_current_rows(rows, now))
         counts = {name: _tally(kept, "scope")}
