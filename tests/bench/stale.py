@@ -26,6 +26,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -221,9 +222,13 @@ async def cost(folder: Path, turns: int, searches: int, rand: random.Random) -> 
 
 
 def _turns(project: Path, count: int, rand: random.Random) -> Iterator[dict[str, Any]]:
-    commit = Commit(project, "HEAD")
-    named = [(path, name) for path, names in commit.defined.items() for name in names if "." not in name]
-    words = sorted({word for path, name in named for word in f"{path} {name}".replace("/", "_").split("_")})
+    named: list[tuple[str, str]] = []
+    for path in sorted(project.rglob("*.py"))[:500]:
+        with suppress(SyntaxError, ValueError):
+            tree = ast.parse(path.read_text("utf-8"))
+            named += [(str(path.relative_to(project)), name) for name, _ in _inside(tree) if "." not in name]
+    parts = {word for _, name in named for word in name.split("_")}
+    words = sorted(word for word in parts if word.isalpha() and word.islower())  # which name nothing alone
     for number in range(count):
         text = " ".join(rand.choices(words, k=40))
         path, name = rand.choice(named)

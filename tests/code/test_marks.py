@@ -162,6 +162,15 @@ def test_a_linked_working_tree_is_judged_by_its_own_files(repo: Repository, tmp_
     assert mark(repo, anchor) is None
 
 
+def test_an_edit_that_was_never_committed_and_is_not_here_is_no_edit_of_today(repo: Repository) -> None:
+    repo.write({"src/a.py": A.replace("* 2", "* 3")})
+    anchor = noted(repo, "`retry` triples.")
+    repo.git("checkout", "--quiet", "src/a.py")
+    assert shown(repo, anchor) == "changed since"
+    repo.write({"src/a.py": A.replace("* 2", "* 4")})
+    assert "not committed" in str(shown(repo, anchor))
+
+
 def test_a_shallow_clone_counts_no_commits_that_it_does_not_have(repo: Repository, tmp_path: Path) -> None:
     anchor = noted(repo, "`retry` doubles, see docs/notes.md.")
     repo.commit({"src/a.py": A.replace("* 2", "* 3")})

@@ -167,10 +167,19 @@ class _Look:
             return git.changes_since(self.work, self.commit, now.path)
 
         times = self._asked("changes", self.commit, now.path, ask=ask)
-        if times is None:
-            return self._mark("changed", now.path, symbol)
+        if times is None or (not times and now.digest == self._at_head(now.path)):
+            return self._mark("changed", now.path, symbol)  # from an edit that was not committed here
         last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
         return self._mark("changed", now.path, symbol, commits=len(times), last=last)
+
+    def _at_head(self, path: str) -> str | None:
+        """Return the hash of a file in HEAD's tree; None without it."""
+
+        def ask() -> str | None:
+            content = Tree(self.work, self.head, git.SECONDS).read([path]).get(path)
+            return None if content is None else digest(content)
+
+        return self._asked("content", path, ask=ask)
 
     def _removed(self, path: str) -> Mark | None:
         """Return the mark of a file that is missing; None if git says that it was only not checked out."""
