@@ -8,9 +8,9 @@ between them. The baseline marks a claim when its file changed at all.
 
 With `--cost TURNS` it measures instead what anchors cost in a home with so many turns, a third of which name code of
 the repository and a fifth have a failed command: the share of a search, of a write's processor time, and their disk.
-Texts are embedded by hashing, which costs nothing: with a model, both shares are smaller.
+Texts are embedded by hashing, which costs nothing, or with the default model.
 
-    python tests/bench/stale.py [REPOSITORY] --cost 10000 [--searches 100]
+    python tests/bench/stale.py [REPOSITORY] --cost 10000 [--searches 100] [--model]
 """
 
 from __future__ import annotations
@@ -40,12 +40,13 @@ from said import embedded
 from scrubjay.code.anchors import Said, anchors
 from scrubjay.code.git import Tree
 from scrubjay.code.marks import Marker
-from scrubjay.engine.core import open_core
-from scrubjay.home.paths import open_home
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home.paths import Home, open_home
 from scrubjay.home.repositories import head_of, work_tree
 from scrubjay.home.scopes import scope_of
 from scrubjay.home.settings import Settings
 from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, SearchMemories, parse
 from scrubjay.search import commands
 
@@ -179,35 +180,41 @@ def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[fl
     return found, times
 
 
-async def cost(folder: Path, turns: int, searches: int, rand: random.Random) -> None:
+async def cost(folder: Path, turns: int, searches: int, rand: random.Random, *, hashing: bool) -> None:
     """Print the cost of anchors, and of looking for a known error."""
     home = open_home(str(folder / "home"))
     project = folder / "clone"
     scope = scope_of(home, str(project))
     assert scope is not None
-    core = await open_core(home, Settings(), lambda: datetime.now(UTC), lambda *_, **__: HashingEncoder())
+    model = (lambda *_, **__: HashingEncoder()) if hashing else None
+    core = await open_core(home, Settings(), lambda: datetime.now(UTC), model)
     made = list(_turns(project, turns, rand))
     try:
-        begun = _processor()
+        begun, ids = _processor(), []
         for at in range(0, turns, TOGETHER):
-            await asyncio.gather(*(core.write(_written(each, scope)) for each in made[at : at + TOGETHER]))
+            many = await asyncio.gather(
+                *(core.write(_written(each, scope)) for each in made[at : at + TOGETHER])
+            )
+            ids += [str(each.id) for each in many]
         await embedded(core)
-        written = _processor()
         await core.anchoring.work()
-        noted = _processor()
+        spent = (_processor() - begun) / turns
         size = os.path.getsize(home.anchors) / turns * 10_000 / 1e6
         print(f"{turns:,} turns: anchors of 10,000 take {size:.1f} MB (at most 5)")
-        share = (noted - written) / (written - begun)
-        print(
-            f"a write takes {(written - begun) / turns * 1e3:.1f} ms of processor, an anchor {share:.1%} of that (at most 20)"
-        )
+        together = await _noting(core, home, [ids]) / turns
+        alone = await _noting(core, home, [[each] for each in ids[:searches]]) / min(turns, searches)
+        for how, seconds in (("together", together), ("one by one", alone)):
+            share = seconds / (spent - together)
+            print(
+                f"anchors made {how}: {seconds * 1e3:.1f} ms of processor, {share:.1%} of a write (at most 20)"
+            )
         times: dict[str, list[float]] = {"search": [], "marks": [], "known error": []}
         for number in range(searches):
             said = made[rand.randrange(turns)]["user"]
             asked = SearchMemories(query=said)
             hits, took = await _timed(core.search.memories(asked, scope, str(project)))
             _, marks = await _timed(core.marking.marked(hits, str(project)))
-            query = f"why is it missing, or failed, in step {number}?"
+            query = f"the worker failed in step {number}: it is missing"
             _, errors = await _timed(commands.find(core.store, query, [scope], datetime.now(UTC)))
             for name, value in zip(times, (took, marks, errors), strict=True):
                 times[name].append(value)
@@ -219,6 +226,16 @@ async def cost(folder: Path, turns: int, searches: int, rand: random.Random) -> 
         print(f"a question with words of errors costs {middle['known error']:.1f} ms more")
     finally:
         await core.close()
+
+
+async def _noting(core: Core, home: Home, batches: list[list[str]]) -> float:
+    """Return the seconds of processor that it takes to make the anchors of turns again."""
+    os.remove(home.anchors)
+    begun = _processor()
+    for ids in batches:
+        core.anchoring._due |= dict.fromkeys(ids, Turn)
+        await core.anchoring.work()
+    return _processor() - begun
 
 
 def _turns(project: Path, count: int, rand: random.Random) -> Iterator[dict[str, Any]]:
@@ -266,6 +283,7 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true", help="print each claim that was judged wrongly")
     parser.add_argument("--cost", type=int, metavar="TURNS", help="measure what anchors cost instead")
     parser.add_argument("--searches", type=int, default=100, help="that are timed with --cost")
+    parser.add_argument("--model", action="store_true", help="embed with the default model")
     options = parser.parse_args()
     rand = random.Random(options.seed)
     results: list[tuple[Claim, str, bool]] = []
@@ -274,7 +292,7 @@ def main() -> None:
         folder = Path(scratch).resolve() / "clone"
         git(Path(scratch), "clone", "--quiet", "--shared", options.repository, str(folder))
         if options.cost:
-            asyncio.run(cost(folder.parent, options.cost, options.searches, rand))
+            asyncio.run(cost(folder.parent, options.cost, options.searches, rand, hashing=not options.model))
             return
         history = git(folder, "rev-list", "--first-parent", "HEAD").split()
         for at in range(options.pairs):
