@@ -186,7 +186,4 @@ HANDLERS = {
     "start": session_started,
     "end": session_ended,
 }
-TOOLS = (
-    "before",
-    "after",
-)  # kinds of events of a tool, which write nothing to the spool and need no redaction
+TOOLS = ("before", "after", "done")  # events of a tool write nothing to the spool and need no redaction

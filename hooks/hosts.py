@@ -17,18 +17,18 @@ from scrubjay.hosts.facts import HOSTS as FACTS
 from scrubjay.transcripts.injected import MEMORY_CLOSE, MEMORY_OPEN, is_error, is_said, strip_injected
 
 MAX_INJECTION = 2048  # bytes, including the tags around it; Claude Code itself cuts at 10,000 characters
-_OUTPUT = "error tool_response tool_response.llmContent.0.text tool_response.llmContent tool_response.output"
+INPUTS = ("tool_input", "toolArgs")  # keys of a tool's arguments
 CURSOR_OPENS = (3, 20)  # earlier versions drop the output of sessionStart (3.6.31 and 3.12.17 do)
 
 Event = namedtuple(
     "Event",
     "kind name host session_id prompt_id prompt answer cwd project_dir transcript_path source is_subagent "
-    "opens inputs output has_failed",
+    "opens inputs output",
 )
-"""One event. `kind` is prompt, answer, start or end, before or after (of a tool), or None for one that is
-ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a
+"""One event. `kind` is prompt, answer, start or end, before, after or done (of a tool), or None for one that
+is ignored; `name` is the host's name for it. Texts may be None. `source` is who submitted a prompt, or why a
 session starts; `opens` is the kind of event at which this host shows a session's opening. `inputs` and
-`output` are a tool's, and `has_failed` is True if the event itself says that it failed."""
+`output` are a tool's."""
 
 
 def recognize(payload: dict, env: dict, registered: str | None) -> str:
@@ -74,9 +74,8 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
         source=text.get("source"),
         is_subagent=False,
         opens=facts.get("opens", "start"),
-        inputs=payload["tool_input"] if isinstance(payload.get("tool_input"), dict) else {},
-        output=_first(payload, _OUTPUT),
-        has_failed="error" in payload or None,
+        inputs=next((payload[key] for key in INPUTS if isinstance(payload.get(key), dict)), {}),
+        output=text.get("output"),
     )
     event = _TIDY[host](event, payload, env) if host in _TIDY else event
     return event._replace(prompt=strip_injected(event.prompt or "") or None)
@@ -85,7 +84,7 @@ def read(host: str, payload: dict, env: dict, working_dir: str, event_name: str 
 def events(host: str) -> dict:
     """Return a host's names of events with ours. Most hosts also run the hooks in Claude Code's settings."""
     names = {} if HOSTS[host].get("own_events") else dict(DEFAULTS["events"])
-    for part in FACTS[host].get("capture", ()):
+    for part in FACTS[FACTS[host].get("reads", host)].get("capture", ()):
         names.update(part.get("events", ()))
         names.update({event: tool["kind"] for event, tool in part.get("tools", {}).items()})
     return names

@@ -18,7 +18,10 @@ _MOST_TEXT = 20_000  # characters of an edit or a command that are looked throug
 _HEAD = "From this user's earlier sessions; it may be outdated."
 _TAGS = 40  # characters around a text
 _PATHS = ("file_path", "filePath", "path", "absolute_path", "notebook_path", "target_file")
-_TEXTS = ("old_string", "new_string", "oldString", "newString", "content", "new_source")
+_TEXTS = (
+    *("old_string", "new_string", "oldString", "newString", "old_str", "new_str"),
+    *("content", "file_text", "new_source"),
+)
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.{1,300})$", re.MULTILINE)
 
 
@@ -40,18 +43,27 @@ def before_tool(event, hints, now):
 
 
 def after_tool(event, hints, now):
-    """Return what made a command pass after the error that it failed with now; None if that is unknown."""
-    if not subject(event.inputs)[2]:
+    """Return what made a command pass after the error that it failed with now; None if that is unknown.
+
+    Codex does not say whether a command failed. Only the shape of a known error counts, so no other host is
+    asked either.
+    """
+    if not subject(event.inputs)[2] or not hints.get("errors"):
         return None
     from scrubjay.transcripts.failures import failure_of, shape  # its patterns take some ms
 
-    error = failure_of(event.output or "", event.has_failed)
+    error = failure_of(event.output or "", is_error=True)
     failed = shape(error).strict if error else ""
-    found = [hint for hint in hints.get("errors", ()) if hint["shape"] and hint["shape"] == failed]
+    found = [hint for hint in hints["errors"] if hint["shape"] and hint["shape"] == failed]
     return found[-1] if found else None  # the newest
 
 
-HINTS = {"before": before_tool, "after": after_tool}
+def done_tool(event, hints, now):
+    """Return either, where the host shows its model nothing that is said before a tool."""
+    return after_tool(event, hints, now) or before_tool(event, hints, now)
+
+
+HINTS = {"before": before_tool, "after": after_tool, "done": done_tool}
 
 
 def hint(home, event, scope, now):
@@ -74,7 +86,9 @@ def subject(inputs):
     command = next((inputs[key] for key in ("command", "cmd") if key in inputs), "")
     if isinstance(command, list):  # ["bash", "-lc", "make"]
         command = command[-1] if command else ""
-    patch = next((inputs[key] for key in ("patch", "input") if isinstance(inputs.get(key), str)), "")
+    patch = next(
+        (inputs[key] for key in ("patch", "patchText", "input") if isinstance(inputs.get(key), str)), ""
+    )
     if isinstance(command, str) and "*** Begin Patch" in command:
         command, patch = "", command
     if patch:

@@ -2,9 +2,10 @@
 // It never waits longer than PATIENCE_MS, needs no package, and its failures never reach the host.
 import { spawn, spawnSync } from "node:child_process";
 
-// `scrubjay setup` rewrites these two lines.
+// `scrubjay setup` rewrites these three lines.
 const HOST = "opencode";
 const COMMAND = ["scrubjay-hook"];
+const TOOLS = ""; // after which the hook may say something (inject = edit)
 
 const PATIENCE_MS = 1500; // a request to the model waits no longer for what is recalled
 const LAST_MS = 2000; // a process that ends waits no longer until its last answer is handed over
@@ -95,6 +96,14 @@ const Scrubjay = async ({ directory }) => {
       const context = await talk.context;
       // a part of the first text, because some models refuse a second system message
       if (context) output.system[0] = `${output.system[0]}\n\n${context}`;
+    },
+
+    "tool.execute.after": async (input, output) => {
+      if (!TOOLS.split("|").includes(input.tool) || helpers.has(input.sessionID)) return;
+      if (typeof output.output !== "string") return;
+      const more = { tool_input: input.args, tool_response: output.output };
+      const context = await run(payload("tool", input.sessionID, more));
+      if (context) output.output = `${output.output}\n\n${context}`;
     },
 
     "experimental.text.complete": async (input, output) => {

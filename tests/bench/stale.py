@@ -5,28 +5,55 @@ Each claim is a sentence that names a file, a definition, or both. Its truth com
 between them. The baseline marks a claim when its file changed at all.
 
     python tests/bench/stale.py [REPOSITORY] [--pairs 60] [--claims 20] [--wrong]
+
+With `--cost TURNS` it measures instead what anchors cost in a home with so many turns, a third of which name code of
+the repository and a fifth have a failed command: the share of a search, of a write's processor time, and their disk.
+Texts are embedded by hashing, which costs nothing, or with the default model.
+
+    python tests/bench/stale.py [REPOSITORY] --cost 10000 [--searches 100] [--model]
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import asyncio
+import os
 import random
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+from hashing_encoder import HashingEncoder
+from said import embedded
 
 from scrubjay.code.anchors import Said, anchors
 from scrubjay.code.git import Tree
 from scrubjay.code.marks import Marker
+from scrubjay.engine.core import Core, open_core
+from scrubjay.home.paths import Home, open_home
 from scrubjay.home.repositories import head_of, work_tree
+from scrubjay.home.scopes import scope_of
+from scrubjay.home.settings import Settings
+from scrubjay.models.envelopes import Envelope, envelope
+from scrubjay.models.records import Turn
+from scrubjay.models.requests import RecordTurn, SearchMemories, parse
+from scrubjay.search import commands
+
+T = TypeVar("T")
 
 HERE = Path(__file__).resolve().parents[2]
+TOGETHER = 64  # writes that wait for one commit
 DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
 SENTENCES = {
     "file": (
@@ -153,6 +180,100 @@ def judged(folder: Path, old: str, texts: list[str]) -> tuple[list[str], list[fl
     return found, times
 
 
+async def cost(folder: Path, turns: int, searches: int, rand: random.Random, *, hashing: bool) -> None:
+    """Print the cost of anchors, and of looking for a known error."""
+    home = open_home(str(folder / "home"))
+    project = folder / "clone"
+    scope = scope_of(home, str(project))
+    assert scope is not None
+    model = (lambda *_, **__: HashingEncoder()) if hashing else None
+    core = await open_core(home, Settings(), lambda: datetime.now(UTC), model)
+    made = list(_turns(project, turns, rand))
+    try:
+        begun, ids = _processor(), []
+        for at in range(0, turns, TOGETHER):
+            many = await asyncio.gather(
+                *(core.write(_written(each, scope)) for each in made[at : at + TOGETHER])
+            )
+            ids += [str(each.id) for each in many]
+        await embedded(core)
+        await core.anchoring.work()
+        spent = (_processor() - begun) / turns
+        size = os.path.getsize(home.anchors) / turns * 10_000 / 1e6
+        print(f"{turns:,} turns: anchors of 10,000 take {size:.1f} MB (at most 5)")
+        together = await _noting(core, home, [ids]) / turns
+        alone = await _noting(core, home, [[each] for each in ids[:searches]]) / min(turns, searches)
+        for how, seconds in (("together", together), ("one by one", alone)):
+            share = seconds / (spent - together)
+            print(
+                f"anchors made {how}: {seconds * 1e3:.1f} ms of processor, {share:.1%} of a write (at most 20)"
+            )
+        times: dict[str, list[float]] = {"search": [], "marks": [], "known error": []}
+        for number in range(searches):
+            said = made[rand.randrange(turns)]["user"]
+            asked = SearchMemories(query=said)
+            hits, took = await _timed(core.search.memories(asked, scope, str(project)))
+            _, marks = await _timed(core.marking.marked(hits, str(project)))
+            query = f"the worker failed in step {number}: it is missing"
+            _, errors = await _timed(commands.find(core.store, query, [scope], datetime.now(UTC)))
+            for name, value in zip(times, (took, marks, errors), strict=True):
+                times[name].append(value)
+        middle = {name: sorted(values)[len(values) // 2] for name, values in times.items()}
+        share = middle["marks"] / (middle["search"] - middle["marks"])
+        print(
+            f"a search takes {middle['search']:.1f} ms, its marks {middle['marks']:.2f} ms: {share:.1%} (at most 5)"
+        )
+        print(f"a question with words of errors costs {middle['known error']:.1f} ms more")
+    finally:
+        await core.close()
+
+
+async def _noting(core: Core, home: Home, batches: list[list[str]]) -> float:
+    """Return the seconds of processor that it takes to make the anchors of turns again."""
+    os.remove(home.anchors)
+    begun = _processor()
+    for ids in batches:
+        core.anchoring._due |= dict.fromkeys(ids, Turn)
+        await core.anchoring.work()
+    return _processor() - begun
+
+
+def _turns(project: Path, count: int, rand: random.Random) -> Iterator[dict[str, Any]]:
+    named: list[tuple[str, str]] = []
+    for path in sorted(project.rglob("*.py"))[:500]:
+        with suppress(SyntaxError, ValueError):
+            tree = ast.parse(path.read_text("utf-8"))
+            named += [(str(path.relative_to(project)), name) for name, _ in _inside(tree) if "." not in name]
+    parts = {word for _, name in named for word in name.split("_")}
+    words = sorted(word for word in parts if word.isalpha() and word.islower())  # which name nothing alone
+    for number in range(count):
+        text = " ".join(rand.choices(words, k=40))
+        path, name = rand.choice(named)
+        said = {"user": f"Look at {' '.join(rand.choices(words, k=6))}.", "assistant": f"{text}."}
+        if number % 3 == 0:
+            said["assistant"] = f"`{name}` in {path} decides that. {text}."
+        more: dict[str, Any] = {"commands": ["make check", f"pytest {path}"]}
+        if number % 5 == 0:
+            error = f"exit 1: {rand.choice(words)}: {rand.choice(words)} not found in '{path}'"
+            more["failed"] = [f"pytest {path}\n{error}\nmake {rand.choice(words)}"]
+        yield {"session_id": f"s{number // 10}", **said, "metadata": more}
+
+
+def _written(said: dict[str, Any], scope: str) -> Envelope:
+    return envelope("turn", parse(RecordTurn, said), scope=scope, source="bench", at=datetime.now(UTC))
+
+
+def _processor() -> float:
+    """Return the seconds of processor that this process and its ended children took."""
+    return sum(os.times()[:4])
+
+
+async def _timed(work: Awaitable[T]) -> tuple[T, float]:
+    begun = time.perf_counter()
+    done = await work
+    return done, (time.perf_counter() - begun) * 1000
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("repository", nargs="?", default=str(HERE))
@@ -160,6 +281,9 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=20, help="of a pair")
     parser.add_argument("--seed", type=int, default=32)
     parser.add_argument("--wrong", action="store_true", help="print each claim that was judged wrongly")
+    parser.add_argument("--cost", type=int, metavar="TURNS", help="measure what anchors cost instead")
+    parser.add_argument("--searches", type=int, default=100, help="that are timed with --cost")
+    parser.add_argument("--model", action="store_true", help="embed with the default model")
     options = parser.parse_args()
     rand = random.Random(options.seed)
     results: list[tuple[Claim, str, bool]] = []
@@ -167,6 +291,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "clone"
         git(Path(scratch), "clone", "--quiet", "--shared", options.repository, str(folder))
+        if options.cost:
+            asyncio.run(cost(folder.parent, options.cost, options.searches, rand, hashing=not options.model))
+            return
         history = git(folder, "rev-list", "--first-parent", "HEAD").split()
         for at in range(options.pairs):
             distance = min(DISTANCES[at % len(DISTANCES)], len(history) - 2)

@@ -125,6 +125,19 @@ def test_what_was_said_on_a_branch_is_marked_until_it_is_merged(repo: Repository
     assert mark(repo, anchor) is None
 
 
+def test_a_branch_that_was_merged_by_squash_is_not_named(repo: Repository) -> None:
+    repo.git("checkout", "--quiet", "-b", "feature")
+    repo.commit({"src/f.py": "def feature():\n    return 1\n"})
+    anchor = noted(repo, "`feature` is switched on by a flag.")
+    repo.git("checkout", "--quiet", "main")
+    repo.git("merge", "--quiet", "--squash", "feature")
+    repo.commit({"README": "It has a feature.\n"})
+    assert mark(repo, anchor) is None
+    repo.write({"src/f.py": "def feature():\n    return 2\n"})  # not committed
+    found = mark(repo, anchor)
+    assert found is not None and found.kind == "changed"
+
+
 def test_the_part_of_a_text_that_is_shown_decides(repo: Repository) -> None:
     anchor = noted(repo, "`retry` doubles, and `stop` returns.")
     repo.commit({"src/a.py": A.replace("* 2", "* 3")})
@@ -147,6 +160,15 @@ def test_a_linked_working_tree_is_judged_by_its_own_files(repo: Repository, tmp_
     found = mark_in(tmp_path / "linked/src", anchor)
     assert found is not None and found.kind == "changed"
     assert mark(repo, anchor) is None
+
+
+def test_an_edit_that_was_never_committed_and_is_not_here_is_no_edit_of_today(repo: Repository) -> None:
+    repo.write({"src/a.py": A.replace("* 2", "* 3")})
+    anchor = noted(repo, "`retry` triples.")
+    repo.git("checkout", "--quiet", "src/a.py")
+    assert shown(repo, anchor) == "changed since"
+    repo.write({"src/a.py": A.replace("* 2", "* 4")})
+    assert "not committed" in str(shown(repo, anchor))
 
 
 def test_a_shallow_clone_counts_no_commits_that_it_does_not_have(repo: Repository, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
 from scrubjay.home import backups
 from scrubjay.home.paths import Home
-from scrubjay.home.scopes import scope_of
+from scrubjay.home.settings import Settings
 from scrubjay.mcp_server.render import Frame, memory_hits
 from scrubjay.models.requests import Forget, parse
 
@@ -27,13 +27,6 @@ def repo(tmp_path: Path, now: datetime) -> Repository:
     made = Repository(tmp_path / "project")
     made.commit({"a.py": A}, "Retry", at=now - timedelta(days=3))
     return made
-
-
-@pytest.fixture
-def scope(home: Home, repo: Repository) -> str:
-    found = scope_of(home, str(repo.folder))
-    assert found is not None
-    return found
 
 
 async def noted(core: Core) -> None:
@@ -159,3 +152,24 @@ async def test_why_lists_turns_facts_and_commits_newest_first(
     for missing in ("c.py", "a.py:99", "a.py:nothing", "../a.py"):
         with pytest.raises(InputError):
             await names(missing)
+
+
+async def test_a_hint_says_that_its_code_has_changed_and_none_is_about_code_that_is_gone(
+    core: Core, repo: Repository, scope: str
+) -> None:
+    core.settings = Settings(inject="edit")
+    repo.commit({"b.py": A.replace("retry", "pause_all"), "c.py": A.replace("retry", "await_all")})
+    for name in ("b.py", "c.py", "a.py", "d.py"):  # the opening says the last one
+        said = (
+            f"I looked. Never edit {name} by hand, it is generated. Run `make all` by hand, never `make one`."
+        )
+        await turn(core, name, scope=scope, user="What is that?", assistant=said)
+    await noted(core)
+    repo.commit({"b.py": A.replace("2", "3")})
+    repo.git("rm", "--quiet", "c.py")
+    prepared = (await core.search.prepared(scope)).hints
+    assert prepared is not None
+    about = {hint["files"][0]: hint["text"] for hint in prepared["about"] if hint["files"]}
+    assert list(about) == ["a.py", "b.py"] and "changed" not in about["a.py"]
+    assert "[changed since (1 commit, last " in about["b.py"] and "by hand" in about["b.py"]
+    assert not any("[" in hint["text"] for hint in prepared["about"] if hint["commands"])

@@ -10,11 +10,10 @@ from git_made import Repository
 from said import embedded, fact, search, turn
 
 from scrubjay.cli import lookup
+from scrubjay.cli.display import contents
 from scrubjay.cli.notes import notes_of
 from scrubjay.engine.core import Core
 from scrubjay.errors import InputError
-from scrubjay.home.paths import Home
-from scrubjay.home.scopes import scope_of
 from scrubjay.mcp_server.render import Frame, memory_hits, reasons
 from scrubjay.models.records import Document
 from scrubjay.models.requests import Forget, SearchDocuments, SearchMemories, parse
@@ -35,13 +34,6 @@ def repo(tmp_path: Path, now: datetime) -> Repository:
     made.commit({"client.py": "TIMEOUT = 30\n"}, REASON, at=now - timedelta(days=5))
     made.commit({"notes.md": "# Bread\n"}, "Bake bread", at=now - timedelta(days=4))
     return made
-
-
-@pytest.fixture
-def scope(home: Home, repo: Repository) -> str:
-    found = scope_of(home, str(repo.folder))
-    assert found is not None
-    return found
 
 
 async def indexed(core: Core, repo: Repository, scope: str, commits: str = "only") -> Ingested:
@@ -210,3 +202,12 @@ def test_notes_leave_commits_out() -> None:
     record = {"kind": "document", "id": "doc_1", "scope": "user", "content": "Bake bread"}
     assert not list(notes_of([record | {"type": "commit"}]))
     assert len(list(notes_of([record | {"type": "text", "title": "Bread", "created_at": "2026-03-05"}]))) == 1
+
+
+async def test_commits_are_counted_apart_from_documents(core: Core, repo: Repository, scope: str) -> None:
+    await indexed(core, repo, scope, "only")
+    records = (await core.status.report())["records"]
+    assert (records["documents"], records["commits"]) == (0, 3)
+    counts = (await core.counts.by_scope())[scope]
+    assert (counts.documents, counts.commits) == (0, 3)
+    assert contents(records).endswith("0 documents, 3 commits")

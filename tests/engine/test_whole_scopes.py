@@ -37,8 +37,8 @@ async def test_only_findable_records_are_counted_but_every_scope_is_listed(core:
     assert all(one.created_at <= one.updated_at for one in held.values())
     assert await core.counts.by_scope("a") == {"a": held["a"]}
     assert await core.counts.summary() == {
-        "a": {"turns": 0, "memories": 2, "documents": 1},
-        "c": {"turns": 1, "memories": 0, "documents": 0},
+        "a": {"turns": 0, "memories": 2, "documents": 1, "commits": 0},
+        "c": {"turns": 1, "memories": 0, "documents": 0, "commits": 0},
     }
 
 

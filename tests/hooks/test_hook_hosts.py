@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from scrubjay.cli.status import headline, inbox
 from scrubjay.home import openings, spool
 from scrubjay.home.paths import open_home
-from scrubjay.hooks import hosts
+from scrubjay.hooks import hosts, tools
 from scrubjay.hosts.facts import RECOGNITION
 
 ASKED, ANSWER = "Which port does staging use?", "Staging listens on port 5433."
@@ -232,6 +232,46 @@ def test_an_opening_is_printed_in_the_hosts_format(
     }
 
 
+HINTS = {
+    "about": [{"id": "t1", "text": "2026-03-01 (t1): Never edit api/gen.py.", "until": None, "files": ["api/gen.py"],
+               "symbols": [], "commands": ["make gen"]}],
+    "errors": [{"id": "t2", "shape": "open <path>: no such file", "text": "`make` passed after `make data`."}],
+}  # fmt: skip
+EDIT = {"file_path": "/w/api/gen.py", "old_string": "a", "new_string": "b"}
+MAKE, FAILED = {"command": "make"}, "open /srv/b.txt: no such file"
+COPILOT_TOOL = {"sessionId": S, "timestamp": 1795809512422}
+
+
+@pytest.mark.parametrize(
+    ("name", "event", "payload", "says", "output"),
+    [
+        ("codex", "", {"session_id": S, "turn_id": "p1", "hook_event_name": "PreToolUse", "tool_input": {"command": "*** Begin Patch\n*** Update File: api/gen.py\n+b"}}, "gen.py", "PreToolUse"),
+        ("codex", "", {"session_id": S, "turn_id": "p1", "hook_event_name": "PostToolUse", "tool_input": MAKE, "tool_response": f"{FAILED}\n"}, "data", "PostToolUse"),
+        ("gemini-cli", "", gemini("AfterTool", tool_input=EDIT, tool_response={"llmContent": "Successfully modified file"}), "gen.py", "AfterTool"),
+        ("gemini-cli", "", gemini("AfterTool", tool_input=MAKE, tool_response={"llmContent": f"<untrusted_context>\nOutput: {FAILED}\nExit Code: 2\n</untrusted_context>"}), "data", "AfterTool"),
+        ("gemini-cli", "", gemini("AfterTool", tool_input=MAKE, tool_response={"llmContent": f"Output: {FAILED}\nExit Code: 0"}), None, None),
+        ("qwen-code", "", gemini("PostToolUse", tool_input=EDIT, tool_response={"llmContent": "The file has been updated."}), "gen.py", "PostToolUse"),
+        ("qwen-code", "", gemini("PostToolUseFailure", tool_input=MAKE, error=f"Command: make\nDirectory: (root)\nOutput: {FAILED}\nError: (none)\nExit Code: 2"), "data", "PostToolUseFailure"),
+        ("copilot-cli", "preToolUse", {**COPILOT_TOOL, "toolName": "edit", "toolArgs": {"path": "/w/api/gen.py", "old_str": "a", "new_str": "b"}}, "gen.py", None),
+        ("copilot-cli", "postToolUse", {**COPILOT_TOOL, "toolName": "bash", "toolArgs": MAKE, "toolResult": {"resultType": "success", "textResultForLlm": f"{FAILED}\n<shellId: 0 completed with exit code 2>"}}, "data", None),
+        ("copilot-cli", "postToolUse", {**COPILOT_TOOL, "toolName": "bash", "toolArgs": MAKE, "toolResult": {"textResultForLlm": f"{FAILED}\n<shellId: 0 completed with exit code 0>"}}, None, None),
+        ("cursor", "", cursor("postToolUse", tool_name="Shell", tool_input={"command": "make gen"}, tool_output="{}"), "gen.py", None),
+        ("vscode", "", {"sessionId": S, "hookEventName": "PreToolUse", "timestamp": AT, "tool_input": {"filePath": "/w/api/gen.py", "oldString": "a", "newString": "b"}}, "gen.py", "PreToolUse"),
+    ],
+)  # fmt: skip
+def test_a_tool_of_each_host_is_commented_in_the_hosts_format(
+    host: Host, name: str, event: str, payload: dict, says: str | None, output: str | None
+) -> None:
+    become(host, name)
+    openings.write(home := open_home(host.home.root), "s", "", None, hints=HINTS)
+    read = hosts.read(hosts.recognize(payload, host.env, None), payload, host.env, "/w", event or None)
+    answer = json.loads(hosts.answer(read, tools.hint(home, read, "s", 2e9)) or "{}")
+    said = answer.pop("hookSpecificOutput", answer)
+    assert (read.host, said.get("hookEventName")) == (name, output)
+    context = said.get("additionalContext") or said.get("additional_context")
+    assert says in context if says else context is None
+
+
 def test_without_recalled_text_kiro_gets_empty_output(host: Host) -> None:
     become(host, "kiro")
     assert fire(host, "", {"session_id": S, "hook_event_name": "SessionStart"}) == ""
@@ -430,7 +470,7 @@ NAMES = sorted(
 def test_any_payload_becomes_an_event(name: str, payload: dict[str, Any]) -> None:
     env = {"HOME": os.devnull}
     event = hosts.read(hosts.recognize(payload, env, name), payload, env, "/w", "Stop")
-    assert event.kind in (None, "prompt", "answer", "start", "end")
+    assert event.kind in (None, "prompt", "answer", "start", "end", "before", "after", "done")
     for text in (event.session_id, event.prompt_id, event.prompt, event.answer, event.cwd, event.source):
         assert text is None or text.encode() is not None
     assert event.session_id is None or 0 < len(event.session_id.strip()) <= 200
@@ -443,7 +483,7 @@ def drive(host: Host, folder: Path, name: str, plugin: str, driver: str, *argume
     for line, value in (("const HOST = ", name), ("const COMMAND = ", command)):
         (old,) = [each for each in text.splitlines() if each.startswith(line)]
         text = text.replace(old, f"{line}{json.dumps(value)};")
-    (folder / "scrubjay.mjs").write_text(text)
+    (folder / "scrubjay.mjs").write_text(text.replace('const TOOLS = "";', 'const TOOLS = "bash|edit";'))
     (folder / "driver.mjs").write_text(driver)
     words = ["node", str(folder / "driver.mjs"), *arguments]
     ran = subprocess.run(words, env=host.env, cwd=host.project, capture_output=True, timeout=30, check=True)
@@ -467,6 +507,11 @@ const asked = async (...system) => {
   return system;
 };
 const seen = [await asked("You are a title generator."), await asked("You are an assistant.")];
+for (const tool of ["bash", "read"]) {
+  const done = { output: "made" };
+  await scrubjay["tool.execute.after"]({ tool, sessionID: session, args: { command: "make gen" } }, done);
+  seen.push([done.output]);
+}
 for (const text of ["I look.", "Staging listens on port 5433."])
   await scrubjay["experimental.text.complete"]({ sessionID: session }, { text });
 if (process.argv[2] === "idle")
@@ -481,8 +526,10 @@ if (process.argv[2] === "at once") process.exit(0);
 def test_the_plugin_reports_a_turn_and_shows_its_opening(
     host: Host, tmp_path: Path, name: str, end: str
 ) -> None:
-    openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None)
-    ((title,), (system,)) = drive(host, tmp_path, name, "opencode.js", DRIVER, end)
+    host.policy(inject="edit")
+    openings.write(open_home(host.home.root), host.scope, "- Never push to main.", None, hints=HINTS)
+    ((title,), (system,), (made,), (read,)) = drive(host, tmp_path, name, "opencode.js", DRIVER, end)
+    assert made.startswith("made\n\n<scrubjay-memory>") and "gen.py" in made and read == "made"
     assert title == "You are a title generator."
     assert system == "You are an assistant.\n\n<scrubjay-memory>\n- Never push to main.\n</scrubjay-memory>"
     assert {(each.host, each.args["session_id"]) for each in host.envelopes()} == {(name, "ses_1")}

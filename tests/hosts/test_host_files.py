@@ -293,8 +293,16 @@ def test_hooks_of_tools_are_registered_only_on_request_and_removed_with_the_othe
     hooks = json.loads(file.read_text())["hooks"]
     assert hooks["PreToolUse"][0]["matcher"] == "Bash|Edit|MultiEdit|Write|NotebookEdit"
     assert hooks["PostToolUseFailure"][0]["hooks"] == hooks["Stop"][0]["hooks"]
+    write(home, connecting(home, host.changes(machine)))
+    assert not json.loads(file.read_text())["hooks"].keys() & {"PreToolUse", "PostToolUseFailure"}
+    write(home, connecting(home, host.changes(machine, has_tools=True)))
     write(home, disconnecting(home, host.changes(machine)))
     assert not file.exists()
+    write(home, connecting(home, host.changes(machine, has_tools=True)))
+    file.write_text(file.read_text().replace("{", '{"model": "x",', 1))  # the user's own change
+    write(home, connecting(home, host.changes(machine)))
+    left = json.loads(file.read_text())
+    assert left["model"] == "x" and "Stop" in left["hooks"] and "PreToolUse" not in left["hooks"]
 
 
 def test_hooks_are_registered_only_for_events_that_the_hook_understands():

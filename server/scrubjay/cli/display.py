@@ -42,13 +42,14 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 
 
 def contents(counts: Mapping[str, int]) -> str:
-    """Return the numbers of turns, facts and documents as text.
+    """Return the numbers of turns, facts and documents as text, and of commits if there are any.
 
     >>> contents({"turns": 1, "memories": 2, "documents": 0})
     '1 turn, 2 facts, 0 documents'
     """
     names = {"turns": "turn", "memories": "fact", "documents": "document"}
-    return ", ".join(plural(counts[name], noun) for name, noun in names.items())
+    shown = [plural(counts[name], noun) for name, noun in names.items()]
+    return ", ".join(shown + [plural(counts["commits"], "commit")] * bool(counts.get("commits")))
 
 
 def replaced(secrets: int) -> list[str]:

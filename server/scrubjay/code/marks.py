@@ -70,7 +70,7 @@ class Marker:
         if items and (not marks or not (named or len(marks) == len(items))):
             return None
         worst = min(marks, key=lambda mark: _WORST.index(mark.kind), default=None)
-        return look.branch(anchor.branch, head[1]) or worst
+        return look.branch(anchor, head[1]) or worst
 
     def file(self, root: str, path: str) -> _FileNow | None:
         """Return a file as it is now; None if it cannot be read."""
@@ -141,26 +141,45 @@ class _Look:
             return self._moved(file.path, name, hashed, now)
         return None if there == hashed else self._changed(now, name)
 
-    def branch(self, said_on: str | None, current: str | None) -> Mark | None:
-        """Return the mark for a record of a branch whose commit is not in HEAD's history."""
+    def branch(self, anchor: Anchor, current: str | None) -> Mark | None:
+        """Return the mark for a record of a branch whose commit is not in HEAD's history.
+
+        A branch that was merged by squash is not, but what the record names is in HEAD's tree.
+        """
+        said_on = anchor.branch
         if said_on is None or said_on == current:
             return None
         merged = self._asked("merged", self.commit, ask=lambda: git.is_merged(self.work, self.commit))
-        if merged is not False:
+        if merged is not False or self._asked("arrived", anchor, ask=lambda: self._has_arrived(anchor)):
             return None
         having = self._asked("branches", self.commit, ask=lambda: git.branches_with(self.work, self.commit))
         name = said_on if said_on in having else next(iter(having), None)
         return None if name is None else self._mark("branch", now=name)
+
+    def _has_arrived(self, anchor: Anchor) -> bool:
+        """Return True if all that a record names is in HEAD's tree as it was said."""
+        files = [file for file in anchor.files if file.is_said] or anchor.files
+        there = Tree(self.work, self.head, git.SECONDS).read([file.path for file in files])
+        return bool(files) and all(_is_as_said(file, there.get(file.path)) for file in files)
 
     def _changed(self, now: _FileNow, symbol: str | None = None) -> Mark:
         def ask() -> list[int] | None:
             return git.changes_since(self.work, self.commit, now.path)
 
         times = self._asked("changes", self.commit, now.path, ask=ask)
-        if times is None:
-            return self._mark("changed", now.path, symbol)
+        if times is None or (not times and now.digest == self._at_head(now.path)):
+            return self._mark("changed", now.path, symbol)  # from an edit that was not committed here
         last = datetime.fromtimestamp(times[0] if times else now.time / 1e9, UTC)
         return self._mark("changed", now.path, symbol, commits=len(times), last=last)
+
+    def _at_head(self, path: str) -> str | None:
+        """Return the hash of a file in HEAD's tree; None without it."""
+
+        def ask() -> str | None:
+            content = Tree(self.work, self.head, git.SECONDS).read([path]).get(path)
+            return None if content is None else digest(content)
+
+        return self._asked("content", path, ask=ask)
 
     def _removed(self, path: str) -> Mark | None:
         """Return the mark of a file that is missing; None if git says that it was only not checked out."""
@@ -215,6 +234,13 @@ class _Look:
 
     def _asked(self, *key: object, ask: Callable[[], T]) -> T:
         return self.marker.answer((self.work.root, self.head, *key), ask)
+
+
+def _is_as_said(file: File, content: bytes | None) -> bool:
+    if content is None or digest(content) == file.digest:
+        return content is not None
+    found = definitions(file.path, content) if file.symbols else {}
+    return bool(found) and all(found.get(_key(name)) == hashed for name, hashed in file.symbols)
 
 
 def _said(file: File) -> list[Item]:

@@ -295,6 +295,8 @@ class Core:
         event = taken.event
         if taken.request is not None:
             self.completion.reconcile_file(taken.request)
+        if event.kind == "start" and event.scope is not None and self.settings.inject == "edit":
+            self.openings.refresh(event.scope)  # the code may have changed since the last turn
         if event.kind == "end" and event.scope is not None:
             self.consolidation.end(event.scope, event.session_id)
 

@@ -58,14 +58,14 @@ class Entry:
 
     A frame is something that the file needs around our value, such as a version: it is set only if missing,
     and removed with our last entry if we added it. A trace is an entry that the host itself added about us:
-    it is only removed.
+    it is only removed. An unwanted one is a list that may have an element of ours from earlier settings.
     """
 
     file: str
     format: Format
     keys: tuple[str, ...]
     value: Any
-    kind: Literal["member", "element", "frame", "trace"] = "member"
+    kind: Literal["member", "element", "frame", "trace", "unwanted"] = "member"
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def is_there(held: Any, entry: Entry) -> bool:
     value = at(held, entry.keys)
     if entry.kind in ("frame", "trace"):
         return value is not None or entry.kind == "trace"
-    if entry.kind == "element":
+    if entry.kind in ("element", "unwanted"):
         return list(_values(value)) == list(_values([entry.value]))
     servers = at(held, entry.keys[:-1])
     others = servers.values() if isinstance(servers, dict) else ()
@@ -315,7 +315,8 @@ def _with(notes: dict[str, Any], path: str, entries: list[Entry]) -> Draft:
     base = base if base is None else old.content
     text = _Text(base, form, path)
     for entry in lacking:
-        text.put(entry)
+        if entry.kind != "unwanted":
+            text.put(entry)
     then = text.content
     undo = None if base is None else text.undo
     kept = [] if undone else made
@@ -352,7 +353,8 @@ def _strip(text: _Text, entries: Sequence[Entry], made: list[Way] | None, *, her
     for entry in entries:
         if entry.kind == "frame":
             continue
-        holder = entry.keys if entry.kind == "element" and here_alone else entry.keys[:-1]
+        is_element = entry.kind in ("element", "unwanted")
+        holder = entry.keys if is_element and here_alone else entry.keys[:-1]
         while (way := _next(text.held, entry, holder)) is not None:
             text.take(way)
             for end in range(len(way) - 1, 0, -1):

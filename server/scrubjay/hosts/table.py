@@ -188,7 +188,7 @@ def _capture(us: Ours, part: Part) -> Iterator[Change]:
         yield _own_file(us, part)
         return
     if kind == "plugin":
-        yield OwnFile(file, _plugin(us, part["plugin"]))
+        yield OwnFile(file, _plugin(us, part))
         return
     handlers = us.handlers(part)
     lists = {event: [handler] for event, handler in handlers.items()}
@@ -197,6 +197,8 @@ def _capture(us: Ours, part: Part) -> Iterator[Change]:
             yield Entry(file, _format(part), (name,), value, "frame")
         for event, handler in handlers.items():
             yield Entry(file, _format(part), ("hooks", event), handler, "element")
+        for event in part.get("tools", {}).keys() - handlers.keys():
+            yield Entry(file, _format(part), ("hooks", event), None, "unwanted")
     elif kind == "member":
         yield Entry(file, _format(part), ("scrubjay",), {**frame, **lists})
     else:
@@ -232,14 +234,15 @@ def _filled(shape: Any, values: Mapping[str, Any]) -> Any:
     return values[whole[1]] if whole else _PLACEHOLDER.sub(lambda found: str(values[found[1]]), shape)
 
 
-def _plugin(us: Ours, ships: str) -> bytes:
+def _plugin(us: Ours, part: Part) -> bytes:
     """Return the plugin that ships with the hooks, for this host and with this installation's command."""
-    with open(os.path.join(hooks_folder(), "plugins", ships), encoding="utf-8") as file:
+    with open(os.path.join(hooks_folder(), "plugins", part["plugin"]), encoding="utf-8") as file:
         text = file.read()
     command = us.hook()[: -len(["--host", us.host])]
     text = re.sub(r'^const HOST = ".*";', f"const HOST = {json.dumps(us.host)};", text, flags=re.MULTILINE)
     text = text.replace('const COMMAND = ["scrubjay-hook"];', f"const COMMAND = {json.dumps(command)};")
-    return text.encode()
+    tools = "|".join(tool["matcher"] for tool in part.get("tools", {}).values()) if us.has_tools else ""
+    return text.replace('const TOOLS = "";', f"const TOOLS = {json.dumps(tools)};").encode()
 
 
 def _page(held: Any) -> bytes:

@@ -74,9 +74,10 @@ def status(scope: str, counts: ScopeCounts | None, page: Overview) -> str:
     )
     numbers = f"{plural(counts.turns, 'turn')} of {plural(page.total, 'session')}{last}"
     behind = f" {page.behind}" if page.behind else ""
+    commits = f"; {plural(counts.commits, 'commit')}" if counts.commits else ""
     return (
         f"Scrubjay remembers in {display_name(scope)}: {numbers}; {plural(counts.memories, 'fact')}; "
-        f"{plural(counts.documents, 'document')}.{behind}"
+        f"{plural(counts.documents, 'document')}{commits}.{behind}"
     )
 
 

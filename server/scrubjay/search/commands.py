@@ -1,5 +1,6 @@
 """Answers from commands that were run: what made one pass after an error, and how something is run here."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from scrubjay.models.records import Turn
 from scrubjay.store import conditions
+from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.terms import content_words
 from scrubjay.transcripts.failures import Failure, Shape, error_line, names_error, shape
@@ -18,6 +20,10 @@ _LATER = timedelta(days=2)  # within which the same command passes because of wh
 _SIMILAR = 0.7  # share of an error's words in a similar one
 _SAME = 0.5  # share of an error's names that are those of the same one
 _LEAST_WORDS = 3  # of an error that is recognized by its words alone
+_LETTERS = 4  # least letters of a word by which turns with an error are found
+_MOST_WORDS = 12  # such words, the longest
+_MOST_ALIKE = 20  # commands with similar errors whose later success is looked for
+_EVERYWHERE = frozenset({"failed", "commands", "exit", "error"})  # in the metadata of all turns with failures
 _PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _GENERIC = frozenset("run runs running start command commands use used here out what way project".split())
 _WORD = re.compile(r"[a-z][\w-]+")
@@ -79,25 +85,43 @@ class Fix(NamedTuple):
 
 async def find(store: Store, query: str, scopes: Sequence[str] | None, now: datetime) -> Found | None:
     """Return the turn that answers an error, or a question how something is run here; None without one."""
-    asks, line = bool(_ASKS.search(query)), error_line(query)
-    is_known = names_error(query) and _has_one_like(line, await _read(store, scopes, now, '"failed"'))
-    if not is_known and not asks:
-        return None
-    turns = await _read(store, scopes, now, '"commands"')
-    return (is_known and fix_for(line, fixes(turns))) or (asks and how_run(query, turns)) or None
-
-
-async def _read(store: Store, scopes: Sequence[str] | None, now: datetime, key: str) -> list[Turn]:
-    """Return the current turns of these scopes with a key in their metadata, oldest first, without words."""
     here = None if scopes is None else conditions.one_of("scope", scopes)
-    where = conditions.both(here, conditions.current(Turn, now), conditions.contains("metadata", key))
-    turns = await store.select(Turn, where, columns=_COLUMNS)
-    return sorted(turns, key=lambda turn: turn.started_at)
+    where = conditions.both(here, conditions.current(Turn, now))
+    found = await _fix(store, where, error_line(query)) if names_error(query) else None
+    if found is not None or not _ASKS.search(query):
+        return found
+    return how_run(query, await _read(store, where, conditions.contains("metadata", '"commands"')))
 
 
-def _has_one_like(line: str, turns: Iterable[Turn]) -> bool:
+async def _fix(store: Store, where: Where, line: str) -> Found | None:
+    """Return what made an error's command pass last time.
+
+    Of turns with failed commands only those with a word of it are read, then those with the commands that
+    failed so: all that ran commands may be most of the turns.
+    """
     asked = shape(line)
-    return any(_likeness(asked, shape(failure.error))[0] for turn in turns for failure in turn.failures)
+    words = {word for word in _WORD.findall(asked.loose) if len(word) >= _LETTERS} - _EVERYWHERE
+    if not words:
+        return None
+    rare = [conditions.contains("lower(metadata)", word) for word in sorted(words, key=len)[-_MOST_WORDS:]]
+    with_failures = conditions.contains("metadata", '"failed"')
+    turns = await _read(store, where, conditions.both(with_failures, conditions.either(*rare)))
+    alike: dict[str, tuple[int, float]] = {}
+    for failure in (failure for turn in turns for failure in turn.failures):
+        likeness = _likeness(asked, shape(failure.error))
+        alike[failure.command] = max(likeness, alike.get(failure.command, likeness))
+    known = sorted((command for command in alike if alike[command][0]), key=lambda each: alike[each])
+    if not known:
+        return None
+    ran = [json.dumps(command, ensure_ascii=False)[1:-1] for command in known[-_MOST_ALIKE:]]
+    ran_them = conditions.either(*(conditions.contains("metadata", command) for command in ran))
+    return fix_for(line, fixes(await _read(store, where, ran_them)))
+
+
+async def _read(store: Store, where: Where, condition: Where) -> list[Turn]:
+    """Return the turns with both conditions, oldest first, without their words."""
+    turns = await store.select(Turn, conditions.both(where, condition), columns=_COLUMNS)
+    return sorted(turns, key=lambda turn: turn.started_at)
 
 
 def fixes(turns: Sequence[Turn]) -> list[Fix]:

@@ -5,13 +5,14 @@ file, a symbol or a command, and what made a command pass after an error.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from scrubjay.code.names import paths, symbols
 from scrubjay.models.records import Memory, Turn
+from scrubjay.models.results import Mark
 from scrubjay.search.commands import Fix, fixes
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
@@ -79,16 +80,50 @@ class Hint:
         """Return the text without its date and place."""
         return self.text.partition("): ")[2]
 
+    def marked(self, mark: str) -> "Hint":
+        """Return the hint with a mark after its date and place, and so much shorter."""
+        place, _, sentence = self.text.partition("): ")
+        return replace(self, text=f"{place}) [{mark}]: {shorten(sentence, SENTENCE - len(mark))}")
 
-async def prepared(store: Store, scope: str, now: datetime, said: str = "") -> dict[str, Any]:
-    """Return what hooks of a project may say, as it is written down, without what its opening says anyway."""
+
+Marking = Callable[[Sequence[Hint]], Awaitable[Sequence[Mark | None]]]
+
+
+async def prepared(
+    store: Store, scope: str, now: datetime, said: str = "", mark: Marking | None = None
+) -> dict[str, Any]:
+    """Return what hooks of a project may say, as it is written down, without what its opening says anyway.
+
+    `mark` returns the mark of each hint; one whose code is gone is left out, one that is stale says so.
+    """
     here = conditions.equal("scope", scope)
     turns = await store.newest(Turn, conditions.both(here, conditions.current(Turn, now)), RECORDS)
     facts = await store.newest(Memory, conditions.both(here, conditions.current(Memory, now)), RECORDS)
+    found = [hint for hint in hints([*facts, *turns]) if hint.sentence not in said][:MOST]
+    if mark is not None:
+        found = _marked(zip(found, await mark(found), strict=True))
     return {
-        "about": [asdict(hint) for hint in hints([*facts, *turns]) if hint.sentence not in said][:MOST],
+        "about": list(map(asdict, found)),
         "errors": errors(turns[::-1])[-MOST:],
     }
+
+
+def _marked(found: Iterable[tuple[Hint, Mark | None]]) -> list[Hint]:
+    """Return hints whose code is there, those that hold first.
+
+    A mark about what only the rest of a record names says nothing about a sentence.
+    """
+    own = ((hint, mark if mark and _names(hint, mark) else None) for hint, mark in found)
+    there = [(hint, mark) for hint, mark in own if mark is None or mark.kind != "gone"]
+    there.sort(key=lambda each: each[1] is not None)
+    return [hint if mark is None else hint.marked(mark.text) for hint, mark in there]
+
+
+def _names(hint: Hint, mark: Mark) -> bool:
+    if mark.path is None:  # of a branch
+        return bool(hint.files or hint.symbols)
+    name = mark.symbol.rpartition(".")[2] if mark.symbol else mark.path.rpartition("/")[2]
+    return name in hint.sentence
 
 
 def hints(records: Iterable[Memory | Turn]) -> list[Hint]:

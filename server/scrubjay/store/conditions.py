@@ -161,6 +161,7 @@ NOT_FORGOTTEN = missing("forgotten_at")
 # Passages that wait for a vector: all without one, except those of removed documents.
 NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
+A_COMMIT = equal("type", COMMIT)
 NOT_A_COMMIT = differs("type", COMMIT)  # of documents
 NOT_A_SUMMARY = negation(equal("source", SUMMARY))  # of a session, which repeats its turns
 

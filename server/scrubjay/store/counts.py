@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from lancedb.query import ColumnOrdering
 
-from scrubjay.models.records import Memory, Turn
+from scrubjay.models.records import COMMIT, Document, Memory, Turn
 from scrubjay.store import conditions
 from scrubjay.store.changes import TABLE_OF
 from scrubjay.store.conditions import Where
@@ -35,6 +35,7 @@ class ScopeCounts:
     turns: int = 0
     memories: int = 0
     documents: int = 0
+    commits: int = 0
 
 
 def current(kind: type, scopes: Sequence[str], now: datetime, *others: Where) -> Where:
@@ -142,15 +143,20 @@ async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None
         there = conditions.missing("purged_at") if kind is Turn else None
         where = conditions.both(conditions.matching(scope=scope), there)
         columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
-        columns += ["is_latest"] if kind is Memory else []
+        columns += ["is_latest"] if kind is Memory else ["type"] if kind is Document else []
         rows = await read_table(tables.of(name).query().where(where).select(columns))
-        counts = _tally(rows.filter(_current_rows(rows, now)), "scope")
+        kept = rows.filter(_current_rows(rows, now))
+        counts = {name: _tally(kept, "scope")}
+        if kind is Document:
+            is_commit = pc.equal(kept["type"], COMMIT)
+            parts = {"documents": pc.invert(is_commit), "commits": is_commit}
+            counts = {name: _tally(kept.filter(part), "scope") for name, part in parts.items()}
         times = rows.group_by("scope").aggregate([("created_at", "min"), ("updated_at", "max")])
         for row in times.to_pylist():
             first, last = moment(row["created_at_min"]), moment(row["updated_at_max"])
             before = found.get(row["scope"]) or ScopeCounts(first, last)
             first, last = min(before.created_at, first), max(before.updated_at, last)
-            count: dict[str, Any] = {name: counts.get(row["scope"], 0)}
+            count: dict[str, Any] = {name: of.get(row["scope"], 0) for name, of in counts.items()}
             found[row["scope"]] = replace(before, created_at=first, updated_at=last, **count)
     return found
 

@@ -21,8 +21,8 @@ MAX_ERROR = 200  # characters of an error line
 _EDGE = 400  # characters of an output's beginning and end in which hosts write the exit code
 _MOST_LINES = 400  # at both ends of an output, that are looked at
 _EXIT = re.compile(
-    r"^\W{0,3}(?:(?:the )?(?:process|command) )?exit(?:ed)?(?: with)?(?: exit)?[ _](?:code|status)\W{1,3}"
-    r"(-?\d{1,9})\b",
+    r"^\W{0,3}(?:shellId: \w{1,40} completed with |(?:the )?(?:process|command) )?exit(?:ed)?"
+    r"(?: with)?(?: exit)?[ _](?:code|status)\W{1,3}(-?\d{1,9})\b",
     re.IGNORECASE | re.MULTILINE,
 )
 # What begins an error that a program names, and words of any other.

@@ -47,6 +47,11 @@ class Openings:
             openings.remove(self._home, record.scope)
             self._due.add(record.scope)
 
+    def refresh(self, scope: str) -> None:
+        """Write an opening again soon; the existing one stays until then."""
+        self._due.add(scope)
+        self._wake.set()
+
     def wake(self) -> None:
         """Something was committed."""
         if self._due:

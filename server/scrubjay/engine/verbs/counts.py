@@ -11,7 +11,7 @@ from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scop
 __all__ = ["Counts", "ScopeCounts"]
 
 MOST_KEYS = 20  # of a filter that are checked
-_NAMES = ("turns", "memories", "documents")
+_NAMES = ("turns", "memories", "documents", "commits")
 
 
 class Counts(Verb):
@@ -30,7 +30,7 @@ class Counts(Verb):
         return await count_by_scope(self._store.tables, self._clock(), scope)
 
     async def summary(self) -> dict[str, dict[str, int]]:
-        """Return {scope: {turns, memories, documents}} without scopes that have none of these."""
+        """Return {scope: {turns, memories, documents, commits}} without scopes that have none of these."""
         numbers = {
             scope: {name: getattr(counts, name) for name in _NAMES}
             for scope, counts in (await self.by_scope()).items()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import itemgetter
+from typing import NamedTuple
 
 from scrubjay.code.anchors import Anchor
 from scrubjay.code.book import Book
@@ -20,6 +21,15 @@ from scrubjay.models.results import Hit, Mark, MemoryHits
 log = logging.getLogger("scrubjay.engine.verbs.marking")
 
 STALE = 0.05  # of a score, by which a marked hit is sorted lower; its score stays
+
+
+class Part(NamedTuple):
+    """A text of a record, which may be one of several; `anchor` is what it is about if the book has none."""
+
+    id: str
+    scope: str
+    text: str
+    anchor: Anchor | None = None
 
 
 @dataclass(eq=False)
@@ -45,26 +55,31 @@ class Marking:
 
     async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
         """Return the marks of hits that may not hold, by id."""
+        parts = [Part(hit.id, hit.scope, hit.memory or "", commit_of(hit)) for hit in hits]
+        made = zip(hits, await self.of(parts, folder), strict=True)
+        return {hit.id: mark for hit, mark in made if mark}
+
+    async def of(self, parts: Sequence[Part], folder: str | None = None) -> list[Mark | None]:
+        """Return the mark of each text; None if it holds."""
         try:
-            return await asyncio.to_thread(self._marks, hits, folder)
+            return await asyncio.to_thread(self._of, parts, folder)
         except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
             log.warning("hits were not marked: %s", error)
-            return {}
+            return [None] * len(parts)
 
-    def _marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
-        anchors = self._book.get([hit.id for hit in hits if hit.src != "chunk"])
-        anchors |= {hit.id: anchor for hit in hits if (anchor := commit_of(hit))}
-        scopes = {hit.scope for hit in hits if hit.id in anchors}
+    def _of(self, parts: Sequence[Part], folder: str | None) -> list[Mark | None]:
+        anchors = self._book.get([part.id for part in parts if part.anchor is None])
+        anchors |= {part.id: part.anchor for part in parts if part.anchor}
+        scopes = {part.scope for part in parts if part.id in anchors}
         inside = [os.path.join(folder, "")] if folder else []
         trees = {scope: tree for scope in scopes if (tree := self._trees.of(scope, inside))}
         heads = {scope: head_of(tree) for scope, tree in trees.items()}
-        made: dict[str, Mark] = {}
-        for hit in hits:
-            anchor, head = anchors.get(hit.id), heads.get(hit.scope)
-            if anchor and head:
-                mark = self._marker.mark(trees[hit.scope], head, anchor, hit.memory or "")
-                made |= {hit.id: mark} if mark else {}
-        return made
+
+        def mark(part: Part) -> Mark | None:
+            anchor, head = anchors.get(part.id), heads.get(part.scope)
+            return self._marker.mark(trees[part.scope], head, anchor, part.text) if anchor and head else None
+
+        return list(map(mark, parts))
 
 
 def commit_of(hit: Hit) -> Anchor | None:

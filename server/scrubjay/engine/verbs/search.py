@@ -11,14 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from scrubjay.engine.verbs.marking import Marking
+from scrubjay.engine.verbs.marking import Marking, Part
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.home.instructions import instructions
 from scrubjay.home.scopes import search_scopes
 from scrubjay.models.filters import Filter
 from scrubjay.models.records import is_current
 from scrubjay.models.requests import ForgetMatching, Request, SearchDocuments, SearchMemories
-from scrubjay.models.results import DocumentHits, Hit, MemoryHits, Profile
+from scrubjay.models.results import DocumentHits, Hit, Mark, MemoryHits, Profile
 from scrubjay.search import commands, hints, injection
 from scrubjay.search.buckets import contents
 from scrubjay.search.document_search import FoundChunk, search_chunks, search_documents
@@ -178,7 +178,12 @@ class Search(Verb):
         made = await self.opening({}, scope)
         if self._settings().inject != "edit":
             return made
-        return replace(made, hints=await hints.prepared(self._store, scope, self._clock(), made.text))
+
+        async def mark(found: Sequence[hints.Hint]) -> list[Mark | None]:
+            return await self._marking.of([Part(each.id, scope, each.sentence) for each in found])
+
+        now = self._clock()
+        return replace(made, hints=await hints.prepared(self._store, scope, now, made.text, mark))
 
     async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
         """Leave out hits that were forgotten or replaced by writes that are not committed yet."""

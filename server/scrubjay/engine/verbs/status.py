@@ -120,7 +120,8 @@ async def _records(store: Store) -> dict[str, int]:
     return {
         "turns": await store.count(Turn, visible),
         "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
-        "documents": await store.count(Document, visible),
+        "documents": await store.count(Document, conditions.both(visible, conditions.NOT_A_COMMIT)),
+        "commits": await store.count(Document, conditions.both(visible, conditions.A_COMMIT)),
         "passages": await store.passages.count(),
         "waiting_for_vector": await store.passages.count(conditions.NO_VECTOR),
     }

@@ -55,7 +55,7 @@ async def every_scope(context: RequestContext) -> list[ScopeView]:
 async def delete_scope(context: RequestContext, name: str) -> Answer:
     """Delete a scope permanently, and return how many documents and memories it had."""
     counts = await context.core.scopes.delete(name, SOURCE)
-    documents, memories = (counts.documents, counts.memories) if counts else (0, 0)
+    documents, memories = (counts.documents + counts.commits, counts.memories) if counts else (0, 0)
     return {"deletedDocumentsCount": documents, "deletedMemoriesCount": memories}
 
 
