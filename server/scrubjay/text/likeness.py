@@ -4,7 +4,8 @@
 words state; meaning is given as a cosine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from scrubjay.text.terms import words
 PARAPHRASE = 0.84  # cosine from which facts that differ only in words of little weight are the same
 SAME_MATTER = 1.15  # cosine + share of common words from which facts are about the same matter
 SAME_MATTER_BY_WORDS = 0.6  # the share alone, without a cosine
+COMMON = 200  # facts with a word from which the word alone makes no two of them worth comparing
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
@@ -84,6 +86,26 @@ def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
     False
     """
     return any(_is_same_matter(_paired(*each), cosine) for each in ((one, other), (other, one)))
+
+
+def disagreements(texts: Sequence[str]) -> Iterator[tuple[int, int, Verdict]]:
+    """Yield the pairs of facts that contradict each other or give two values, as far as their words say.
+
+    `texts` has the newest first; a pair is the place of the newer one and of the older one, and the verdict.
+    """
+    stems = [statement(text).stems for text in texts]
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, own in enumerate(stems):
+        for stem in own:
+            places[stem].append(place)
+    for newer, own in enumerate(stems):
+        near = Counter(place for stem in own if len(places[stem]) <= COMMON for place in places[stem])
+        for older in sorted(place for place in near if place > newer):
+            least = SAME_MATTER_BY_WORDS * min(len(own), len(stems[older]))
+            if len(own & stems[older]) >= least:
+                judgement = verdict(texts[newer], texts[older], None)
+                if judgement in ("contradict", "update"):
+                    yield newer, older, judgement
 
 
 def _paired(older: str, newer: str) -> _Pair:

@@ -17,7 +17,7 @@ const KEYS = [
   ["j  k", "next, previous"],
   ["Enter", "open it"],
   ["x", "select it, to change several"],
-  ["k e f", "keep, edit or forget a new fact"],
+  ["k e f", "keep, edit or forget, when looking through facts"],
   ["/", "search"],
   ["g then t s f d e", "Today, Search, Facts, Documents, Settings"],
   ["Esc", "close, or back"],
