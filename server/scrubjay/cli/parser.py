@@ -57,10 +57,11 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
     if arguments[0] == "help":
-        arguments = [*arguments[1:2], "--help"]
+        topic = [each for each in arguments[1:2] if each not in ("help", "-h", "--help", "--version")]
+        arguments = [*topic, "--help"]
     if arguments[0] not in (*names, "-h"):
         near = near_name(arguments[0], names)
-        unknown_name = f"there is no command {visible(arguments[0])[:80]!r}"
+        unknown_name = f"There is no command {visible(arguments[0])[:80]!r}"
         print(f"scrubjay: {unknown_name}.{near} `scrubjay help` lists the commands.", file=sys.stderr)
         return 2
     try:

@@ -250,7 +250,7 @@ async function showOne(place, where, signal) {
         if (late) again();
       }))),
       h(`section.card.big${fact.forgotten_at ? ".gone" : ""}`, prose(fact.content), h("div.meta", badges(fact)),
-        h("p.faint", `From ${from(fact.source)}, ${moment(fact.created_at)}. `, itsSession(fact)),
+        h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, itsSession(fact)),
         found.mark ? h("p.warn", markSays(found.mark)) : null,
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
       fact.forgotten_at ? null : change,
