@@ -20,7 +20,7 @@ from scrubjay.cli.command import (
     value,
     within,
 )
-from scrubjay.cli.display import first_line, line_width, local, note, plural, print_answer, shown
+from scrubjay.cli.display import NARROW, first_line, line_width, local, note, plural, print_answer, shown
 from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
 from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
@@ -71,6 +71,8 @@ def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
 
 def _row(hit: dict[str, Any], width: int) -> str:
     head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {display_name(hit['scope'])[:16]:<16}  "
+    if width < NARROW:
+        head = f"{local(hit['date']):%Y-%m-%d}  {_id(hit):<12}  "
     return f"{head}{shown(hit, max(width - len(head), 20))}"
 
 

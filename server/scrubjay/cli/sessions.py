@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value, within
-from scrubjay.cli.display import first_line, line_width, local, plural, print_answer
+from scrubjay.cli.display import NARROW, first_line, line_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
 from scrubjay.pipe.client import EngineClient
@@ -41,6 +41,8 @@ def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
         length = plural(each["turns"], "turn")
         head = f"{local(each['ended_at']):%Y-%m-%d %H:%M}  {short_session(each['session_id']):<16}  "
         head += f"{display_name(each['scope'])[:16]:<16}  {length:>9}  "
+        if width < NARROW:
+            head = f"{local(each['ended_at']):%Y-%m-%d}  {short_session(each['session_id'])}  "
         yield f"{head}{first_line(each['title'], max(width - len(head), 20))}"
     if not answer["results"]:
         every = "" if scope == EVERY_SCOPE else " `scrubjay sessions --all` lists every project's."

@@ -60,7 +60,7 @@ async function open() {
     place.dispatchEvent(new CustomEvent("shown"));
     if (!place.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {
-    if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: chosen() }) }, "Today")));
+    if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: chosen() }) }, "Go to Today")));
   }
 }
 
