@@ -285,13 +285,11 @@ async def _facts(call: Call) -> Any:
 async def _alike(call: Call) -> Any:
     """Return for each of these facts the first one that it may contradict, or that is newer, and which."""
     found: dict[str, Any] = {}
-    reasons = {"contradict": "contradict", "update": "newer"}
     for fact in (await call.core.lists.get(Memory, call.request(Records).ids)).values():
         for hit in await call.core.lists.like(fact):
             if hit.reason == "contradict" or (hit.reason == "update" and hit.date > fact.created_at):
-                found.setdefault(
-                    fact.id, Rival(hit.id, hit.memory or "", hit.date, reasons[hit.reason])._asdict()
-                )
+                reason: Literal["contradict", "newer"] = "newer" if hit.reason == "update" else "contradict"
+                found.setdefault(fact.id, Rival(hit.id, hit.memory or "", hit.date, reason)._asdict())
     return found
 
 

@@ -20,7 +20,7 @@ from scrubjay.text.likeness import disagreements
 NEW = timedelta(days=30)  # after which a fact that was never looked at is not offered any more
 LATELY = timedelta(days=7)
 OWN = ("page", "cli")  # sources of facts that the user wrote
-MOST_COMPARED = 5_000  # facts of a project, the newest ones, that are compared with each other: 1 s
+MOST_COMPARED = 1_000  # facts of a project, the newest ones, that are compared with each other
 Which = Literal["current", "new", "changed", "unrecalled", "contradicting", "forgotten"]
 _LIGHT = (
     "id partition_id tags source created_at updated_at access_count last_accessed_at "
