@@ -59,13 +59,19 @@ def test_an_unknown_command_is_refused_with_the_one_that_is_meant(newcomer):
     assert "Did you mean add?" in done.stderr and "`scrubjay help`" in done.stderr
 
 
+@pytest.mark.parametrize("topic", ["help", "--help", "--version"])
+def test_help_about_help_lists_the_commands(capsys, topic):
+    assert main(["help", topic]) == 0
+    assert "usage: scrubjay [COMMAND]" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "usage", "near"),
     [
         ("list --lats 3", "usage: scrubjay list", "Did you mean --last"),
         ("search heron --tokn=3", "usage: scrubjay search", "Did you mean --tokens?"),
         ("pause now", "usage: scrubjay pause", "'now'"),
-        ("--hlep", "there is no command", "Did you mean --help?"),
+        ("--hlep", "There is no command", "Did you mean --help?"),
     ],
 )
 def test_an_unknown_option_is_refused_with_the_commands_usage_and_the_nearest_name(
@@ -340,7 +346,7 @@ def test_a_search_without_a_hit_and_an_invalid_date_each_print_a_sentence(user):
     nothing = user.types("search", "anything", "--scope", scope).stdout
     assert nothing.startswith("No memory answers this. Searched: empty.")
     assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
-    assert "Nothing is recorded in dir_empty" in user.gets("list", "--scope", "empty")
+    assert "Nothing is recorded in empty" in user.gets("list", "--scope", "empty")
     assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.types("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019").stdout
     assert "No memory answers this from 2019-11-11 to 2019-11-12." in empty

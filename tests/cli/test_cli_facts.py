@@ -26,10 +26,7 @@ def test_a_fact_gets_a_new_version_and_its_history_can_be_read(user):
     old = kept(user.gets("add", "The sparrow proxy listens on port 8080."))
     page = user.gets("add", "The sparrow proxy listens on port 8081.")
     new = kept(page)
-    assert (
-        f"It may change (then add it again with --updates and the id) {old}: The sparrow proxy listens "
-        "on port 8080." in page
-    )
+    assert f"add it again with `--updates ID`. Older: {old}: The sparrow proxy listens on port 8080." in page
     assert (
         user.gets("add", "The sparrow proxy listens on port 8081.", "--updates", old)
         == f"Saved as {new}, version 2.\n"

@@ -398,6 +398,35 @@ async def test_new_facts_wait_until_they_are_kept_edited_or_forgotten(engine: En
     assert await new() == set()
 
 
+async def test_facts_that_do_not_agree_are_listed_together_until_one_is_changed_or_both_are_kept(
+    engine: Engine, browser: Browser
+):
+    core = await engine.core()
+    texts = [
+        "The heron listens on port 5433.",
+        "Deploys of the wren need a review.",
+        "The crow nests in May.",
+        "The heron listens on port 6000.",
+        "Deploys of the wren do not need a review.",
+    ]
+    old, always, _, new, never = [(await fact(core, text, tags=[text.split()[-1][:-1]])).id for text in texts]
+
+    async def found(**asked: Any) -> Any:
+        return await browser.call("facts", which="contradicting", sort="created_at", **asked)
+
+    answer = await found()
+    assert [each["id"] for each in answer["results"]] == [never, always, new, old]
+    reasons = {each: (rival["id"], rival["reason"]) for each, rival in answer["rivals"].items()}
+    assert reasons[never] == (always, "contradict") and reasons[always] == (never, "contradict")
+    assert reasons[old] == (new, "newer") and reasons[new] == (old, "older")
+    assert [each["id"] for each in (await found(tag="5433"))["results"]] == [new, old]
+    await browser.call("keep", ids=[always])
+    assert len((await found())["results"]) == 4
+    await browser.call("keep", ids=[never])
+    await browser.call("forget", ids=[old])
+    assert (await found())["results"] == []
+
+
 async def test_distilled_facts_are_taken_back_and_what_they_replaced_is_current_again(
     engine: Engine, browser: Browser
 ):

@@ -367,6 +367,21 @@ def test_new_facts_are_kept_edited_and_forgotten_by_keyboard(story: Story, tab: 
         expect(rows.filter(has_text=text)).to_have_count(1)
 
 
+def test_facts_that_do_not_agree_are_shown_together_and_one_is_forgotten_by_keyboard(story: Story, tab: Tab):
+    scope = "dir_apart__0123456789abcdef"
+    for text in ("The teal nests by the lake.", "The teal does not nest by the lake."):
+        story.does(lambda core, text=text: fact(core, text, scope=scope))
+    go(tab, f"#/facts?in={scope}")
+    tab.get_by_label("Which").select_option("contradicting")
+    expect(tab.locator(".pair .item.fact")).to_have_count(2)
+    tab.get_by_role("link", name="Look through these 2").click()
+    card = tab.get_by_label("A fact", exact=True)
+    expect(card).to_contain_text("The teal does not nest by the lake.")
+    expect(card).to_contain_text("It may contradict")
+    tab.keyboard.press("f")
+    expect(tab.get_by_role("heading", name="No contradictions")).to_be_visible()
+
+
 def test_facts_are_found_and_narrowed_and_say_what_became_of_them(story: Story, tab: Tab):
     scope, files = "dir_found__0123456789abcdef", {"source": "Codex memory", "path": "/memory.md"}
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
-from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, find_scope, list_scopes, nearest
+from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
 
 if TYPE_CHECKING:
     from scrubjay.home.settings import Settings
@@ -148,6 +148,11 @@ def here(engine: EngineClient) -> str:
     """Return the scope of the working directory."""
     scope: str | None = engine.call("status", {"brief": True})["scope"]
     return scope or USER_SCOPE
+
+
+def within(scope: str) -> str:
+    """Return where a command looked, for a sentence."""
+    return "anywhere" if scope == EVERY_SCOPE else f"in {display_name(scope)}"
 
 
 def known_scope(place: Place, typed: str, *, may_be_new: bool) -> str:

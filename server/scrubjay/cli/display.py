@@ -15,6 +15,7 @@ from scrubjay.text.answers import DOUBTFUL
 from scrubjay.text.foreign import visible, visible_json
 
 WIDTH = 30  # characters of the progress bar
+NARROW = 80  # characters of a terminal below which lists leave out the time and the project
 PLAIN_SECONDS = 5.0  # between two plain lines of progress
 LEAST_SECONDS = 1.0  # of work before an estimate of the rest
 

@@ -18,10 +18,11 @@ from scrubjay.cli.command import (
     given,
     here,
     value,
+    within,
 )
-from scrubjay.cli.display import first_line, line_width, local, note, plural, print_answer, shown
+from scrubjay.cli.display import NARROW, first_line, line_width, local, note, plural, print_answer, shown
 from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
-from scrubjay.home.scopes import display_name, search_scopes
+from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
 
@@ -53,9 +54,8 @@ def list_(place: Place, options: argparse.Namespace) -> None:
         asked |= given(branch=options.branch)
         hits = engine.call("list", asked)
     width = line_width(most=None) or PIPED_WIDTH
-    nothing = f"Nothing is recorded in {scope} yet. `scrubjay list --all` lists every project."
-    if scope == "*":
-        nothing = "Nothing is recorded anywhere yet."
+    every = "" if scope == EVERY_SCOPE else " `scrubjay list --all` lists every project."
+    nothing = f"Nothing is recorded {within(scope)} yet.{every}"
     print_answer(hits, _rows(hits, width) if hits else [nothing], as_json=options.json)
 
 
@@ -71,6 +71,8 @@ def _rows(hits: Sequence[dict[str, Any]], width: int) -> Iterator[str]:
 
 def _row(hit: dict[str, Any], width: int) -> str:
     head = f"{local(hit['date']):%Y-%m-%d %H:%M}  {_id(hit):<16}  {display_name(hit['scope'])[:16]:<16}  "
+    if width < NARROW:
+        head = f"{local(hit['date']):%Y-%m-%d}  {_id(hit):<12}  "
     return f"{head}{shown(hit, max(width - len(head), 20))}"
 
 

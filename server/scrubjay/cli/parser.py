@@ -57,15 +57,16 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal or a pipe may only support ASCII
     if arguments[0] == "help":
-        arguments = [*arguments[1:2], "--help"]
+        topic = [each for each in arguments[1:2] if each not in ("help", "-h", "--help", "--version")]
+        arguments = [*topic, "--help"]
     if arguments[0] not in (*names, "-h"):
         near = near_name(arguments[0], names)
-        unknown_name = f"there is no command {visible(arguments[0])[:80]!r}"
+        unknown_name = f"There is no command {visible(arguments[0])[:80]!r}"
         print(f"scrubjay: {unknown_name}.{near} `scrubjay help` lists the commands.", file=sys.stderr)
         return 2
     try:
         if arguments[0] in ("-h", "--help"):
-            print(page(), flush=True)
+            print(_folded(page(), _columns()), flush=True)
             return 0
         options = _options(*arguments)
         place = Place(env, working_dir(), default_root(dict(env)), os.getpid())
@@ -106,6 +107,16 @@ def _columns() -> int:
         return os.get_terminal_size().columns - 2
     except OSError:  # no terminal
         return 98
+
+
+def _folded(text: str, width: int) -> str:
+    """Return the list of commands for a narrow terminal: sentences continue below their beginning."""
+    if all(len(line) <= width + 2 for line in text.split("\n")):
+        return text
+    from textwrap import fill  # takes 2 ms, only needed here
+
+    indents = ((line, " " * 17 * line.startswith("  ")) for line in text.split("\n"))
+    return "\n".join(fill(line, width, subsequent_indent=indent) for line, indent in indents)
 
 
 def near_name(typed: str, names: Collection[str]) -> str:

@@ -55,6 +55,9 @@ def given_(place: Place, options: argparse.Namespace) -> None:
 
 
 def _given(lines: list[given_log.Given]) -> Iterator[str]:
+    if not lines:
+        yield "No model was given anything yet."
+        return
     for each in lines:
         counts = (
             f", {plural(each.sessions, 'session')}, {plural(each.facts, 'fact')}"

@@ -4,10 +4,10 @@ import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value
-from scrubjay.cli.display import first_line, line_width, local, plural, print_answer
+from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value, within
+from scrubjay.cli.display import NARROW, first_line, line_width, local, plural, print_answer
 from scrubjay.errors import InputError
-from scrubjay.home.scopes import display_name
+from scrubjay.home.scopes import EVERY_SCOPE, display_name
 from scrubjay.pipe.client import EngineClient
 from scrubjay.text.short_ids import short_id, short_session
 
@@ -41,9 +41,12 @@ def _rows(answer: Mapping[str, Any], scope: str, width: int) -> Iterator[str]:
         length = plural(each["turns"], "turn")
         head = f"{local(each['ended_at']):%Y-%m-%d %H:%M}  {short_session(each['session_id']):<16}  "
         head += f"{display_name(each['scope'])[:16]:<16}  {length:>9}  "
+        if width < NARROW:
+            head = f"{local(each['ended_at']):%Y-%m-%d}  {short_session(each['session_id'])}  "
         yield f"{head}{first_line(each['title'], max(width - len(head), 20))}"
     if not answer["results"]:
-        yield f"No session is recorded in {scope} yet. `scrubjay sessions --all` lists every project's."
+        every = "" if scope == EVERY_SCOPE else " `scrubjay sessions --all` lists every project's."
+        yield f"No session is recorded {within(scope)} yet.{every}"
     elif (more := answer["total"] - len(answer["results"])) > 0:
         yield f"{more:,} more: --last {answer['total']} lists all."
 
@@ -88,5 +91,5 @@ def tags(place: Place, options: argparse.Namespace) -> None:
         scope = chosen_scope(options) or here(engine)
         answer = engine.call("tags", {"scope": scope})
     lines = [f"{count:>6,}  {tag}" for tag, count in answer.items()]
-    advice = f"Nothing in {scope} has a tag. `scrubjay add TEXT --tag TAG` sets one."
+    advice = f"Nothing {within(scope)} has a tag. `scrubjay add TEXT --tag TAG` sets one."
     print_answer(answer, lines or [advice], as_json=options.json)

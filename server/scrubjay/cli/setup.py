@@ -295,7 +295,8 @@ def _end(
 ) -> Iterator[str]:
     """Yield the final messages."""
     if not steps:
-        yield "No known assistant was found."
+        yield "No assistant that Scrubjay knows was found on this machine. Install one and repeat this,"
+        yield "or give any MCP client the command `scrubjay` (`mcp.json.example` has a block for each)."
         return
     yield ""
     for step in steps:

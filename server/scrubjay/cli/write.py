@@ -27,8 +27,8 @@ UNDONE = {
 }
 LIKE = {
     "known": "It is already known in other words as",
-    "update": "It may change (then add it again with --updates and the id)",
-    "contradict": "It may contradict (if it replaces that, add it again with --updates and the id)",
+    "update": "If it replaces the older one, add it again with `--updates ID`. Older:",
+    "contradict": "It may contradict another. If it replaces that, add it again with `--updates ID`. Other:",
     "similar": "Similar is",
 }
 

@@ -225,9 +225,9 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
     """
     if key not in _FIELDS:
         near = difflib.get_close_matches(key, _FIELDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "remove it."
+        hint = f"did you mean {near[0]}?" if near else "remove it." if where else ""
         known = f"Known settings: {', '.join(_FIELDS)}."
-        raise InputError(f"{_excerpt(key)}{where} is not a setting; {hint} {known}")
+        raise InputError(f"{_excerpt(key)}{where} is not a setting{f'; {hint}' if hint else '.'} {known}")
     kind: Kind = _FIELDS[key].metadata["kind"]
     try:
         return kind.read(value)

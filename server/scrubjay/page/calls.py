@@ -12,7 +12,7 @@ from pydantic import Field
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
-from scrubjay.engine.verbs.facts import Which
+from scrubjay.engine.verbs.facts import Rival, Which
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
@@ -269,7 +269,9 @@ async def _facts(call: Call) -> Any:
     asked = call.request(Facts)
     scopes = [asked.scope] if asked.scope else await call.core.counts.scopes()
     page = await call.core.facts.page(scopes, **asked.model_dump(exclude={"scope"}))
-    return {**page._asdict(), "results": [values_of(fact) for fact in page.results]}
+    results = [values_of(fact) for fact in page.results]
+    rivals = {fact_id: rival._asdict() for fact_id, rival in page.rivals.items()}
+    return {**page._asdict(), "results": results, "rivals": rivals}
 
 
 async def _alike(call: Call) -> Any:
@@ -278,7 +280,8 @@ async def _alike(call: Call) -> Any:
     for fact in (await call.core.lists.get(Memory, call.request(Records).ids)).values():
         for hit in await call.core.lists.like(fact):
             if hit.reason == "contradict" or (hit.reason == "update" and hit.date > fact.created_at):
-                found.setdefault(fact.id, {"id": hit.id, "memory": hit.memory, "reason": hit.reason})
+                reason: Literal["contradict", "newer"] = "newer" if hit.reason == "update" else "contradict"
+                found.setdefault(fact.id, Rival(hit.id, hit.memory or "", hit.date, reason)._asdict())
     return found
 
 

@@ -21,14 +21,10 @@ from scrubjay.pipe.session import CALL_SECONDS, STARTING_SECONDS
 from scrubjay.pipe.spawn import engine_command
 from scrubjay.wire.hello import Hello, line_of
 
-# Calls that must be answered within CALL_SECONDS; the first within STARTING_SECONDS while it loads.
+# Calls that must be answered within CALL_SECONDS; of a loading engine within STARTING_SECONDS of the start.
 # Others may take minutes while the engine is alive.
-PROMPT = frozenset(
-    {
-        *("show", "list", "sessions", "tags", "search", "search_documents", "documents", "scopes", "profile"),
-        *("add", "edit", "forget", "restore", "undo", "open", "reload", "finish"),
-    }
-)
+READS = frozenset("show list sessions tags search search_documents documents scopes profile".split())
+PROMPT = READS | frozenset("add edit forget restore undo open reload finish".split())
 _LOOK_SECONDS = 1.0  # between two checks of a silent engine
 
 OnProgress = Callable[[dict[str, Any]], None]
@@ -37,7 +33,7 @@ OnProgress = Callable[[dict[str, Any]], None]
 class EngineClient:
     """A connection to the engine for one call at a time; close it, or use it as a context manager.
 
-    `since` is when the first call began to wait, by the monotonic clock.
+    `since` is when the engine was called, by the monotonic clock.
     """
 
     def __init__(self, link: Link, since: float | None = None) -> None:
@@ -45,8 +41,8 @@ class EngineClient:
         self._link = link
         self._lines = link.lines(_LOOK_SECONDS if link.answer.get("beats") else None, self._should_listen)
         self._ids = itertools.count(1)
-        self._since = since
-        self._seconds = CALL_SECONDS if link.answer.get("ready", True) else STARTING_SECONDS
+        is_ready = link.answer.get("ready", True)
+        self._loads_until = 0.0 if is_ready else (since or time.monotonic()) + STARTING_SECONDS
         self._due: float | None = None  # the deadline of the current call
         self._end = "The engine stopped."
 
@@ -64,10 +60,10 @@ class EngineClient:
             EngineError: the engine stopped before it answered, shows no sign of life, or is late.
         """
         number = next(self._ids)
-        since, self._since = self._since or time.monotonic(), None
-        seconds, self._seconds = self._seconds, CALL_SECONDS
-        self._late = f"The engine is starting or busy: no answer within {seconds:g} seconds."
-        self._due = since + seconds if method in PROMPT else None
+        now = time.monotonic()
+        due = max(now + CALL_SECONDS, self._loads_until)
+        self._late = f"The engine is starting or busy: no answer within {due - now:.2g} seconds."
+        self._due = due if method in PROMPT else None
         self._link.asked = None
         try:
             self._link.send(line_of({"id": number, "method": method, "params": dict(params)}))
@@ -84,7 +80,12 @@ class EngineClient:
                 raise _error(answer["error"])
             else:
                 return answer.get("result")
-        raise EngineError(f"{self._end} {method} may or may not have been done; repeating it is safe.")
+        rest = (
+            "Try again."
+            if method in READS
+            else f"{method} may or may not have been done; repeating it is safe."
+        )
+        raise EngineError(f"{self._end} {rest}")
 
     def _should_listen(self) -> bool:
         """Return True if it is worth listening on after a silence."""

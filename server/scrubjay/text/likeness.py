@@ -4,7 +4,8 @@
 words state; meaning is given as a cosine.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
 
@@ -18,6 +19,7 @@ from scrubjay.text.terms import words
 PARAPHRASE = 0.84  # cosine from which facts that differ only in words of little weight are the same
 SAME_MATTER = 1.15  # cosine + share of common words from which facts are about the same matter
 SAME_MATTER_BY_WORDS = 0.6  # the share alone, without a cosine
+COMMON = 100  # facts with a word from which the word alone makes no two of them worth comparing
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
@@ -59,7 +61,10 @@ def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
 
     `cosine` is that of their vectors in [-1, 1], None if unknown.
     """
-    pair = _paired(old, new)
+    return _verdict(_paired(statement(old), statement(new)), cosine)
+
+
+def _verdict(pair: _Pair, cosine: float | None) -> Verdict | None:
     if not _is_same_matter(pair, cosine):
         return None
     is_change = pair.new.is_change and not pair.old.is_change
@@ -83,11 +88,32 @@ def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
     >>> is_same_matter("The API listens on port 8080.", "The worker listens on port 9090.")
     False
     """
-    return any(_is_same_matter(_paired(*each), cosine) for each in ((one, other), (other, one)))
+    both = statement(one), statement(other)
+    return any(_is_same_matter(_paired(*each), cosine) for each in (both, both[::-1]))
 
 
-def _paired(older: str, newer: str) -> _Pair:
-    old, new = statement(older), statement(newer)
+def disagreements(texts: Sequence[str]) -> Iterator[tuple[int, int, Verdict]]:
+    """Yield the pairs of facts that contradict each other or give two values, as far as their words say.
+
+    `texts` has the newest first; a pair is the place of the newer one and of the older one, and the verdict.
+    """
+    said = [statement(text) for text in texts]
+    stems = [each.stems for each in said]
+    places: defaultdict[str, list[int]] = defaultdict(list)
+    for place, own in enumerate(stems):
+        for stem in own:
+            places[stem].append(place)
+    for newer, own in enumerate(stems):
+        near = Counter(place for stem in own if len(places[stem]) <= COMMON for place in places[stem])
+        for older in sorted(place for place in near if place > newer):
+            least = SAME_MATTER_BY_WORDS * min(len(own), len(stems[older]))
+            if len(own & stems[older]) >= least:
+                judgement = _verdict(_paired(said[older], said[newer]), None)
+                if judgement in ("contradict", "update"):
+                    yield newer, older, judgement
+
+
+def _paired(old: Statement, new: Statement) -> _Pair:
     gone = [word for word in old.words if word.stem not in new.stems]
     come = [word for word in new.words if word.stem not in old.stems]
     return _Pair(old, new, gone, come, old.stems & new.stems)

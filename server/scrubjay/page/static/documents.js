@@ -81,7 +81,7 @@ function folders(documents, draw) {
   const failed = documents.filter((each) => each.status === "failed");
   const folderOf = (each) => each.path?.slice(0, each.path.lastIndexOf("/") || 1) ?? "";
   const groups = Map.groupBy(documents.filter((each) => each.status !== "failed"), (each) => `${each.scope}\n${folderOf(each)}`);
-  return [failed.length ? group("Not read", failed.length, failed) : null, [...groups].map(([key, rows]) => {
+  return [failed.length ? group("Not read", failed.length, failed) : null, [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, rows]) => {
     const [scope, folder] = key.split("\n");
     const name = folder ? inProject(`${folder}/`, scope).replace(/\/$/, "") : "Added by hand";
     const again = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read again: ${folder}` });
@@ -103,8 +103,10 @@ function row(each) {
   return h("div.item.document", head, h("span.faint.path", { dir: "auto" }, isFailed ? `${project(each.scope)} / ${inProject(each.path ?? "", each.scope)}` : file === name ? "" : file),
     h("div.meta", WORKING.has(each.status) ? tag(each.status, "busy") : null,
       h("span.faint", [isFailed ? null : each.type, each.chunks ? plural(each.chunks, "passage") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))),
-    each.error ? h("span.warn.error", each.error.replace(`'${each.path}' is`, "It is")) : null);
+    each.error ? h("span.warn.error", reason(each)) : null);
 }
+
+const reason = (each) => each.error.replace(`'${each.path}' is`, "It is");
 
 const read = (path, scope, done) => attempt(async () => {
   const found = await call("index", { path, scope });
@@ -131,17 +133,17 @@ async function showOne(place, where, signal) {
     })));
     write();
     buttons();
-    fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [project(record.scope), inProject(record.path ?? record.filepath ?? "", record.scope), record.type, plural(record.chunk_count, "passage"), moment(record.updated_at)].filter(Boolean).join(" · "))),
+    fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [project(record.scope), inProject(record.path ?? record.filepath ?? "", record.scope), record.error ? null : record.type, record.chunk_count ? plural(record.chunk_count, "passage") : null, moment(record.updated_at)].filter(Boolean).join(" · "))),
       h("div.row", record.path && !record.forgotten_at ? button("Read again", () => read(record.path, record.scope, draw)) : null,
         record.forgotten_at ? button("Restore", () => restoreAll([record.id], draw, "document")) : button("Forget …", () => forgetAll([record.id], draw, "document")),
         button("Delete permanently …", () => purgeAll([record.id], back, "document")))),
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
-    record.error ? h("p.warn", record.error) : null,
+    record.error ? h("p.warn", reason(record)) : null,
     found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} have no vector yet.`) : null,
     record.summary ? h("section.card", h("h2", "Summary"), prose(record.summary, { folded: false })) : null,
     h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), write())) : null,
       record.chunk_count ? toggle("As the passages that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null),
-    text, more);
+    content ? text : null, more);
     async function chunks() {
       const shown = h("div.chunks");
       const rest = h("div.row");

@@ -4,14 +4,20 @@ import { button, calmly, choice, empty, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, confirmed, refine, say } from "./frame.js";
 import { prose } from "./markdown.js";
-import { date, firstLine, moment, number, plural, project, times } from "./words.js";
+import { date, firstLine, moment, number, plural, project, time, times } from "./words.js";
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
 const AT_ONCE = 10; // facts compared with all others by one call
 const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
-const WHICH = [["", "Current"], ["new", "New, not looked at"], ["changed", "Changed in 7 days"], ["unrecalled", "Never recalled"], ["forgotten", "Forgotten"]];
+const WHICH = [["", "Current"], ["new", "New, not looked at"], ["changed", "Changed in 7 days"], ["contradicting", "May contradict another"], ["unrecalled", "Never recalled"], ["forgotten", "Forgotten"]];
 const ORDER = [["updated_at", "Changed last"], ["created_at", "Newest first"]];
+// Facts to look through one by one: the heading, what there is when all are done, and what `k` does.
+const REVIEWS = {
+  new: ["New facts", ["All looked through", "Facts that assistants save appear here until you keep, edit or forget them, for 30 days."], "Keep"],
+  contradicting: ["Facts that may contradict another", ["No contradictions", "Facts that do not agree appear here until you edit or forget one of them, or keep both."], "Keep both"],
+};
+const SAYS = { contradict: "It may contradict", newer: "A newer one says", older: "An older one says" };
 const OF_HOST = / memory$/; // the end of the source of facts from a host's own memory
 const DISTILLED = "distilled";
 const DELETED = "deleted by its host";
@@ -19,7 +25,7 @@ const DELETED = "deleted by its host";
 const from = (source) => source.replace(/^(mcp|hook|import|engine):/, "");
 
 export async function show(place, where, signal) {
-  if (where.parts[0] === "new") return showNew(place, signal);
+  if (Object.hasOwn(REVIEWS, where.parts[0] ?? "")) return review(place, where.parts[0], signal);
   if (where.parts[0]) return showOne(place, where, signal);
   const get = (name, without = "") => where.options.get(name) ?? without;
   const state = { which: get("which"), words: get("words"), kind: get("kind"), tag: get("tag"), source: get("source"), sort: get("sort", "updated_at") };
@@ -40,9 +46,12 @@ export async function show(place, where, signal) {
     const { total, values, fresh: waiting } = found[0];
     const known = new Set(facts.map((each) => each.id));
     for (const each of picked) if (!known.has(each)) picked.delete(each);
-    if (!state.words) fill(fresh, waiting ? h("a.button", { href: address("facts", ["new"], { in: chosen() }) }, `Look through ${plural(waiting, "new one")}`) : null);
+    const pairs = state.which === "contradicting";
+    const count = pairs ? total : waiting;
+    if (!state.words) fill(fresh, count ? h("a.button", { href: address("facts", [pairs ? "contradicting" : "new"], { in: chosen() }) }, `Look through ${pairs ? `these ${number(count)}` : plural(count, "new one")}`) : null);
+    for (const [id, rival] of found.flatMap((each) => Object.entries(each.rivals))) compared.set(id, rival);
     if (!filters.contains(document.activeElement)) drawFilters(values);
-    fill(list, facts.length ? facts.map((fact) => row(fact, picked, drawBulk)) : nothing(state));
+    fill(list, facts.length ? (pairs ? disagreeing(facts) : [facts]).map((some) => h(pairs ? "div.card.pair" : "div", some.map((fact) => row(fact, picked, drawBulk)))) : nothing(state));
     if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), attempt(draw)))));
     drawBulk(facts);
     markAlike(list, facts.filter((each) => !each.forgotten_at).slice(0, PAGE), signal);
@@ -125,10 +134,21 @@ async function markAlike(list, facts, signal) {
     for (const fact of some) {
       const other = compared.get(fact.id);
       const meta = list.querySelector(`[data-fact="${CSS.escape(fact.id)}"] .meta`);
-      if (!other || !meta || meta.querySelector(".alike") || (other.reason === "contradict" && fact.metadata?.may_contradict)) continue;
+      if (!other || other.reason === "older" || !meta || meta.querySelector(".alike") || (other.reason === "contradict" && fact.metadata?.may_contradict)) continue;
       meta.prepend(h("span.tag.warn.alike", { title: other.memory }, other.reason === "contradict" ? "may contradict another" : "older"));
     }
   }
+}
+
+/** Facts that follow their rivals, in groups. */
+function disagreeing(facts) {
+  const groups = [];
+  for (const fact of facts) {
+    const last = groups.at(-1);
+    if (last?.some((each) => compared.get(fact.id).id === each.id || compared.get(each.id).id === fact.id)) last.push(fact);
+    else groups.push([fact]);
+  }
+  return groups;
 }
 
 /** Take back distilled facts, or without ids those of the last run; what they replaced is current again. */
@@ -138,15 +158,17 @@ const takeBack = (ids, done, scope = chosen()) => attempt(async () => {
   await done();
 });
 
-/** New facts one by one, which keys keep, edit or forget. */
-async function showNew(place, signal) {
+/** New or contradicting facts one by one, which keys keep, edit or forget. */
+async function review(place, which, signal) {
+  const [title, done, keeps] = REVIEWS[which];
   let facts = [];
+  let rivals = {};
   let total = 0;
   let at = 0;
   let editing = false;
   async function load() {
-    const found = await call("facts", { scope: chosen(), which: "new", sort: "created_at", size: 200 }, signal);
-    ({ results: facts, total } = found);
+    const found = await call("facts", { scope: chosen(), which, sort: "created_at", size: 200 }, signal);
+    ({ results: facts, total, rivals } = found);
     at = Math.min(at, Math.max(facts.length - 1, 0));
     editing = false;
     draw();
@@ -156,7 +178,7 @@ async function showNew(place, signal) {
     await work(facts[at]);
     await load();
   });
-  const keep = decided((fact) => call("keep", { ids: [fact.id] }));
+  const keep = decided((fact) => call("keep", { ids: [fact.id, rivals[fact.id]?.id].filter(Boolean) }));
   const forget = decided(async (fact) => {
     if (fact.tags?.includes(DISTILLED)) return takeBack([fact.id], load, fact.scope);
     await call("forget", { ids: [fact.id] });
@@ -167,26 +189,26 @@ async function showNew(place, signal) {
   const keys = { k: keep, e: edit, f: forget, j: move(1), n: move(1), p: move(-1) };
   function draw() {
     const fact = facts[at];
-    const top = h("div.top", h("h1", "New facts"), h("a.button", { href: address("facts", [], { in: chosen() }) }, "All facts"));
-    if (!fact) return fill(place, top, empty("All looked through", "Facts that assistants save appear here until you keep, edit or forget them, for 30 days."));
+    const top = h("div.top", h("h1", title), h("a.button", { href: address("facts", [], { in: chosen() }) }, "All facts"));
+    if (!fact) return fill(place, top, empty(...done));
     const key = (letter, label, work) => button([h("kbd", letter), ` ${label}`], work);
     const near = h("div");
     fill(place, top, h("p.faint", { role: "status" }, `${number(at + 1)} of ${number(total)}`),
-      h("section.card.big", { "data-fact": fact.id, tabindex: "-1", "aria-label": "A new fact" }, editing
+      h("section.card.big", { "data-fact": fact.id, tabindex: "-1", "aria-label": which === "new" ? "A new fact" : "A fact" }, editing
         ? editor({ label: "The current value", save: "Save and keep", text: fact.content, onsave: ({ content }) => attempt(async () => {
           const changed = await call("change", { id: fact.id, content });
           await call("keep", { ids: [changed.id] });
           await load();
         }) })
-        : prose(fact.content), h("div.meta", badges(fact)), h("p.faint", `From ${from(fact.source)}, ${moment(fact.created_at)}. `, itsSession(fact)), near),
-      h("div.row", key("k", "Keep", keep), key("e", "Edit", edit), key("f", fact.tags?.includes(DISTILLED) ? "Take back" : "Forget", forget), h("span.space"), key("p", "Previous", move(-1)), key("n", "Next", move(1)),
-        button(`Keep all ${number(facts.length)}`, () => attempt(async () => (await call("keep", { ids: facts.map((each) => each.id) }), await load())), { plain: true })));
+        : prose(fact.content), h("div.meta", badges(fact)), h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, itsSession(fact)), near),
+      h("div.row", key("k", keeps, keep), key("e", "Edit", edit), key("f", fact.tags?.includes(DISTILLED) ? "Take back" : "Forget", forget), h("span.space"), key("p", "Previous", move(-1)), key("n", "Next", move(1)),
+        which === "new" ? button(`Keep all ${number(facts.length)}`, () => attempt(async () => (await call("keep", { ids: facts.map((each) => each.id) }), await load())), { plain: true }) : null));
     showNear(near, fact);
     return undefined;
   }
   async function showNear(near, fact) {
-    const other = (await call("alike", { ids: [fact.id] }, signal).catch(() => ({})))[fact.id];
-    if (other && facts[at] === fact) fill(near, h("h2", other.reason === "contradict" ? "It may contradict" : "A newer one says"), h("p", h("a", { href: address("facts", [other.id], { in: chosen() }), dir: "auto" }, firstLine(other.memory, 300))));
+    const other = rivals[fact.id] ?? (await call("alike", { ids: [fact.id] }, signal).catch(() => ({})))[fact.id];
+    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id], { in: chosen() }), dir: "auto" }, firstLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
   }
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("input, textarea, select, dialog");
@@ -228,7 +250,7 @@ async function showOne(place, where, signal) {
         if (late) again();
       }))),
       h(`section.card.big${fact.forgotten_at ? ".gone" : ""}`, prose(fact.content), h("div.meta", badges(fact)),
-        h("p.faint", `From ${from(fact.source)}, ${moment(fact.created_at)}. `, itsSession(fact)),
+        h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, itsSession(fact)),
         found.mark ? h("p.warn", markSays(found.mark)) : null,
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
       fact.forgotten_at ? null : change,

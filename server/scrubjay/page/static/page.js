@@ -14,10 +14,10 @@ const VIEWS = {
   settings: ["Settings", "M4 7h9m4 0h3M4 17h3m4 0h9M15 5v4M9 15v4"],
 };
 const KEYS = [
-  ["j  k", "next, previous"],
+  ["j k", "next, previous"],
   ["Enter", "open it"],
   ["x", "select it, to change several"],
-  ["k e f", "keep, edit or forget a new fact"],
+  ["k e f", "keep, edit or forget, when looking through facts"],
   ["/", "search"],
   ["g then t s f d e", "Today, Search, Facts, Documents, Settings"],
   ["Esc", "close, or back"],
@@ -37,6 +37,7 @@ async function open() {
   const where = here();
   leave?.abort();
   leave = new AbortController();
+  for (const dialog of document.querySelectorAll("dialog")) dialog.close();
   for (const link of nav.querySelectorAll("a")) {
     const isHere = link.dataset.view === (where.view === "document" ? "documents" : where.view === "session" ? "today" : where.view);
     link.toggleAttribute("aria-current", isHere);
@@ -59,7 +60,7 @@ async function open() {
     place.dispatchEvent(new CustomEvent("shown"));
     if (!place.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {
-    if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message));
+    if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: chosen() }) }, "Go to Today")));
   }
 }
 

@@ -144,7 +144,7 @@ function target(hit) {
 }
 
 function found(hit, most) {
-  const state = hit.replaced_by ? tag("replaced since", "warn") : hit.contradicts ? tag("may contradict another", "warn") : hit.amended_by ? tag(`${hit.src === "turn" ? "later" : "older; see"} ${hit.amended_name ?? hit.amended_by}`, "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
+  const state = hit.replaced_by ? tag("replaced since", "warn") : hit.contradicts ? tag("may contradict another", "warn") : hit.amended_by ? tag(hit.src === "turn" ? `later ${hit.amended_name ?? hit.amended_by}` : "older", "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
   return h("a.item.hit", { href: target(hit) },
     h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), hit.title ? h("span", { dir: "auto" }, hit.title) : null, h("span.faint", project(hit.scope), " · ", moment(hit.date)),
       state, hit.mark ? h("span.tag.warn.whole", { title: `It names ${hit.mark.symbol ?? hit.mark.path ?? "code"}, as it was at commit ${hit.mark.at.slice(0, 9)}` }, hit.mark.text) : null, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "next to a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,

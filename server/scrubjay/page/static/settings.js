@@ -65,8 +65,8 @@ function hostTable(hosts, seen) {
   const from = new Map(seen.map((each) => [each.host, each]));
   const others = seen.filter((each) => !hosts.some((host) => host.host === each.host)).map((each) => ({ host: each.host, title: each.host }));
   if (!hosts.length && !others.length) return h("p.faint", "No assistant was found on this machine, and none has sent a turn.");
-  const says = (has, may = true) => (has === undefined ? "" : has ? "yes" : may ? h("span.warn", "not connected") : "it cannot");
-  const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "", from.has(each.host) ? number(from.get(each.host).turns) : "", from.has(each.host) ? ago(from.get(each.host).last_seen) : ""];
+  const says = (has, may = true) => (has === undefined ? "–" : has ? "yes" : may ? h("span.warn", "not connected") : "it cannot");
+  const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "–", from.has(each.host) ? number(from.get(each.host).turns) : "", from.has(each.host) ? ago(from.get(each.host).last_seen) : ""];
   return h("div.wide", { tabindex: "0", role: "region", "aria-label": "Hosts" }, h("table", h("thead", h("tr", ["Host", "Tools", "Capture", "Automatic recall", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
     h("tbody", [...hosts, ...others].map((each) => [h("tr", { title: each.lacks }, cells(each).map((cell) => h("td", cell))),
       (each.trouble ?? []).map((says) => h("tr", h("td.warn", { colspan: 6 }, inline(says))))]))));

@@ -197,4 +197,4 @@ function showGiven(place, { results, total, tokens }, sessions) {
 }
 
 export const givenLine = (each, what = null) => h("li", h("span.faint", moment(each.at)), h("span.count", plural(each.tokens, "token")),
-  h("span", { opening: "session opening", prompt: "next to a prompt" }[each.by] ?? each.by, each.by === "opening" ? `: ${plural(each.sessions, "session")}, ${plural(each.facts, "fact")}` : "", what ? [", ", what] : null));
+  h("span", { opening: "session opening", prompt: "next to a prompt", search_memories: "search of memories", search_documents: "search of documents" }[each.by] ?? each.by, each.by === "opening" ? `: ${plural(each.sessions, "session")}, ${plural(each.facts, "fact")}` : "", what ? [", ", what] : null));
