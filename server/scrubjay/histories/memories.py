@@ -22,23 +22,13 @@ from functools import partial
 from typing import Any
 
 from scrubjay.histories import hosts
-from scrubjay.histories.disk import Disk, files_below, parsed
-from scrubjay.histories.stored import (
-    LONGEST,
-    Fact,
-    Fields,
-    History,
-    Stored,
-    instant,
-    mapping,
-    pieces,
-    seconds,
-    string,
-)
+from scrubjay.histories.disk import Disk, embedded, files_below, parsed
+from scrubjay.histories.stored import LONGEST, Fact, Fields, History, Stored, instant, pieces, seconds
 from scrubjay.home.capture import storable
 from scrubjay.home.files import read_regular
 from scrubjay.hosts.machine import Machine
 from scrubjay.models.fields import MAX_METADATA_NUMBER, MAX_METADATA_TEXT
+from scrubjay.transcripts.json_lines import mapping, string
 
 MAX_TAGS = 20  # of one entry; extractors may give any number
 _MAX_CONFIG = 10 * 2**20  # bytes of a host's configuration that is searched for a path
@@ -123,7 +113,7 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
                 created_at=instant(row.get("created_at")) or instant(row.get("created_at_iso")),
                 updated_at=instant(row.get("updated_at")) or instant(row.get("updated_at_iso")),
                 tags=_tags(*string(row.get("tags")).split(","), string(row.get("memory_type"))),
-                metadata=_flat(_object(row.get("metadata"))),
+                metadata=_flat(embedded(row.get("metadata"))),
             )
 
 
@@ -166,7 +156,7 @@ def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.tim
             continue
         tags, metadata, source = (
             _strings(row.get("tags")),
-            _object(row.get("metadata")),
+            embedded(row.get("metadata")),
             string(row.get("source")),
         )
         score = row.get("importance_score")
@@ -223,7 +213,7 @@ def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
     """One fact an observation and a relation. It keeps no times: all are as old as the file's last change."""
     for raw in disk.lines(path):
-        entry = _object(raw)
+        entry = embedded(raw)
         if entry.get("type") == "entity":
             said = [f"{entry.get('name')}: {each}" for each in _strings(entry.get("observations"))]
             tags = _tags(string(entry.get("entityType")))
@@ -470,14 +460,6 @@ def _strings(value: object) -> list[str]:
         except ValueError:
             return []
     return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Fields:
-    """The object in some JSON; an empty one for anything else."""
-    try:
-        return mapping(parsed(value) if isinstance(value, str | bytes) else value)
-    except ValueError:
-        return {}
 
 
 def _flat(values: Mapping[str, Any]) -> Fields:
