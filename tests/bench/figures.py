@@ -9,7 +9,7 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version
@@ -119,6 +119,13 @@ def timed(work: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
     result = work()
     return result, (time.perf_counter() - start) * 1e3
+
+
+async def awaited(work: Awaitable[object]) -> float:
+    """The milliseconds that some work took."""
+    start = time.perf_counter()
+    await work
+    return (time.perf_counter() - start) * 1e3
 
 
 def average(values: Iterable[float], shape: str = "{:,.0f}") -> str:

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 import scale_text
-from figures import say
+from figures import awaited, say
 from homes import peak_memory
 from scale_load import opened, record, settled
 
@@ -84,7 +83,7 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     peak_before = _peak()
     nearest = await _nearest(core, ready[_WARM:][:40])
     say(f"searched: {_spread(before)}, {100 * nearest:.1f} % of the nearest found")
-    record_ms = [await _timed(record(core, turns + number)) for number in range(writes)]
+    record_ms = [await awaited(record(core, turns + number)) for number in range(writes)]
     say("recorded")
     await core.writer.settle()
     _, others = await embedded(
@@ -133,7 +132,7 @@ async def _searched(core: Core, ready: list[Ready]) -> Searches:
     for number, (scope, question, asked) in enumerate(ready):
         kind = list(KINDS)[number % len(KINDS)]
         request = requests.parse(requests.SearchMemories, {"query": question, **KINDS[kind]})
-        ms[kind].append(await _timed(search(core, request, scope, asked)))
+        ms[kind].append(await awaited(search(core, request, scope, asked)))
     return Searches(ms, (time.process_time() - used) / max(len(ready), 1) * 1e3)
 
 
@@ -185,12 +184,6 @@ async def _index_built(core: Core) -> float | None:
     async with core.store.lock:
         await index_vectors(table, segments=0)
     return time.perf_counter() - start
-
-
-async def _timed(work: Awaitable[None]) -> float:
-    start = time.perf_counter()
-    await work
-    return (time.perf_counter() - start) * 1e3
 
 
 def disk_of(folder: str) -> float:

@@ -73,7 +73,7 @@ from baselines import Bm25
 from figures import average, grid, header, percent, percentile, report, say
 from homes import COMMAND, Place, need_command
 from http_face import Visitor
-from kept import said_by
+from kept import enveloped, said_by
 from locomo import Haystack, counts, half_of, published
 from locomo import load as conversations
 from projects import Project, Question, Record
@@ -84,8 +84,6 @@ from scrubjay.encoders import Encoder, open_encoder
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
-from scrubjay.models.envelopes import envelope
-from scrubjay.models.requests import AddMemory, DocumentText, RecordTurn, parse
 from scrubjay.wire.address import engine_facts
 
 SCRUBJAY, WORDS, DENSE = "scrubjay", "words", "dense"
@@ -98,7 +96,6 @@ BUDGETS = (1_000, 2_000)
 _HITS, _RANKED = 5, 10  # of a baseline: shown, and judged
 _EMBEDDED_SECONDS = 3600.0  # on a busy machine
 _FAILURE = 300  # characters of an answer
-_KINDS = {"turn": RecordTurn, "memory": AddMemory, "document": DocumentText}
 
 
 @dataclass(frozen=True)
@@ -449,11 +446,8 @@ def _http(place: Place) -> Iterator[Visitor]:
 def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]:
     """Write every record to the spool with its own date; return the ids that they will have, by key."""
     said, ids = said_by(records, scope)
-    for kind, arguments, at, name in said:
-        request = parse(_KINDS[kind], dict(arguments))
-        made = envelope(
-            kind, request, scope=scope, source="mcp", at=at or datetime.now(UTC), envelope_id=name
-        )
+    for each in said:
+        made = enveloped(each, scope, datetime.now(UTC), "mcp")
         spool.write(home, made.model_dump(mode="json"), time_ns=time.time_ns())
     return ids
 
