@@ -73,7 +73,7 @@ class Disk:
         return parsed(read_regular(path, MAX_FILE))
 
     def object(self, path: str) -> dict[str, Any]:
-        """The JSON object in a file; an empty one if it is none or cannot be read."""
+        """The JSON object in a file; an empty one for anything else, or if it cannot be read."""
         try:
             return mapping(self.json(path))
         except (OSError, ValueError):
