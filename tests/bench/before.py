@@ -43,7 +43,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import projects
-from figures import grid, header, spread
+from figures import grid, head, header, spread
 from kept import SCOPE, record_all, said_by
 
 from scrubjay.engine.core import Core, open_core
@@ -402,7 +402,7 @@ def main() -> int:
     parser.add_argument("--calls", action="store_true", help="only the tool calls, without a model")
     parser.add_argument("--hook", type=int, default=0, metavar="N", help="only the hook's process, N times")
     options = parser.parse_args()
-    print("\n".join(f"{name:>9}: {value}" for name, value in header().items()), end="\n\n")
+    print(head(header()), end="\n\n")
     if options.hook:
         print(grid(hook_times(options.hook)))
         return 0

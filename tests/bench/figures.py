@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import platform
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 
@@ -84,6 +87,56 @@ def header() -> dict[str, str]:
 def load() -> str:
     """The load average of the last 1, 5 and 15 minutes; empty where the system keeps none."""
     return " ".join(f"{value:.2f}" for value in os.getloadavg()) if hasattr(os, "getloadavg") else ""
+
+
+def head(about: Mapping[str, str]) -> str:
+    """The lines of a `header`."""
+    return "\n".join(f"{name:>9}: {value}" for name, value in about.items())
+
+
+def report(about: dict[str, str], *shown: str, file: Path | None, **values: Any) -> None:
+    """Print a `header` from before the measurement and the results below it, a blank line between; write
+    the values to `file`, as JSON.
+    """
+    about["load"] += f" before, {load()} after"
+    print(head(about), *shown, sep="\n\n")
+    if file is not None:
+        file.write_text(json.dumps({"about": about, **values}), encoding="utf-8")
+
+
+def any_short(rows: Iterable[Row]) -> bool:
+    """Return True if a row misses its target."""
+    return any(row.verdict == "SHORT" for row in rows)
+
+
+def say(what: str) -> None:
+    """Report progress."""
+    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+
+
+def timed(work: Callable[[], Any]) -> tuple[Any, float]:
+    """The result of some work, and the milliseconds it took."""
+    start = time.perf_counter()
+    result = work()
+    return result, (time.perf_counter() - start) * 1e3
+
+
+async def awaited(work: Awaitable[object]) -> float:
+    """The milliseconds that some work took."""
+    start = time.perf_counter()
+    await work
+    return (time.perf_counter() - start) * 1e3
+
+
+def average(values: Iterable[float], shape: str = "{:,.0f}") -> str:
+    """The mean in this shape; empty without a value."""
+    numbers = list(values)
+    return shape.format(sum(numbers) / len(numbers)) if numbers else ""
+
+
+def percent(values: Iterable[bool]) -> str:
+    """The share of true values in percent; empty without a value."""
+    return average((100 * value for value in values), "{:.1f}")
 
 
 def table(rows: Iterable[Row]) -> str:

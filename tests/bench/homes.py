@@ -7,6 +7,7 @@ belong to a home; does not know the measurements.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shutil
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 
 COMMAND = shutil.which("scrubjay", path=os.path.dirname(sys.executable)) or ""
 STOP_SECONDS = 40.0  # an engine first finishes its current work
+
+
+def need_command(parser: argparse.ArgumentParser) -> None:
+    """End the program if the project is not installed next to its interpreter."""
+    if not COMMAND:
+        parser.error(f"there is no command `scrubjay` next to {sys.executable}; install the project there")
 
 
 class Place:

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.client import HTTPConnection
@@ -25,7 +25,7 @@ from typing import Any
 import http_load
 import psutil
 import scale_text
-from figures import Row, header, load, percentile, spread, table, timed_row
+from figures import Row, any_short, header, percentile, report, say, spread, table, timed, timed_row
 from homes import COMMAND, Place
 
 from scrubjay.home.paths import open_home
@@ -84,43 +84,28 @@ def main() -> int:
     seconds, closed = 60 // share, max(2, 6 // share)
     about, rows = header(), []
     with Place() as place:
-        _say(f"filling a home with {PASSAGES:,} facts")
+        say(f"filling a home with {PASSAGES:,} facts")
         http_load.fill(str(place.home), PASSAGES)
         with served(place) as (url, engine):
-            _say("searching over loopback and the pipe")
+            say("searching over loopback and the pipe")
             rows += _both_ways(place, url, 200 // share)
             _show(rows[-3:])
-            _say(f"open loop for {seconds} s")
+            say(f"open loop for {seconds} s")
             rows += _open_loop(url, engine, seconds)
             _show(rows[-3:])
-            _say("closed loop")
+            say("closed loop")
             rows += [_closed_loop(url, connections, closed) for connections in (1, 8)]
             _show(rows[-2:])
-            _say("adding")
+            say("adding")
             rows += _adds(url, 100 // share)
-    about["load"] += f" before, {load()} after"
-    facts = {
-        "passages": PASSAGES,
-        "real": http_load.REAL,
-        "connections": CONNECTIONS,
-        "per_second": PER_SECOND,
-    }
-    definitions = DEFINITIONS.format(**facts, seconds=seconds, closed=closed)
-    print(
-        "\n".join(f"{name:>9}: {value}" for name, value in about.items()),
-        definitions,
-        table(rows),
-        sep="\n\n",
-    )
-    if options.json:
-        every = [
-            {"what": row.what, "measured": row.measured, "verdict": row.verdict, **row.samples}
-            for row in rows
-        ]
-        options.json.write_text(
-            json.dumps({"about": about, "definitions": definitions, "rows": every}), encoding="utf-8"
-        )
-    return int(any(row.verdict == "SHORT" for row in rows))
+    facts = {"passages": PASSAGES, "real": http_load.REAL, "connections": CONNECTIONS}
+    facts |= {"per_second": PER_SECOND, "seconds": seconds, "closed": closed}
+    definitions = DEFINITIONS.format(**facts)
+    written = [
+        {"what": row.what, "measured": row.measured, "verdict": row.verdict, **row.samples} for row in rows
+    ]
+    report(about, definitions, table(rows), file=options.json, definitions=definitions, rows=written)
+    return int(any_short(rows))
 
 
 @contextmanager
@@ -147,8 +132,8 @@ def _both_ways(place: Place, url: str, count: int) -> list[Row]:
     with place.client() as client:
         client.initialize()
         for number in range(count):
-            loopback.append(_timed(lambda number=number: visitor.search(2 * number)))
-            pipe.append(_timed(lambda number=number: _over_the_pipe(client, 2 * number + 1)))
+            loopback.append(timed(lambda number=number: visitor.search(2 * number))[1])
+            pipe.append(timed(lambda number=number: _over_the_pipe(client, 2 * number + 1))[1])
     more = percentile(loopback, 0.95) - percentile(pipe, 0.95)
     return [
         timed_row("/v4/search over loopback", "", loopback),
@@ -217,7 +202,7 @@ def _closed_loop(url: str, connections: int, seconds: int) -> Row:
     def visit(_: int) -> list[float]:
         visitor, ms = Visitor(url), []
         while time.perf_counter() < end:
-            ms.append(_timed(lambda: visitor.search(next(numbers))))
+            ms.append(timed(lambda: visitor.search(next(numbers)))[1])
         return ms
 
     with ThreadPoolExecutor(connections) as pool:
@@ -265,20 +250,10 @@ def _question(number: int) -> tuple[str, str]:
     return scale_text.scope_name(scope), question
 
 
-def _timed(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return (time.perf_counter() - start) * 1e3
-
-
 def _show(rows: list[Row]) -> None:
     """Print the results so far, for a long run that is ended early."""
     for row in rows:
-        _say(f"    {row.what}: {row.measured}")
-
-
-def _say(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
+        say(f"    {row.what}: {row.measured}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,7 @@ from uuid import uuid4
 import corpus
 import numpy as np
 import psutil
+from figures import awaited
 
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import open_home
@@ -223,7 +224,7 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
     while not other.done():
         number += 1
         asked = SearchDocuments(query=f"how is a socket closed {number}")
-        took["search"].append(await _ms(core.search.documents(asked, SCOPE)))
+        took["search"].append(await awaited(core.search.documents(asked, SCOPE)))
         if number % EACH_TURN == 0:  # at the pace of a person; more would be an ingest of its own
             request = RecordTurn(
                 session_id="bench",
@@ -231,19 +232,13 @@ async def latencies(core: Core, meanwhile: Callable[[], Awaitable[object]]) -> s
                 assistant="They are closed at the end.",
             )
             made = envelope("turn", request, scope=SCOPE, source="bench", at=now())
-            took["turn"].append(await _ms(core.write(made)))
+            took["turn"].append(await awaited(core.write(made)))
         await asyncio.sleep(0.1)
     await other
     return ", ".join(
         f"{name} p50 {np.percentile(each, 50):.0f} p95 {np.percentile(each, 95):.0f} ms (n={len(each)})"
         for name, each in took.items()
     )
-
-
-async def _ms(work: Awaitable[object]) -> float:
-    start = time.perf_counter()
-    await work
-    return (time.perf_counter() - start) * 1000
 
 
 async def tree(folder: Path) -> None:
@@ -284,12 +279,9 @@ async def filters(folder: Path) -> None:
         for name, asked in (("no filter", None), ("three conditions", three)):
             took = []
             for number in range(60):
-                start = time.perf_counter()
-                await core.search.memories(
-                    SearchMemories(query=f"which port has service {number * 100}", top_k=10, filters=asked),
-                    SCOPE,
-                )
-                took.append((time.perf_counter() - start) * 1000)
+                query = f"which port has service {number * 100}"
+                request = SearchMemories(query=query, top_k=10, filters=asked)
+                took.append(await awaited(core.search.memories(request, SCOPE)))
             print(
                 f"{name}: p50 {np.percentile(took[10:], 50):.1f} p95 {np.percentile(took[10:], 95):.1f} ms",
                 flush=True,

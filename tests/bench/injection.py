@@ -25,11 +25,11 @@ from pathlib import Path
 import developer
 import host
 import numpy as np
-from figures import Row, grid, header, percentile, spread, table
+from figures import Row, grid, header, percent, percentile, report, spread, table
 from fit import renamed
 from homes import COMMAND, Place
 from kept import SCOPE, opened, said_in
-from locomo import Haystack, load
+from locomo import Haystack, counts, load, published
 from projects import HALVES
 
 from scrubjay.engine.core import Core
@@ -52,25 +52,15 @@ class Prompted:
 
 def main() -> int:
     """Run the measurements that the options select."""
-    parser = _parser()
-    options = parser.parse_args()
-    if not options.data.is_file():
-        parser.error(f"there is no file {options.data}; give the published locomo10.json")
+    options = _parser().parse_args()
     every = load(options.data)
     chosen = [number - 1 for number in options.conversations or range(1, len(every) + 1)]
     about = header()
     with tempfile.TemporaryDirectory(prefix="scrubjay-injection-") as folder:
         prompted = asyncio.run(_all(every, chosen, options.homes or Path(folder)))
     took = list(times(options.prompts)) if options.prompts else []
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
-    print(contents(prompted), *([table(took)] if took else []), sep="\n\n")
-    if options.json:
-        written = {
-            "about": about,
-            "prompts": [asdict(each) for each in prompted],
-            "times": [asdict(row) for row in took],
-        }
-        options.json.write_text(json.dumps(written), encoding="utf-8")
+    values = {"prompts": list(map(asdict, prompted)), "times": list(map(asdict, took))}
+    report(about, contents(prompted), *([table(took)] if took else []), file=options.json, **values)
     return 0
 
 
@@ -133,8 +123,8 @@ def contents(prompted: Sequence[Prompted]) -> str:
                 (
                     f"{kind}, {half}",
                     str(len(some)),
-                    "silent",
-                    *(_percent(not count for count, _ in each) for each in blocks),
+                    "silent, %",
+                    *(percent(not count for count, _ in each) for each in blocks),
                 )
             )
             if kind.endswith("answered"):
@@ -143,16 +133,16 @@ def contents(prompted: Sequence[Prompted]) -> str:
                     (
                         "",
                         "",
-                        "spoken to rightly",
-                        *(_percent(right > 0 for _, right in each) for each in blocks),
+                        "spoken to rightly, %",
+                        *(percent(right > 0 for _, right in each) for each in blocks),
                     )
                 )
                 lines.append(
                     (
                         "",
                         "",
-                        "right, of what is said",
-                        *(_percent(right > 0 for _, right in each) for each in spoken),
+                        "right, of what is said, %",
+                        *(percent(right > 0 for _, right in each) for each in spoken),
                     )
                 )
                 lines.append(
@@ -164,11 +154,6 @@ def contents(prompted: Sequence[Prompted]) -> str:
                     )
                 )
     return grid(lines)
-
-
-def _percent(shares: Iterator[bool]) -> str:
-    values = list(shares)
-    return f"{100 * np.mean(values):.1f} %" if values else ""
 
 
 def times(prompts: int) -> Iterator[Row]:
@@ -220,9 +205,9 @@ def _payload(place: Place, prompt: str, id: str) -> bytes:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measure what is injected into a prompt.")
     parser.add_argument(
-        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
+        "--data", type=published, required=True, metavar="FILE", help="locomo10.json, as published"
     )
-    parser.add_argument("--conversations", type=_list, metavar="1,3", help="only these, counted from 1")
+    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
     parser.add_argument(
         "--homes",
         type=Path,
@@ -238,10 +223,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every prompt there")
     return parser
-
-
-def _list(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
 
 
 if __name__ == "__main__":

@@ -113,7 +113,7 @@ async def record_all(core: Core, said: Sequence[Said]) -> None:
     """Write everything in order, and commit it."""
     for start in range(0, len(said), _TOGETHER):
         await asyncio.gather(
-            *(core.write(made) for made in _envelopes(core, said[start : start + _TOGETHER]))
+            *(core.write(enveloped(each, SCOPE, core.clock())) for each in said[start : start + _TOGETHER])
         )
     await core.writer.settle()
 
@@ -127,7 +127,7 @@ async def _embed_all(core: Core) -> None:
         pass
 
 
-def _envelopes(core: Core, said: Iterable[Said]) -> Iterable[Envelope]:
-    for kind, arguments, at, name in said:
-        request, at = parse(_KINDS[kind], dict(arguments)), at or core.clock()
-        yield envelope(kind, request, scope=SCOPE, source="bench", at=at, envelope_id=name)
+def enveloped(said: Said, scope: str, now: datetime, source: str = "bench") -> Envelope:
+    """The envelope of a write."""
+    request, at = parse(_KINDS[said.kind], dict(said.arguments)), said.at or now
+    return envelope(said.kind, request, scope=scope, source=source, at=at, envelope_id=said.name)

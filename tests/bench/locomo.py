@@ -8,7 +8,9 @@ written.
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -76,6 +78,25 @@ def load(path: Path) -> list[Haystack]:
     """The conversations in the file's order, without the few questions whose evidence names no turn."""
     with path.open(encoding="utf-8") as file:
         return [_haystack(number, item) for number, item in enumerate(json.load(file), 1)]
+
+
+def published(path: str) -> Path:
+    """The file of an option."""
+    if not os.path.isfile(path):
+        raise argparse.ArgumentTypeError(f"there is no file {path}; give the published locomo10.json")
+    return Path(path)
+
+
+def count(text: str) -> int:
+    """The number of an option, from 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def counts(text: str) -> list[int]:
+    """The numbers of an option, such as 1,3."""
+    return list(map(count, text.split(",")))
 
 
 def pool(haystacks: Iterable[Haystack]) -> Haystack:

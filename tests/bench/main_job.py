@@ -10,15 +10,15 @@ end.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import NamedTuple
 
 import homes
 from capturing import stop_hooks
-from figures import Row, header, load, table
+from figures import Row, any_short, header, report, say, table
 from recalling import growing
 from startup import at_once, starting
 
@@ -65,13 +65,9 @@ def main() -> int:
     parser.add_argument(
         "--sizes", nargs="+", type=int, metavar="TURNS", help="other sizes for recall than 1000 10000"
     )
-    parser.add_argument("--json", metavar="FILE", help="write every single value there")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write every single value there")
     options = parser.parse_args()
-    if not homes.COMMAND:
-        parser.error(
-            f"there is no command `scrubjay` next to {sys.executable}; install the project into this "
-            "environment"
-        )
+    homes.need_command(parser)
     effort = QUICK if options.quick else FULL
     if options.sizes:
         effort = effort._replace(sizes=sorted(options.sizes))
@@ -79,18 +75,11 @@ def main() -> int:
     rows = []
     for name in options.only:
         for row in GROUPS[name](effort):
-            print(f"{name}: {row.what}: {row.measured} {row.verdict}", file=sys.stderr, flush=True)
+            say(f"{name}: {row.what}: {row.measured} {row.verdict}")
             rows.append(row)
-    about["load"] += f" before, {load()} after"
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), table(rows), sep="\n\n")
-    if options.json:
-        with open(options.json, "w", encoding="utf-8") as file:
-            json.dump(
-                {"about": about, "rows": [asdict(row) | {"verdict": row.verdict} for row in rows]},
-                file,
-                indent=1,
-            )
-    return int(any(row.verdict == "SHORT" for row in rows))
+    written = [asdict(row) | {"verdict": row.verdict} for row in rows]
+    report(about, table(rows), file=options.json, rows=written)
+    return int(any_short(rows))
 
 
 if __name__ == "__main__":

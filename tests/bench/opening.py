@@ -17,7 +17,7 @@ from pathlib import Path
 
 import developer
 import host
-from figures import Row, header, percentile, spread, table
+from figures import Row, header, percentile, report, spread, table
 from homes import COMMAND, Place
 
 
@@ -66,11 +66,7 @@ def main() -> int:
     options = parser.parse_args()
     about = header()
     took = list(times(options.starts))
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
-    print(table(took))
-    if options.json:
-        written = {"about": about, "times": [asdict(row) for row in took]}
-        options.json.write_text(json.dumps(written), encoding="utf-8")
+    report(about, table(took), file=options.json, times=list(map(asdict, took)))
     return 0
 
 

@@ -9,10 +9,8 @@ Chromium is the one on the path; the engine is the one that `scrubjay open --pri
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,7 +19,7 @@ from typing import Any
 
 import psutil
 import scale_text
-from figures import Row, header, percentile, spread, table
+from figures import Row, any_short, header, percentile, report, say, spread, table
 from homes import COMMAND, Place
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -66,16 +64,9 @@ def main() -> int:
     with Place() as place:
         _fill(place, options)
         rows = list(_measured(place, options.rounds, options.turns))
-    print(
-        "\n".join(f"{name:>9}: {value}" for name, value in about.items()),
-        DEFINITIONS,
-        table(rows),
-        sep="\n\n",
-    )
-    if options.json:
-        values = {row.what: row.samples for row in rows}
-        options.json.write_text(json.dumps({"about": about, "definitions": DEFINITIONS, "values": values}))
-    return int(any(row.verdict == "SHORT" for row in rows))
+    values = {row.what: row.samples for row in rows}
+    report(about, DEFINITIONS, table(rows), file=options.json, definitions=DEFINITIONS, values=values)
+    return int(any_short(rows))
 
 
 def _fill(place: Place, options: argparse.Namespace) -> None:
@@ -85,11 +76,11 @@ def _fill(place: Place, options: argparse.Namespace) -> None:
     lines = place.folder / "records.jsonl"
     with lines.open("wb") as file:
         file.writelines(_lines(options.turns, options.facts))
-    _say(f"importing {options.turns:,} turns and {options.facts:,} facts")
+    say(f"importing {options.turns:,} turns and {options.facts:,} facts")
     subprocess.run([COMMAND, "import", str(lines)], env=place.env, cwd=place.project, check=True)
-    _say("waiting for their vectors")
+    say("waiting for their vectors")
     place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 3600)
-    _say("waiting for the summaries of its sessions")
+    say("waiting for the summaries of its sessions")
     _rested(place.start_engine(), 1800)
     place.stop_engine()
     if options.kept:
@@ -171,7 +162,7 @@ def _first_views(place: Place, browser: Browser, rounds: int) -> Iterator[Row]:
         server.append(_server_ms(page))
         context.close()
         if not number:
-            _say(f"the very first view took {opened[0]:.0f} ms, the second {again[0]:.0f}")
+            say(f"the very first view took {opened[0]:.0f} ms, the second {again[0]:.0f}")
     limit = {"reach": "300 ms", "limit": 300.0}
     for what, values in (("first view, by a link", opened), ("first view, loaded again", again)):
         yield Row(
@@ -245,10 +236,6 @@ def _rested(engine: psutil.Process, most: float = 60.0) -> None:
         time.sleep(6)
         if sum(engine.cpu_times()[:2]) - before < 0.3:
             return
-
-
-def _say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from figures import grid, header, load, percentile
+from figures import grid, header, percentile, report, say, timed
 from homes import STOP_SECONDS
 from locomo import Haystack, Key, Question, Turn, pool
 from locomo import load as conversations
@@ -79,7 +79,7 @@ class Running:
     measured: Measured
 
     def ask(self, question: str) -> tuple[Answer, float]:
-        return _timed(lambda: self.product.ask(self.pipe, question))
+        return timed(lambda: self.product.ask(self.pipe, question))
 
 
 def main() -> int:
@@ -99,12 +99,8 @@ def main() -> int:
     about = header() | {"asked": f"{len(haystack.turns):,} turns, {len(haystack.questions)} questions"}
     with tempfile.TemporaryDirectory(prefix="scrubjay-peers-") as folder:
         found = measure(products, haystack, options.environments, Path(folder))
-    about["load"] += f" before, {load()} after"
-    print(*(f"{name:>9}: {value}" for name, value in about.items()), sep="\n", end="\n\n")
-    print(DEFINITIONS, table(found), sep="\n\n")
-    if options.json:
-        values = {name: vars(measured) for name, measured in found.items()}
-        options.json.write_text(json.dumps({"about": about, "definitions": DEFINITIONS, "products": values}))
+    values = {name: vars(measured) for name, measured in found.items()}
+    report(about, DEFINITIONS, table(found), file=options.json, definitions=DEFINITIONS, products=values)
     return 0
 
 
@@ -143,7 +139,7 @@ def measure(
             each.measured.disk = _disk(each.product.home)
     for each in running:
         _start(each.product, each.measured)
-        _say(f"{each.product.name}: started")
+        say(f"{each.product.name}: started")
     return {each.product.name: each.measured for each in running}
 
 
@@ -177,13 +173,13 @@ def _fill(each: Running, turns: Sequence[Turn]) -> None:
     _rest(each.product.home)
     before = _cpu(each.product.home)
     for turn in turns:
-        each.measured.writes.append(_timed(lambda turn=turn: each.product.write(each.pipe, turn))[1])
+        each.measured.writes.append(timed(lambda turn=turn: each.product.write(each.pipe, turn))[1])
     for turn in turns[:: max(1, len(turns) // _LOOKED_AT)]:
         while not each.product.searchable(each.pipe, turn):
             time.sleep(_IDLE_SECONDS)
     _rest(each.product.home)
     each.measured.cpu = (_cpu(each.product.home) - before) * 1e3 / len(turns)
-    _say(f"{each.product.name}: written, {percentile(each.measured.writes, 0.5):.1f} ms a turn")
+    say(f"{each.product.name}: written, {percentile(each.measured.writes, 0.5):.1f} ms a turn")
 
 
 def _ask(each: Running, question: Question, keys: dict[str, list[Key]]) -> None:
@@ -301,7 +297,7 @@ def _install(product: type[Product], pythons: Sequence[str], folder: Path) -> No
     version = "" if Path(name).is_dir() else _run(str(place / "bin/python"), "-c", code)
     about = {"seconds": seconds, "mb": _disk(packages_in)[0] / _MB, "version": version}
     (place / "installed.json").write_text(json.dumps(about))
-    _say(f"{product.name}: installed, {about}")
+    say(f"{product.name}: installed, {about}")
 
 
 def _export(folder: Path) -> None:
@@ -351,13 +347,6 @@ def _shares(outcomes: Sequence[Outcome]) -> str:
     return f"{100 * values['frac_w0']:.1f} / {100 * values['any_w0']:.1f}"
 
 
-def _timed(work: Callable[[], Any]) -> tuple[Any, float]:
-    """The result, and the milliseconds it took."""
-    start = time.perf_counter()
-    answer = work()
-    return answer, (time.perf_counter() - start) * 1e3
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Compare Scrubjay with other products on LoCoMo.")
     add = parser.add_argument
@@ -373,10 +362,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", type=Path, metavar="FILE", help="write every single value there")
     add("--offline", action="store_true", help=argparse.SUPPRESS)
     return parser
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ numbers are printed and written, never what was said.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -23,8 +22,8 @@ from typing import Any
 import homes
 import tables
 from baselines import NAMES, Index, Vectors
-from figures import header, load
-from locomo import Haystack, half_of, pool
+from figures import header, report, say
+from locomo import Haystack, count, counts, half_of, pool, published
 from locomo import load as conversations
 from metrics import DEFINITIONS, MODES, WINDOWS, mean, outcome
 from stores import stored
@@ -35,13 +34,7 @@ def main() -> int:
     """Measure what the options select; the exit code is 1 when a complete run misses a goal."""
     parser = _parser()
     options = parser.parse_args()
-    if not homes.COMMAND:
-        parser.error(
-            f"there is no command `scrubjay` next to {sys.executable}; install the project into this "
-            "environment"
-        )
-    if not options.data.is_file():
-        parser.error(f"there is no file {options.data}; give the published locomo10.json")
+    homes.need_command(parser)
     every = conversations(options.data)
     chosen = _chosen(every, options)
     if not chosen:
@@ -50,22 +43,12 @@ def main() -> int:
         )
     about = header()
     asked = list(_measured(chosen, options))
-    about["load"] += f" before, {load()} after"
     found = tables.groups(asked)
     reached = tables.goals(found) if chosen == every else []
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
     shown = [DEFINITIONS, tables.systems(found), tables.categories(found), tables.times(asked)]
-    print(*shown, *([tables.aims(reached)] if reached else []), sep="\n\n")
-    if options.json:
-        groups = [asdict(group) for group in found]
-        written = {
-            "about": about,
-            "definitions": DEFINITIONS,
-            "groups": groups,
-            "goals": reached,
-            "questions": [*map(_numbers, asked)],
-        }
-        options.json.write_text(json.dumps(written), encoding="utf-8")
+    shown += [tables.aims(reached)] if reached else []
+    values = {"groups": list(map(asdict, found)), "goals": reached, "questions": list(map(_numbers, asked))}
+    report(about, *shown, file=options.json, definitions=DEFINITIONS, **values)
     return int(any(map(tables.short, reached)))
 
 
@@ -116,7 +99,7 @@ def _say(name: str, asked: list[Asked], seconds: float) -> None:
         f"{metric.replace('_', ' ')} {100 * values[metric]:.1f}"
         for metric in ("any_w0", "any_w2", "session_w2")
     )
-    print(f"{name}: {len(asked)} questions in {seconds:.0f} s: {shares}", file=sys.stderr, flush=True)
+    say(f"{name}: {len(asked)} questions in {seconds:.0f} s: {shares}")
 
 
 def _numbers(asked: Asked) -> dict[str, Any]:
@@ -146,9 +129,9 @@ def _chosen(every: list[Haystack], options: argparse.Namespace) -> list[Haystack
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measure recall on LoCoMo through the installed command.")
     parser.add_argument(
-        "--data", type=Path, required=True, metavar="FILE", help="locomo10.json, as published"
+        "--data", type=published, required=True, metavar="FILE", help="locomo10.json, as published"
     )
-    parser.add_argument("--conversations", type=_list, metavar="1,3", help="only these, counted from 1")
+    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
     parser.add_argument(
         "--half",
         choices=tables.HALVES,
@@ -157,7 +140,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--questions",
-        type=_count,
+        type=count,
         metavar="N",
         help="only the first N of each conversation, for a quick look",
     )
@@ -172,16 +155,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
     return parser
-
-
-def _list(text: str) -> list[int]:
-    return [_count(number) for number in text.split(",")]
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
-    return int(text)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ def rule_of(revision: str) -> Rule:
     source = subprocess.run(
         ["git", "show", name], cwd=MESSAGES.parent, capture_output=True, check=True
     ).stdout
-    module: dict[str, Any] = {"__name__": "capture_before"}
+    module: dict[str, Any] = {"__name__": "capture_before", "__file__": capture.__file__}
     exec(source, module)
     return module["is_salient"]
 

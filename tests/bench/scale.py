@@ -11,7 +11,6 @@ end. A million passages need some 8 GB of disk and half an hour.
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import sys
@@ -23,7 +22,7 @@ from typing import Any
 
 import scale_engine
 import scale_load
-from figures import grid, header, load, percentile
+from figures import grid, header, percentile, report, say
 from scale_engine import KINDS, Measured, Searches
 from scale_load import BY_ENGINE, Loaded
 
@@ -75,28 +74,23 @@ def main() -> int:
         real = str(Path(folder) / "real.npy")
         for size in sorted(options.passages):
             if size > BY_ENGINE and not Path(real).exists():
-                _say(f"{BY_ENGINE:,} passages, for their vectors")
+                say(f"{BY_ENGINE:,} passages, for their vectors")
                 with tempfile.TemporaryDirectory(dir=folder) as home:
                     _in_a_process(scale_load.load, home, BY_ENGINE, real)
-            _say(f"{size:,} passages")
+            say(f"{size:,} passages")
             with tempfile.TemporaryDirectory(dir=folder) as home:
                 loaded = _in_a_process(scale_load.load, home, size, real)
                 measured = _in_a_process(
                     scale_engine.measure, home, loaded.turns, options.searches, options.writes
                 )
             found.append((size, loaded, measured))
-    about["load"] += f" before, {load()} after"
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()), end="\n\n")
     definitions = DEFINITIONS.format(writes=options.writes)
-    print(definitions, searches(found), stores(found), sep="\n\n")
-    if options.json:
-        sizes = [
-            {"passages": size, "loaded": loaded._asdict(), "measured": _plain(measured)}
-            for size, loaded, measured in found
-        ]
-        options.json.write_text(
-            json.dumps({"about": about, "definitions": definitions, "sizes": sizes}), encoding="utf-8"
-        )
+    sizes = [
+        {"passages": size, "loaded": loaded._asdict(), "measured": _plain(measured)}
+        for size, loaded, measured in found
+    ]
+    tables = searches(found), stores(found)
+    report(about, definitions, *tables, file=options.json, definitions=definitions, sizes=sizes)
     return int(
         any(short(size, each) for size, _, measured in found for each in (measured.before, measured.after))
     )
@@ -197,10 +191,6 @@ def _plain(measured: Measured) -> dict[str, Any]:
         name: value._asdict() if isinstance(value, Searches) else value
         for name, value in measured._asdict().items()
     }
-
-
-def _say(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

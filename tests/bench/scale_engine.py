@@ -9,14 +9,13 @@ embedded before the clock started; that time is reported separately.
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
-from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import psutil
 import scale_text
+from figures import awaited, say
 from homes import peak_memory
 from scale_load import opened, record, settled
 
@@ -83,18 +82,18 @@ async def _measured(folder: str, turns: int, searches: int, writes: int) -> Meas
     before = await _searched(core, ready[_WARM:])
     peak_before = _peak()
     nearest = await _nearest(core, ready[_WARM:][:40])
-    _say(f"searched: {_spread(before)}, {100 * nearest:.1f} % of the nearest found")
-    record_ms = [await _timed(record(core, turns + number)) for number in range(writes)]
-    _say("recorded")
+    say(f"searched: {_spread(before)}, {100 * nearest:.1f} % of the nearest found")
+    record_ms = [await awaited(record(core, turns + number)) for number in range(writes)]
+    say("recorded")
     await core.writer.settle()
     _, others = await embedded(
         core, [scale_text.question(_OTHERS + n, turns + writes) for n in range(searches // 2 + searches)]
     )
     during = await _searched(core, others[: searches // 2])
-    _say(f"while embedding: {_spread(during)}")
+    say(f"while embedding: {_spread(during)}")
     await settled(core)
     after = await _searched(core, others[searches // 2 :])
-    _say(f"after the writes: {_spread(after)}")
+    say(f"after the writes: {_spread(after)}")
     peak = _peak()
     index_seconds = await _index_built(core)
     await core.close()
@@ -133,7 +132,7 @@ async def _searched(core: Core, ready: list[Ready]) -> Searches:
     for number, (scope, question, asked) in enumerate(ready):
         kind = list(KINDS)[number % len(KINDS)]
         request = requests.parse(requests.SearchMemories, {"query": question, **KINDS[kind]})
-        ms[kind].append(await _timed(search(core, request, scope, asked)))
+        ms[kind].append(await awaited(search(core, request, scope, asked)))
     return Searches(ms, (time.process_time() - used) / max(len(ready), 1) * 1e3)
 
 
@@ -187,12 +186,6 @@ async def _index_built(core: Core) -> float | None:
     return time.perf_counter() - start
 
 
-async def _timed(work: Awaitable[None]) -> float:
-    start = time.perf_counter()
-    await work
-    return (time.perf_counter() - start) * 1e3
-
-
 def disk_of(folder: str) -> float:
     """MB of all files below a folder."""
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file()) / 1e6
@@ -208,7 +201,3 @@ def _spread(searches: Searches) -> str:
         f"p50 {every[len(every) // 2]:.1f}, p95 {every[int(0.95 * len(every))]:.1f} ms, {searches.cpu:.1f} "
         "ms of processor"
     )
-
-
-def _say(what: str) -> None:
-    print(f"    {what}", file=sys.stderr, flush=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scale_text
+from figures import say
 from numpy.typing import NDArray
 
 from scrubjay.encoders import EmbeddingWorker, open_encoder
@@ -143,8 +143,8 @@ async def _by_engine(home: Home, count: int, real: Path) -> Loaded:
     for number in range(turns):
         await record(core, number)
         if number % 500 == 499:
-            _say(f"{number + 1:,} of {turns:,} turns recorded")
-    _say("recorded; embedding")
+            say(f"{number + 1:,} of {turns:,} turns recorded")
+    say("recorded; embedding")
     await settled(core)
     took = time.perf_counter() - start
     held = await core.store.passages.count()
@@ -183,7 +183,7 @@ async def in_blocks(home: Home, count: int, real: Path) -> Loaded:
     turns = -(-count // PER_TURN)
     for first in range(0, turns, _BLOCK):
         await _add(store, range(first, min(turns, first + _BLOCK)), drawn)
-        _say(f"{min(turns, first + _BLOCK):,} of {turns:,} turns added")
+        say(f"{min(turns, first + _BLOCK):,} of {turns:,} turns added")
     took, start = time.perf_counter() - start, time.perf_counter()
     upkeep = Upkeep(store)
     # whatever the engine's own limits: a store that was filled long ago is tidy
@@ -227,7 +227,3 @@ def _turn(number: int) -> Turn:
 
 def _session(said: scale_text.Said) -> str:
     return f"session-{said.session:06d}"
-
-
-def _say(what: str) -> None:
-    print(f"    {what}", file=sys.stderr, flush=True)

@@ -37,6 +37,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from hashing_encoder import HashingEncoder
 from said import embedded
 
+from figures import percent, spread
+
 from scrubjay.code.anchors import Said, anchors
 from scrubjay.code.git import Tree
 from scrubjay.code.marks import Marker
@@ -319,7 +321,7 @@ def main() -> None:
 def report(results: list[tuple[Claim, str, bool]], times: list[float], pairs: int) -> None:
     count = Counter(claim.truth.split()[0] for claim, _, _ in results)
     print(f"{len(results)} claims over {pairs} pairs of commits: {dict(count)}")
-    print("| mark | claims | precision | recall |\n|---|--:|--:|--:|")
+    print("| mark | claims | precision, % | recall, % |\n|---|--:|--:|--:|")
     for title, kinds in (("changed", ("changed",)), ("gone, now in", ("gone", "moved"))):
         due = [(claim.truth, verdict) for claim, verdict, _ in results if claim.truth.split()[0] in kinds]
         given = [(claim.truth, verdict) for claim, verdict, _ in results if verdict.split()[0] in kinds]
@@ -331,18 +333,11 @@ def report(results: list[tuple[Claim, str, bool]], times: list[float], pairs: in
     quiet = [not touched for claim, _, touched in results if claim.truth == "holds"]
     print(f"| baseline: file changed at all | {len(stale)} | {percent(flagged)} | {percent(stale)} |")
     print(f"| baseline: none, as it holds | {len(quiet)} | | {percent(quiet)} |")
-    times.sort()
-    print(
-        f"marks of ten hits, again: median {times[len(times) // 2]:.1f} ms, p95 {times[len(times) * 95 // 100]:.1f} ms"
-    )
+    print(f"marks of ten hits, again: {spread(times)}")
 
 
 def share(pairs: list[tuple[str, str]]) -> str:
     return percent([true == verdict for true, verdict in pairs])
-
-
-def percent(right: list[bool]) -> str:
-    return f"{100 * sum(right) / len(right):.1f} %" if right else "-"
 
 
 if __name__ == "__main__":

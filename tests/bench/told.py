@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import projects
-from figures import grid, header
+from figures import grid, head, header
 from kept import SCOPE
 from projects import Project, plain
 
@@ -269,7 +269,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print what is missed, and every opening")
     parser.add_argument("--opening", action="store_true", help="measure openings too (a minute)")
     options = parser.parse_args()
-    print("\n".join(f"{name:>9}: {value}" for name, value in header().items()), end="\n\n")
+    print(head(header()), end="\n\n")
     mine, baseline = judged(options.half, ours), judged(options.half, first_and_last)
     if options.show:
         print(*mine.misses, sep="\n", end="\n\n")

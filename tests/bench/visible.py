@@ -70,11 +70,11 @@ from typing import Any
 import numpy as np
 import projects
 from baselines import Bm25
-from figures import grid, header, load, percentile
-from homes import COMMAND, Place
+from figures import average, grid, header, percent, percentile, report, say
+from homes import COMMAND, Place, need_command
 from http_face import Visitor
-from kept import said_by
-from locomo import Haystack, half_of
+from kept import enveloped, said_by
+from locomo import Haystack, counts, half_of, published
 from locomo import load as conversations
 from projects import Project, Question, Record
 from rpc import Client
@@ -84,8 +84,6 @@ from scrubjay.encoders import Encoder, open_encoder
 from scrubjay.home import spool
 from scrubjay.home.paths import open_home
 from scrubjay.home.scopes import scope_of
-from scrubjay.models.envelopes import envelope
-from scrubjay.models.requests import AddMemory, DocumentText, RecordTurn, parse
 from scrubjay.wire.address import engine_facts
 
 SCRUBJAY, WORDS, DENSE = "scrubjay", "words", "dense"
@@ -98,7 +96,6 @@ BUDGETS = (1_000, 2_000)
 _HITS, _RANKED = 5, 10  # of a baseline: shown, and judged
 _EMBEDDED_SECONDS = 3600.0  # on a busy machine
 _FAILURE = 300  # characters of an answer
-_KINDS = {"turn": RecordTurn, "memory": AddMemory, "document": DocumentText}
 
 
 @dataclass(frozen=True)
@@ -216,42 +213,32 @@ def main() -> int:
     """Measure what the options select; the exit code is 1 when a complete run misses a goal."""
     parser = _parser()
     options = parser.parse_args()
-    if not COMMAND:
-        parser.error(f"there is no command `scrubjay` next to {sys.executable}; install the project there")
+    need_command(parser)
     about, start = header(), time.perf_counter()
     asked = [] if options.only_data else list(_asked_of_projects(options))
     evidence = list(_asked_of_locomo(options)) if options.data else []
     tools = _tools()
-    about["load"] += f" before, {load()} after"
     about["took"] = f"{time.perf_counter() - start:.0f} s"
-    print("\n".join(f"{name:>9}: {value}" for name, value in about.items()))
     aims = _goals(asked, evidence, tools)
     tables = {
         "kinds": kind_lines(asked),
         "projects": project_lines(asked),
         "locomo": evidence_lines(evidence),
     }
-    for shown in (
-        *(grid(lines) for lines in tables.values() if lines),
-        _tools_line(tools),
-        goals_table(aims),
-    ):
-        print(f"\n{shown}")
+    written = {
+        "projects": [each.written for each in asked],
+        "locomo": [asdict(each) for each in evidence],
+        "tools": tools,
+        "goals": [{**asdict(aim), "short": aim.short} for aim in aims],
+        "tables": {
+            name: [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+            for name, lines in tables.items()
+        },
+    }
+    shown = [grid(lines) for lines in tables.values() if lines]
+    report(about, *shown, _tools_line(tools), goals_table(aims), file=options.json, **written)
     if options.failures:
         _print_failures(asked)
-    if options.json:
-        written = {
-            "about": about,
-            "projects": [each.written for each in asked],
-            "locomo": [asdict(each) for each in evidence],
-            "tools": tools,
-            "goals": [{**asdict(aim), "short": aim.short} for aim in aims],
-            "tables": {
-                name: [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
-                for name, lines in tables.items()
-            },
-        }
-        options.json.write_text(json.dumps(written), encoding="utf-8")
     chosen = (options.projects, options.kinds, options.conversations, options.questions, options.arguments)
     complete = options.half == "all" and not any(chosen)
     return int(complete and any(aim.short for aim in aims))
@@ -275,7 +262,7 @@ def _asked_of_projects(options: argparse.Namespace) -> Iterator[Asked]:
                 start = time.perf_counter()
                 for question in questions:
                     yield _ask(home, project, unseen, question, options.arguments or {})
-                _say(f"{project.name}: {len(questions)} questions in {time.perf_counter() - start:.0f} s")
+                say(f"{project.name}: {len(questions)} questions in {time.perf_counter() - start:.0f} s")
 
 
 def _ask(home: Home, project: Project, unseen: bool, question: Question, more: Mapping[str, Any]) -> Asked:
@@ -435,7 +422,7 @@ def served(records: Sequence[Record], *, http: bool = False) -> Iterator[Home]:
             place.until("embedded", _embedded, _EMBEDDED_SECONDS, step=0.2)
             if refused := spool.broken_paths(home):
                 raise RuntimeError(f"{len(refused)} of {len(records)} records were refused.")
-            _say(f"{len(records)} records have their vectors after {time.perf_counter() - start:.0f} s")
+            say(f"{len(records)} records have their vectors after {time.perf_counter() - start:.0f} s")
             yield filled
 
 
@@ -459,11 +446,8 @@ def _http(place: Place) -> Iterator[Visitor]:
 def _spooled(home: Any, scope: str, records: Sequence[Record]) -> dict[str, str]:
     """Write every record to the spool with its own date; return the ids that they will have, by key."""
     said, ids = said_by(records, scope)
-    for kind, arguments, at, name in said:
-        request = parse(_KINDS[kind], dict(arguments))
-        made = envelope(
-            kind, request, scope=scope, source="mcp", at=at or datetime.now(UTC), envelope_id=name
-        )
+    for each in said:
+        made = enveloped(each, scope, datetime.now(UTC), "mcp")
         spool.write(home, made.model_dump(mode="json"), time_ns=time.time_ns())
     return ids
 
@@ -491,7 +475,7 @@ def _evidence(haystack: Haystack, more: Mapping[str, Any]) -> Iterator[Evidence]
                 shown, ms = home.search(asked)
                 where = (question.half, question.conversation, question.number, budget)
                 yield Evidence(SCRUBJAY, *where, shown.tokens, shown.position(wanted), ms)
-        _say(f"{haystack.name}: {len(haystack.questions)} questions in {time.perf_counter() - start:.0f} s")
+        say(f"{haystack.name}: {len(haystack.questions)} questions in {time.perf_counter() - start:.0f} s")
 
 
 def _record(turn: Any) -> Record:
@@ -569,10 +553,10 @@ def project_lines(asked: Sequence[Asked]) -> list[tuple[str, ...]]:
             (
                 *(project, ", ".join(sorted({each.half for each in few})), str(len(few))),
                 *_ranks(good),
-                _share(each.answered for each in good),
-                _share(each.sure for each in good),
-                _share(each.refused for each in bad),
-                _share(each.refused for each in bad if each.kind == PLAUSIBLE),
+                percent(each.answered for each in good),
+                percent(each.sure for each in good),
+                percent(each.refused for each in bad),
+                percent(each.refused for each in bad if each.kind == PLAUSIBLE),
             )
         )
     return lines
@@ -585,7 +569,7 @@ def _parted(few: Iterable[Asked]) -> tuple[list[Asked], list[Asked]]:
 
 
 def _ranks(good: Sequence[Asked]) -> tuple[str, str]:
-    return _share(each.rank == 1 for each in good), _share(_among(each, _HITS) for each in good)
+    return percent(each.rank == 1 for each in good), percent(_among(each, _HITS) for each in good)
 
 
 def _among(each: Asked, first: int) -> bool:
@@ -613,21 +597,21 @@ def _kinds(some: Sequence[Asked], *, totals: bool) -> Iterator[tuple[str, list[A
 def _cells(few: Sequence[Asked]) -> Iterator[str]:
     good, bad = _parted(few)
     ours = [each for each in few if each.system == SCRUBJAY]
-    yield _mean(each.visible for each in few)
+    yield average(each.visible for each in few)
     yield f"{percentile([each.visible for each in few], 0.5):,}"
-    yield _share(each.answered for each in good)
-    yield _share(each.sure for each in good)
-    yield _share(each.early for each in good)
-    yield _share(each.refused for each in bad)
-    yield _share(each.nothing for each in few)
-    yield _share(each.doubtful for each in few)
-    yield _mean((each.hits for each in few), "{:.1f}")
+    yield percent(each.answered for each in good)
+    yield percent(each.sure for each in good)
+    yield percent(each.early for each in good)
+    yield percent(each.refused for each in bad)
+    yield percent(each.nothing for each in few)
+    yield percent(each.doubtful for each in few)
+    yield average((each.hits for each in few), "{:.1f}")
     yield from _ranks(good)
-    yield _share(each.current for each in good if each.current is not None)
-    yield _share(each.named for each in few if each.kind == DOCUMENT)
-    yield _share(any(each.over) for each in good) if ours else ""
-    yield _share(bool(each.over) for each in bad) if ours else ""
-    yield _mean((each.over.count(False) for each in good), "{:.1f}") if ours else ""
+    yield percent(each.current for each in good if each.current is not None)
+    yield percent(each.named for each in few if each.kind == DOCUMENT)
+    yield percent(any(each.over) for each in good) if ours else ""
+    yield percent(bool(each.over) for each in bad) if ours else ""
+    yield average((each.over.count(False) for each in good), "{:.1f}") if ours else ""
     rights = ([value for value, right in each.similar if right] for each in good)
     scores = [values[0] for values in rights if values]
     yield f"{percentile(scores, 0.5):.2f}" if scores else ""
@@ -653,10 +637,10 @@ def evidence_lines(evidence: Sequence[Evidence]) -> list[tuple[str, ...]]:
                 lines.append(
                     (
                         *(system, half, f"max_tokens {budget:,}" if budget else "default", str(len(few))),
-                        *(_mean(visible), f"{percentile(visible, 0.5):,}", f"{max(visible):,}"),
-                        _share(each > budget for each in visible) if budget else "",
-                        _share(each.position is not None for each in few),
-                        _share(each.within for each in few),
+                        *(average(visible), f"{percentile(visible, 0.5):,}", f"{max(visible):,}"),
+                        percent(each > budget for each in visible) if budget else "",
+                        percent(each.position is not None for each in few),
+                        percent(each.within for each in few),
                         f"{percentile([each.ms for each in few], 0.5):.0f}" if system == SCRUBJAY else "",
                     )
                 )
@@ -737,19 +721,6 @@ def _print_failures(asked: Iterable[Asked]) -> None:
             print("\n".join(f"    {line}" for line in each.text[:_FAILURE].splitlines()))
 
 
-def _mean(values: Iterable[float], shape: str = "{:,.0f}") -> str:
-    numbers = list(values)
-    return shape.format(sum(numbers) / len(numbers)) if numbers else ""
-
-
-def _share(values: Iterable[bool]) -> str:
-    return _mean((100 * value for value in values), "{:.1f}")
-
-
-def _say(what: str) -> None:
-    print(f"{time.strftime('%H:%M:%S')} {what}", file=sys.stderr, flush=True)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Measure what reaches the model.")
     parser.add_argument("--projects", type=_names, metavar="NAMES", help="only these files, without .toml")
@@ -762,8 +733,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--arguments", type=json.loads, metavar="JSON", help='more arguments of each call: {"top_k": 5}'
     )
-    parser.add_argument("--data", type=Path, metavar="FILE", help="locomo10.json, as published")
-    parser.add_argument("--conversations", type=_numbers, metavar="1,3", help="only these, counted from 1")
+    parser.add_argument("--data", type=published, metavar="FILE", help="locomo10.json, as published")
+    parser.add_argument("--conversations", type=counts, metavar="1,3", help="only these, counted from 1")
     parser.add_argument("--questions", type=int, metavar="N", help="only the first N of each conversation")
     parser.add_argument("--only-data", action="store_true", help="LoCoMo without the projects")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers of every question there")
@@ -772,10 +743,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _names(text: str) -> list[str]:
     return text.split(",")
-
-
-def _numbers(text: str) -> list[int]:
-    return [int(number) for number in text.split(",")]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from typing import Any
 
 import scale_load
 import scale_text
-from figures import grid, header
+from figures import grid, head, header
 from homes import Place
 from http_face import Visitor, served
 from scale_engine import Ready, embedded, search
@@ -153,7 +153,7 @@ def main() -> int:
     parser.add_argument("--alone", type=int, default=15, metavar="N", help="one each 2 s, others between")
     parser.add_argument("--writes", type=int, default=50, metavar="N")
     options = parser.parse_args()
-    print("\n".join(f"{name:>9}: {value}" for name, value in header().items()), end="\n\n")
+    print(head(header()), end="\n\n")
     for size in options.passages:
         with Place() as place, tempfile.TemporaryDirectory() as folder:
             home = open_home(str(place.home))

@@ -17,20 +17,9 @@ from scrubjay.errors import HomeError, InputError
 from scrubjay.home.paths import Home
 from scrubjay.hooks import hosts as heard
 from scrubjay.hosts import json_text
-from scrubjay.hosts.changes import (
-    JSON,
-    JSONC,
-    TOML,
-    Change,
-    Entry,
-    OwnFile,
-    connecting,
-    disconnecting,
-    is_there,
-    parsed,
-    write,
-)
-from scrubjay.hosts.changes import YAML as YAML_FORMAT
+from scrubjay.hosts.changes import Change, OwnFile, connecting, disconnecting, write
+from scrubjay.hosts.entries import JSON, JSONC, TOML, Entry, is_there, parsed
+from scrubjay.hosts.entries import YAML as YAML_FORMAT
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import HOSTS, markdown
 

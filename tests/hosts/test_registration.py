@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scrubjay.errors import HomeError, InputError
 from scrubjay.home.files import LONGEST_FILE
 from scrubjay.home.paths import Home, open_home
-from scrubjay.hosts.changes import Entry, at, connecting, disconnecting, ours, read, write
+from scrubjay.hosts.changes import connecting, disconnecting, write
+from scrubjay.hosts.entries import Entry, at, ours, read
 from scrubjay.hosts.installation import is_our_hook, is_our_server
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import BY_NAME, Ours, claude_hooks

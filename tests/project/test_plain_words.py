@@ -37,7 +37,6 @@ CLEAN = """
 DATA = {  # words in data: language that is recognised, a recorded dialogue
     "README.md": ("nobody", "beside"),
     "server/scrubjay/text/open_cues.py": ("nobody",),
-    "server/scrubjay/cli/demo.py": ("nobody", "beside"),
 }
 
 

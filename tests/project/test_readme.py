@@ -14,7 +14,8 @@ from scrubjay.cli.parser import build_parser
 from scrubjay.engine.engine import Engine
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import describe
-from scrubjay.hosts.changes import JSON, TOML, YAML, OwnFile, connecting, parsed
+from scrubjay.hosts.changes import OwnFile, connecting
+from scrubjay.hosts.entries import JSON, TOML, YAML, parsed
 from scrubjay.hosts.installation import console_command
 from scrubjay.hosts.machine import Machine
 from scrubjay.hosts.table import HOSTS, Host, markdown

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scrubjay.errors import HomeError, ScrubjayError
-from scrubjay.hosts.changes import JSON, Entry, Format, at, ours, parsed, read
+from scrubjay.hosts.entries import JSON, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.installation import hook_lines, is_our_hook, server_command
 from scrubjay.hosts.machine import Machine, this_machine
 from scrubjay.hosts.table import HOSTS, Host

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from scrubjay.histories.disk import Disk, columns, embedded, files_below
-from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, seconds, string
+from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds
 from scrubjay.transcripts.book import Book
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 from scrubjay.transcripts.turn import IMAGE
 
 HOST = "cursor"
@@ -42,12 +43,8 @@ def folder_of(uri: object) -> str | None:
 
 def workspace_folder(disk: Disk, neighbour: str) -> str | None:
     """The folder of the workspace whose storage holds this file; None for several or none."""
-    try:
-        return folder_of(
-            mapping(disk.json(os.path.join(os.path.dirname(neighbour), "workspace.json"))).get("folder")
-        )
-    except (OSError, ValueError):
-        return None
+    about = disk.object(os.path.join(os.path.dirname(neighbour), "workspace.json"))
+    return folder_of(about.get("folder"))
 
 
 def _composers(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
@@ -70,14 +67,14 @@ def _composers(disk: Disk, database: sqlite3.Connection, path: str, at: float) -
 def _composer(
     database: sqlite3.Connection, composer_id: str, composer: Fields, folder: str | None
 ) -> list[Session]:
-    bubbles: Fields = {string(each.get("bubbleId")): each for each in objects(composer.get("conversation"))}
+    bubbles: Fields = {string(each.get("bubbleId")): each for each in dicts(composer.get("conversation"))}
     bubbles |= mapping(composer.get("conversationMap"))
     prefix = f"bubbleId:{composer_id}:"
     rows = database.execute(
         "SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, prefix[:-1] + ";")
     )
     bubbles |= {key[len(prefix) :]: embedded(value) for key, value in rows}
-    order = [each.get("bubbleId") for each in objects(composer.get("fullConversationHeadersOnly"))]
+    order = [each.get("bubbleId") for each in dicts(composer.get("fullConversationHeadersOnly"))]
     book = Book()
     for bubble_id in map(string, order or bubbles):
         bubble = mapping(bubbles.get(bubble_id))
@@ -101,7 +98,7 @@ def _say(book: Book, bubble: Fields, key: object, at: object) -> None:
 def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Iterator[Stored]:
     """The chats of older versions, all of a workspace in one value."""
     row = database.execute("SELECT value FROM ItemTable WHERE key = ?", (_OLD_CHATS,)).fetchone()
-    for tab in objects(embedded(row[0] if row else None).get("tabs")):
+    for tab in dicts(embedded(row[0] if row else None).get("tabs")):
         tab_id = string(tab.get("tabId"))
         if tab_id:
             changed = seconds(tab.get("lastSendTime")) or at
@@ -110,7 +107,7 @@ def _tabs(disk: Disk, database: sqlite3.Connection, path: str, at: float) -> Ite
 
 def _tab(disk: Disk, tab_id: str, tab: Fields, path: str) -> list[Session]:
     book = Book()
-    for bubble in objects(tab.get("bubbles")):
+    for bubble in dicts(tab.get("bubbles")):
         _say(book, bubble, bubble.get("id"), tab.get("lastSendTime"))
     return [Session(HOST, tab_id, workspace_folder(disk, path), book.close())]
 
@@ -128,7 +125,7 @@ def _folders(disk: Disk, path: str) -> dict[str, str]:
             row = database.execute("SELECT value FROM ItemTable WHERE key = ?", (_COMPOSERS,)).fetchone()
         except (OSError, sqlite3.Error):
             continue
-        for composer in objects(embedded(row[0] if row else None).get("allComposers")):
+        for composer in dicts(embedded(row[0] if row else None).get("allComposers")):
             folders[string(composer.get("composerId"))] = folder
     return folders
 

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from scrubjay.home.files import BEGINNING, LONGEST_LINE, last_lines, open_regular, read_regular
+from scrubjay.transcripts.json_lines import mapping
 
 MAX_FILE = 2**31  # bytes of a file that is read whole
 MAX_BODY = 2**28  # bytes of what a compressed text holds
@@ -70,6 +71,13 @@ class Disk:
     def json(self, path: str) -> Any:
         """The JSON in a file. Raises ValueError if it is not JSON, OSError if it cannot be read."""
         return parsed(read_regular(path, MAX_FILE))
+
+    def object(self, path: str) -> dict[str, Any]:
+        """The JSON object in a file; an empty one for anything else, or if it cannot be read."""
+        try:
+            return mapping(self.json(path))
+        except (OSError, ValueError):
+            return {}
 
     def inflate(self, body: bytes) -> bytes:
         """Decompress a text with zstd. Raises ValueError if it is damaged or too long."""
@@ -131,10 +139,9 @@ def parsed(raw: str | bytes | None) -> Any:
 def embedded(value: Any) -> dict[str, Any]:
     """The JSON object that a value of a database holds as text; an empty one for anything else."""
     try:
-        found = parsed(value)
+        return mapping(parsed(value))
     except (ValueError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def files_below(place: str, fits: Callable[[str], bool], deep: int = 20) -> Iterator[tuple[str, float]]:

@@ -10,18 +10,9 @@ from functools import partial
 from typing import Any
 
 from scrubjay.histories.disk import MAX_FILE, Disk, parsed
-from scrubjay.histories.stored import (
-    Fields,
-    Session,
-    Stored,
-    instant,
-    mapping,
-    objects,
-    seconds,
-    string,
-    texts,
-)
+from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
 from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 from scrubjay.transcripts.turn import IMAGE
 
 ON_THE_WEB = ("claude-ai", "chatgpt")  # where nothing is said in a folder
@@ -33,7 +24,7 @@ def stored(
 ) -> Iterator[Stored]:
     """List the conversations of a file, each to be read by `read`."""
     for document in _documents(disk, path):
-        for conversation in objects(document if isinstance(document, list) else [document]):
+        for conversation in dicts(document if isinstance(document, list) else [document]):
             changed = seconds(conversation.get("updated_at") or conversation.get("update_time")) or at
             yield Stored(host, path, changed, partial(_read, read, host, conversation))
 
@@ -60,7 +51,7 @@ def _documents(disk: Disk, path: str) -> Iterator[Any]:
 def claude_ai(host: str, conversation: Fields) -> Session:
     """Read a conversation of claude.ai."""
     book = Book()
-    for message in objects(conversation.get("chat_messages")):
+    for message in dicts(conversation.get("chat_messages")):
         text = texts(message.get("content")) or string(message.get("text"))
         if message.get("sender") == "human":
             has_files = message.get("files") or message.get("attachments")
@@ -90,7 +81,7 @@ def chatgpt(host: str, conversation: Fields) -> Session:
         if hidden or message.get("recipient", "all") != "all":
             continue
         if role == "user":
-            pictures = [{"type": each.get("content_type")} for each in objects(parts)]
+            pictures = [{"type": each.get("content_type")} for each in dicts(parts)]
             book.said(
                 said or words(pictures),
                 message.get("id"),

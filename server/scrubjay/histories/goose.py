@@ -8,18 +8,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from scrubjay.histories.disk import Disk, columns, embedded, parsed
-from scrubjay.histories.stored import (
-    Fields,
-    Session,
-    Stored,
-    instant,
-    mapping,
-    objects,
-    seconds,
-    string,
-    texts,
-)
+from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
 from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "goose"
 _HIDDEN = ("sub_agent", "hidden")  # types of sessions that no person has
@@ -62,12 +53,12 @@ def _from_lines(disk: Disk, path: str) -> list[Session]:
 
 def _say(book: Book, role: object, content: object, key: object, at: object) -> None:
     if role == "user":
-        for block in objects(content):
+        for block in dicts(content):
             book.returned(block.get("id"), mapping(block.get("toolResult")).get("value"))
         book.said(words(content), key, None, instant(at))
     elif role == "assistant":
         book.answered(texts(content))
-        for block in objects(content):
+        for block in dicts(content):
             if block.get("type") == "toolRequest":
                 call = mapping(mapping(block.get("toolCall")).get("value"))
                 book.used(call.get("name"), call.get("arguments"), block.get("id"))

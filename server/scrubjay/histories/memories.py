@@ -8,9 +8,6 @@ their place.
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
 import os
 import re
 import sqlite3
@@ -19,30 +16,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from scrubjay.histories import hosts
-from scrubjay.histories.disk import Disk, files_below, parsed
-from scrubjay.histories.stored import (
-    LONGEST,
-    Fact,
-    Fields,
-    History,
-    Stored,
-    instant,
-    mapping,
-    pieces,
-    seconds,
-    string,
-)
-from scrubjay.home.capture import storable
+from scrubjay.histories.disk import Disk, embedded, files_below, parsed
+from scrubjay.histories.facts import digest, fitting, flattened, paragraphs, rows_of, strings, tags_of
+from scrubjay.histories.stored import LONGEST, Fact, Fields, History, Stored, instant, seconds
 from scrubjay.home.files import read_regular
 from scrubjay.hosts.machine import Machine
-from scrubjay.models.fields import MAX_METADATA_NUMBER, MAX_METADATA_TEXT
+from scrubjay.transcripts.json_lines import mapping, string
 
-MAX_TAGS = 20  # of one entry; extractors may give any number
 _MAX_CONFIG = 10 * 2**20  # bytes of a host's configuration that is searched for a path
-_LONGEST_ID, _LONGEST_NAME = 1_000, 200  # characters
 _MAX_NOTE = 50 * 2**20  # bytes, as of any document
 
 _Facts = Callable[[sqlite3.Connection], Iterable[Fact]]
@@ -56,7 +39,7 @@ def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
         return stem in os.path.basename(path) and path.endswith(ending)
 
     def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
-        yield Stored(source, path, at, lambda: _whole(facts(disk.database(path))))
+        yield Stored(source, path, at, lambda: fitting(facts(disk.database(path))))
 
     return History(source, lambda machine: [machine.path(place)], fits, stored)
 
@@ -66,20 +49,20 @@ def _in_database(source: str, name: str, facts: _Facts, place: str) -> History:
 
 def _claude_mem(database: sqlite3.Connection) -> Iterator[Fact]:
     """The observations and the summaries. Prompts are left out: they have no answers, and transcripts do."""
-    sessions = {_session(row): _content_session(row) for row in _rows(database, "sdk_sessions")}
-    for row in _rows(database, "observations", required=True):
+    sessions = {_session(row): _content_session(row) for row in rows_of(database, "sdk_sessions")}
+    for row in rows_of(database, "observations", required=True):
         said = string(row.get("narrative")) or string(row.get("text")) or string(row.get("subtitle"))
-        points = "\n".join(f"- {each}" for each in _strings(row.get("facts")))
-        content = _paragraphs(string(row.get("title")), said, points)
-        tags = _tags(string(row.get("type")), *_strings(row.get("concepts")))
-        files = list(dict.fromkeys([*_strings(row.get("files_modified")), *_strings(row.get("files_read"))]))
+        points = "\n".join(f"- {each}" for each in strings(row.get("facts")))
+        content = paragraphs(string(row.get("title")), said, points)
+        tags = tags_of(string(row.get("type")), *strings(row.get("concepts")))
+        files = list(dict.fromkeys([*strings(row.get("files_modified")), *strings(row.get("files_read"))]))
         yield replace(
             _claude_mem_fact(row, "observation", sessions),
             content=content,
             tags=tags,
             metadata={"files": files},
         )
-    for row in _rows(database, "session_summaries"):
+    for row in rows_of(database, "session_summaries"):
         labels = ("request", "investigated", "learned", "completed", "next_steps", "notes")
         texts = {label: string(row.get(label)).strip() for label in labels}
         lines = (f"{label.replace('_', ' ').capitalize()}: {text}" for label, text in texts.items() if text)
@@ -114,7 +97,7 @@ def _content_session(row: Fields) -> str:
 
 
 def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
-    for row in _rows(database, "memories", required=True):
+    for row in rows_of(database, "memories", required=True):
         if row.get("deleted_at") is None:
             yield Fact(
                 "mcp-memory-service",
@@ -122,8 +105,8 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
                 string(row["content"]),
                 created_at=instant(row.get("created_at")) or instant(row.get("created_at_iso")),
                 updated_at=instant(row.get("updated_at")) or instant(row.get("updated_at_iso")),
-                tags=_tags(*string(row.get("tags")).split(","), string(row.get("memory_type"))),
-                metadata=_flat(_object(row.get("metadata"))),
+                tags=tags_of(*string(row.get("tags")).split(","), string(row.get("memory_type"))),
+                metadata=flattened(embedded(row.get("metadata"))),
             )
 
 
@@ -132,7 +115,7 @@ def _mcp_memory_service(database: sqlite3.Connection) -> Iterator[Fact]:
 
 def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
     versions: dict[str, list[Fields]] = {}
-    for row in _rows(database, "history", required=True):
+    for row in rows_of(database, "history", required=True):
         versions.setdefault(string(row["memory_id"]), []).append(row)
     for memory_id, rows in versions.items():
         rows.sort(key=lambda row: seconds(_held_since(row)) or 0.0)
@@ -148,7 +131,7 @@ def _mem0(database: sqlite3.Connection) -> Iterator[Fact]:
             created_at=instant(rows[0].get("created_at")),
             updated_at=since,
             earlier=tuple((value[:LONGEST], at) for value, at in earlier),
-            metadata=_flat({"actor": last.get("actor_id"), "role": last.get("role")}),
+            metadata=flattened({"actor": last.get("actor_id"), "role": last.get("role")}),
         )
 
 
@@ -160,13 +143,13 @@ def _held_since(row: Fields) -> str | None:
 
 
 def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.time) -> Iterator[Fact]:
-    for row in _rows(database, "memories", required=True):
+    for row in rows_of(database, "memories", required=True):
         ends = seconds(row.get("expires_at"))
         if ends is not None and ends <= now():
             continue
         tags, metadata, source = (
-            _strings(row.get("tags")),
-            _object(row.get("metadata")),
+            strings(row.get("tags")),
+            embedded(row.get("metadata")),
             string(row.get("source")),
         )
         score = row.get("importance_score")
@@ -179,9 +162,9 @@ def _hebb_mind(database: sqlite3.Connection, now: Callable[[], float] = time.tim
             # its hook tags a turn with the project, and nothing else
             project=tags[0] if tags and source.startswith("hook:") else None,
             session_id=string(metadata.get("session_id")) or None,
-            tags=_tags(*tags),
+            tags=tags_of(*tags),
             importance=min(10.0, max(0.0, float(score))) if isinstance(score, int | float) else 5.0,
-            metadata=_flat({**metadata, "partition": row.get("partition_id"), "source": source}),
+            metadata=flattened({**metadata, "partition": row.get("partition_id"), "source": source}),
         )
 
 
@@ -223,19 +206,19 @@ def _server_memory_stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 def _server_memory(disk: Disk, path: str, at: float) -> Iterator[Fact]:
     """One fact an observation and a relation. It keeps no times: all are as old as the file's last change."""
     for raw in disk.lines(path):
-        entry = _object(raw)
+        entry = embedded(raw)
         if entry.get("type") == "entity":
-            said = [f"{entry.get('name')}: {each}" for each in _strings(entry.get("observations"))]
-            tags = _tags(string(entry.get("entityType")))
+            said = [f"{entry.get('name')}: {each}" for each in strings(entry.get("observations"))]
+            tags = tags_of(string(entry.get("entityType")))
         elif entry.get("type") == "relation":
             verb = string(entry.get("relationType")).replace("_", " ")
             said, tags = [f"{entry.get('from')} {verb} {entry.get('to')}"], ("relation",)
         else:
             continue
         facts = (
-            Fact("server-memory", _digest(each), each, created_at=instant(at), tags=tags) for each in said
+            Fact("server-memory", digest(each), each, created_at=instant(at), tags=tags) for each in said
         )
-        yield from _whole(facts)
+        yield from fitting(facts)
 
 
 # basic-memory: notes in Markdown
@@ -272,7 +255,7 @@ def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
         created_at=instant("".join(front.get("created", ()))) or instant(at),
         updated_at=instant("".join(front.get("modified", ()))) or instant(at),
         project=project,
-        metadata=_flat({name: "".join(front[name]) for name in ("permalink", "type") if name in front}),
+        metadata=flattened({name: "".join(front[name]) for name in ("permalink", "type") if name in front}),
     )
     rest = []
     for line in body.splitlines():
@@ -281,20 +264,20 @@ def _basic_memory(path: str, at: float, project: str | None) -> Iterator[Fact]:
             rest.append(line)
             continue
         category, text = observation[1].strip(), observation[2].strip()
-        yield from _whole(
+        yield from fitting(
             [
                 replace(
                     note,
-                    id=f"{note.id}#{_digest(line)}",
+                    id=f"{note.id}#{digest(line)}",
                     content=f"{title}: {text}",
-                    tags=_tags(category, *tags, *_HASHTAG.findall(text)),
+                    tags=tags_of(category, *tags, *_HASHTAG.findall(text)),
                 )
             ]
         )
     if any(line.strip() and not line.startswith("#") for line in rest):
         text = "\n".join(rest).strip()
         whole = text if title in text.partition("\n")[0] else f"{title}\n\n{text}"
-        yield from _whole([replace(note, content=whole, tags=_tags(*tags))])
+        yield from fitting([replace(note, content=whole, tags=tags_of(*tags))])
 
 
 def _front_matter(text: str) -> tuple[dict[str, list[str]], str]:
@@ -364,10 +347,10 @@ def _mempalace(disk: Disk, path: str, originals: set[str]) -> Iterator[Fact]:
                 created_at=_local(drawer.get("authored_at")) or _local(drawer.get("filed_at")),
                 project=string(drawer.get("wing")) or None,
                 session_id=string(drawer.get("session_id")) or None,
-                tags=_tags(string(drawer.get("room")), string(drawer.get("hall"))),
-                metadata=_flat({name: drawer[name] for name in told if name in drawer}),
+                tags=tags_of(string(drawer.get("room")), string(drawer.get("hall"))),
+                metadata=flattened({name: drawer[name] for name in told if name in drawer}),
             )
-            yield from _whole([fact])
+            yield from fitting([fact])
 
 
 def _drawers(database: sqlite3.Connection) -> Iterator[Fields]:
@@ -416,88 +399,3 @@ HISTORIES = (
         _mempalace_stored,
     ),
 )
-
-
-# What all of them need
-
-
-def _rows(database: sqlite3.Connection, table: str, *, required: bool = False) -> Iterator[Fields]:
-    """The rows of a table by their columns, which differ by version; none if the table is missing.
-
-    Raises:
-        sqlite3.Error: it is required but missing, or damaged.
-    """
-    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (table,)).fetchone()
-    if known or required:
-        yield from map(dict, database.execute(f'SELECT * FROM "{table}"'))
-
-
-def _whole(facts: Iterable[Fact]) -> Iterator[Fact]:
-    """The facts that say something, as they can be kept.
-
-    One that is too long comes in pieces, which end where a line or word ends.
-    """
-    for fact in facts:
-        text = storable(fact.content).strip()
-        whole = replace(
-            fact,
-            id=fact.id if 0 < len(fact.id) <= _LONGEST_ID else _digest(fact.id or text),
-            session_id=fact.session_id if len(fact.session_id or "") <= _LONGEST_NAME else None,
-        )
-        parts = pieces(text)
-        if len(parts) == 1:
-            yield replace(whole, content=text)
-            continue
-        for number, part in enumerate(parts, 1):
-            yield replace(whole, id=f"{whole.id}/{number}", content=part, earlier=())
-
-
-def _paragraphs(*texts: str) -> str:
-    return "\n\n".join(text.strip() for text in texts if text.strip())
-
-
-def _tags(*names: str) -> tuple[str, ...]:
-    """Tags without repetitions; what a tag may not hold becomes a dash."""
-    fitting = (re.sub(r"[^A-Za-z0-9_.:-]+", "-", name).strip("-")[:100] for name in names)
-    return tuple(dict.fromkeys(filter(None, fitting)))[:MAX_TAGS]
-
-
-def _strings(value: object) -> list[str]:
-    """The texts in a list, or in the JSON of one."""
-    if isinstance(value, str):
-        try:
-            value = parsed(value)
-        except ValueError:
-            return []
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
-
-
-def _object(value: Any) -> Fields:
-    """The object in some JSON; an empty one for anything else."""
-    try:
-        return mapping(parsed(value) if isinstance(value, str | bytes) else value)
-    except ValueError:
-        return {}
-
-
-def _flat(values: Mapping[str, Any]) -> Fields:
-    """Metadata as it can be kept, without what is empty or no value of JSON."""
-    flat = {name: _plain(value) for name, value in values.items() if 0 < len(name.strip()) <= _LONGEST_NAME}
-    return {name: value for name, value in flat.items() if value not in (None, "", [])}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value for metadata: nested values as JSON, None for values that no field can hold."""
-    if isinstance(value, dict) or (isinstance(value, list) and any(not isinstance(e, str) for e in value)):
-        return _plain(json.dumps(value, ensure_ascii=False))
-    if isinstance(value, str):
-        return storable(value)[:MAX_METADATA_TEXT]
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, int):
-        return value if abs(value) <= MAX_METADATA_NUMBER else str(value)
-    return value if isinstance(value, float) and math.isfinite(value) else None
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]

@@ -20,7 +20,7 @@ from scrubjay.histories.cursor import workspace_folder
 from scrubjay.histories.disk import Disk, embedded, files_below, parsed
 from scrubjay.histories.keeping import pauses
 from scrubjay.histories.notes import Note, notes
-from scrubjay.histories.stored import instant, mapping, pieces, string
+from scrubjay.histories.stored import instant, pieces
 from scrubjay.histories.transcripts import gemini_folder
 from scrubjay.home import capture
 from scrubjay.home.files import read_whole
@@ -30,6 +30,7 @@ from scrubjay.home.settings import pauses as kept_pauses
 from scrubjay.hosts.facts import HOSTS
 from scrubjay.hosts.machine import Machine
 from scrubjay.redaction.redact import redact
+from scrubjay.transcripts.json_lines import mapping, string
 
 MOST_FILES = 2_000  # of one host, the newest
 MOST_NOTES = 500  # of one file

@@ -9,18 +9,9 @@ from functools import partial
 from typing import Any
 
 from scrubjay.histories.disk import Disk, columns, embedded
-from scrubjay.histories.stored import (
-    Fields,
-    Session,
-    Stored,
-    instant,
-    mapping,
-    objects,
-    seconds,
-    string,
-    texts,
-)
+from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
 from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 
 def stored(host: str, disk: Disk, path: str, at: float) -> Iterator[Stored]:
@@ -68,12 +59,12 @@ def _from_second_rows(book: Book, database: sqlite3.Connection, session_id: str)
         "SELECT id, type, data FROM session_message WHERE session_id = ? ORDER BY seq", (session_id,)
     ):
         data = embedded(row["data"])
-        content = [{"type": "text", "text": data.get("text")}, *objects(data.get("content"))]
+        content = [{"type": "text", "text": data.get("text")}, *dicts(data.get("content"))]
         _say(book, row["id"], {**data, "role": row["type"]}, content)
 
 
 def _say(book: Book, message_id: str, message: Fields, parts: list[Any]) -> None:
-    parts = [each for each in objects(parts) if not (each.get("synthetic") or each.get("ignored"))]
+    parts = [each for each in dicts(parts) if not (each.get("synthetic") or each.get("ignored"))]
     at = mapping(message.get("time")).get("created")
     if message.get("role") == "user":
         book.said(words(parts), message_id, None, instant(at))

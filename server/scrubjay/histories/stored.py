@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from scrubjay.transcripts.json_lines import dicts, string
+
 if TYPE_CHECKING:
     from scrubjay.histories.disk import Disk
     from scrubjay.hosts.machine import Machine
@@ -106,26 +108,11 @@ def pieces(text: str) -> list[str]:
     return [*found, text] if text else found
 
 
-def string(value: object) -> str:
-    """A text, "" for anything else."""
-    return value if isinstance(value, str) else ""
-
-
-def mapping(value: object) -> dict[str, Any]:
-    """An object of JSON, an empty one for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def objects(value: object) -> list[dict[str, Any]]:
-    """The objects in a list of JSON; none for anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
 def texts(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
     """The text of a message: a string, or the blocks of these types in a list, a blank line between."""
     if isinstance(content, str):
         return content
-    blocks = (string(each.get("text")) for each in objects(content) if each.get("type") in kinds)
+    blocks = (string(each.get("text")) for each in dicts(content) if each.get("type") in kinds)
     return "\n\n".join(filter(None, blocks))
 
 

@@ -9,18 +9,9 @@ from functools import partial
 from typing import NamedTuple
 
 from scrubjay.histories.disk import Disk
-from scrubjay.histories.stored import (
-    Fields,
-    Session,
-    Stored,
-    instant,
-    mapping,
-    objects,
-    seconds,
-    string,
-    texts,
-)
+from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
 from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 _LEGACY = "api_conversation_history.json"
 _MODERN = ".messages.json"
@@ -62,9 +53,9 @@ def _legacy(host: str, disk: Disk, path: str) -> list[Session]:
 
 def _session(host: str, session_id: str, folder: str, messages: object, began: object) -> Session:
     book = Book()
-    for message in objects(messages):
+    for message in dicts(messages):
         content, at = message.get("content"), message.get("ts") or began
-        blocks = objects(content)
+        blocks = dicts(content)
         if message.get("role") == "user":
             _asked(book, content, message.get("id"), at)
         elif message.get("role") == "assistant":
@@ -85,8 +76,8 @@ def _session(host: str, session_id: str, folder: str, messages: object, began: o
 
 def _asked(book: Book, content: object, key: object, at: object) -> None:
     """Take what the user says in a message; most messages are results of tools."""
-    tools = any(block.get("type") == "tool_result" for block in objects(content))
-    inner = [texts(block.get("content")) for block in objects(content) if block.get("type") == "tool_result"]
+    tools = any(block.get("type") == "tool_result" for block in dicts(content))
+    inner = [texts(block.get("content")) for block in dicts(content) if block.get("type") == "tool_result"]
     text = _without(_NOTES, "\n\n".join([texts(content), *inner])).strip()
     said = [element.inner.strip() for element in _elements(_SAID, text)]
     if said:
@@ -132,5 +123,5 @@ def _neighbour(disk: Disk, path: str) -> Fields:
 
 
 def _items(disk: Disk, path: str) -> dict[str, Fields]:
-    items = objects(disk.json(path)) if os.path.isfile(path) else []
+    items = dicts(disk.json(path)) if os.path.isfile(path) else []
     return {string(each.get("id")): each for each in items if seconds(each.get("ts"))}

@@ -15,8 +15,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from scrubjay.histories.disk import Disk, embedded
-from scrubjay.histories.stored import Fields, Session, Stored, mapping, string
+from scrubjay.histories.stored import Fields, Session, Stored
 from scrubjay.transcripts.formats import turns
+from scrubjay.transcripts.json_lines import mapping, string
 
 _HEAD = 200  # lines at the beginning of a file in which it says whose it is
 
@@ -75,10 +76,7 @@ def gemini_folder(path: str, disk: Disk) -> str | None:
             return file.read(4096).strip() or None
     except (OSError, ValueError):
         pass
-    try:
-        listed = mapping(disk.json(os.path.join(os.path.dirname(os.path.dirname(project)), "projects.json")))
-    except (OSError, ValueError):
-        return None
+    listed = disk.object(os.path.join(os.path.dirname(os.path.dirname(project)), "projects.json"))
     name = os.path.basename(project)
     for folder, short in mapping(listed.get("projects")).items():
         if name in (short, hashlib.sha256(folder.encode("utf-8", "replace")).hexdigest()):
@@ -92,12 +90,9 @@ def _cursor(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
         return None
     chat = os.path.basename(path).removesuffix(".jsonl")
     root = path.partition(f"{os.sep}projects{os.sep}")[0]
-    for meta in glob.glob(os.path.join(glob.escape(root), "chats", "*", glob.escape(chat), "meta.json")):
-        try:
-            return _About(chat, string(mapping(disk.json(meta)).get("cwd")) or None)
-        except (OSError, ValueError):
-            continue
-    return _About(chat, None)
+    metas = glob.glob(os.path.join(glob.escape(root), "chats", "*", glob.escape(chat), "meta.json"))
+    folders = (string(disk.object(meta).get("cwd")) for meta in metas)
+    return _About(chat, next(filter(None, folders), None))
 
 
 def _antigravity(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
@@ -111,10 +106,7 @@ def _kiro(head: Sequence[Fields], path: str, disk: Disk) -> _About | None:
     folder, name = os.path.split(path)
     of_editor = name == "messages.jsonl"
     neighbour = os.path.join(folder, "session.json") if of_editor else f"{path.removesuffix('.jsonl')}.json"
-    try:
-        about = mapping(disk.json(neighbour))
-    except (OSError, ValueError):
-        about = {}
+    about = disk.object(neighbour)
     paths = about.get("workspacePaths")
     place = string(paths[0]) if isinstance(paths, list) and paths else string(about.get("cwd"))
     session_id = string(about.get("id")) or string(about.get("session_id"))

@@ -9,8 +9,9 @@ from typing import Any
 
 from scrubjay.histories.cursor import folder_of, workspace_folder
 from scrubjay.histories.disk import Disk, parsed
-from scrubjay.histories.stored import Fields, Session, Stored, instant, mapping, objects, string
+from scrubjay.histories.stored import Fields, Session, Stored, instant
 from scrubjay.transcripts.book import Book
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "vscode"
 _FOLDERS = ("chatSessions", "emptyWindowChatSessions")
@@ -25,7 +26,7 @@ def stored(disk: Disk, path: str, at: float) -> Iterator[Stored]:
 def _session(disk: Disk, path: str) -> list[Session]:
     document = mapping(_replayed(disk.lines(path)) if path.endswith(".jsonl") else disk.json(path))
     book = Book()
-    for request in objects(document.get("requests")):
+    for request in dicts(document.get("requests")):
         message = request.get("message")
         said = string(mapping(message).get("text")) if isinstance(message, dict) else string(message)
         book.said(

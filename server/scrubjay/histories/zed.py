@@ -8,18 +8,9 @@ from functools import partial
 from typing import Any
 
 from scrubjay.histories.disk import Disk, columns, parsed
-from scrubjay.histories.stored import (
-    Fields,
-    Session,
-    Stored,
-    instant,
-    mapping,
-    objects,
-    seconds,
-    string,
-    texts,
-)
+from scrubjay.histories.stored import Fields, Session, Stored, instant, seconds, texts
 from scrubjay.transcripts.book import Book, words
+from scrubjay.transcripts.json_lines import dicts, mapping, string
 
 HOST = "zed"
 _COLUMNS = {"id", "updated_at", "created_at", "folder_paths", "parent_id"}  # newer ones have the last three
@@ -58,7 +49,7 @@ def _say(book: Book, message: Fields, at: object) -> None:
             _texts(user.get("content")) or words(user.get("content")), user.get("id"), None, instant(at)
         )
     elif agent:
-        for block in objects(agent.get("content")):
+        for block in dicts(agent.get("content")):
             use = mapping(block.get("ToolUse"))
             book.used(use.get("name"), use.get("input"))
         book.answered(_texts(agent.get("content")))
@@ -69,4 +60,4 @@ def _say(book: Book, message: Fields, at: object) -> None:
 
 
 def _texts(content: Any) -> str:
-    return "\n\n".join(filter(None, (string(block.get("Text")) for block in objects(content))))
+    return "\n\n".join(filter(None, (string(block.get("Text")) for block in dicts(content))))

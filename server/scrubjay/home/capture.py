@@ -50,79 +50,7 @@ _PROGRESS = (
 )
 # Words without content of their own, in English, German, French, Spanish and Portuguese, in lower case and
 # without apostrophes. Every other word counts as content.
-_EMPTY = """
-an the this that these those it its me my mine we us our ours you your yours he she they them their one ones
-am is are was were be been being do does did done doing have has had having will would can cannot could should
-shall may might let lets don doesn didn isn aren wasn weren won wouldn couldn shouldn haven hasn dont doesnt
-didnt isnt cant wont ll ve re im ive and or but nor so if then than as of in on at to for from with without by
-about into over out up down off through around after before until while since again once now soon later when
-where what whats which who whom whose how why here there not no yes nope nah yeah yep yup ok okay okey thing
-things something anything everything nothing someone anyone everyone other others another same rest all each
-both more most some any few lot lots bit much many little less enough such own two three today tomorrow
-yesterday tonight morning evening afternoon night day days week weekend month monday tuesday wednesday
-thursday friday saturday sunday moment minute minutes min mins second seconds sec secs time times meanwhile
-early late make makes made making get gets got getting go goes going gone went come comes coming came take
-takes took taking look looks looked looking see sees seen saw seeing try tries tried trying give gives gave
-giving show shows showing tell tells told say says said saying talk talking speak ask asked know knows knew
-think thinks thinking thought guess suppose hope hoped hoping wish mean means meant want wants wanted wanna
-gonna gotta like likes liked love loves loved enjoy enjoyed need needs needed help helps helped helping
-helpful feel feels feeling work works worked working start starts started starting begin stop continue
-continuing proceed proceeding run runs running rerun ran execute check checks checked checking finish finished
-finishing end complete completed wait waiting hold turn put move read reading write writing open find finding
-found fix fixed fixing change changes changed changing create add adding update updated updating commit push
-pull undo redo revert review repeat explain explained describe summarize summarise summary rewrite refactor
-improve implement improvement elaborate clarify inspect verify confirm proper simply simple simpler easy
-easier understand understood sense explanation question questions answer answers result results output code
-file files test tests mistake mistakes problem problems issue issues step steps task tasks part parts option
-options idea ideas plan version first third last next previous above below fine right correct wrong alright
-well good great nice nicely cool neat sweet perfect perfectly awesome amazing excellent brilliant beautiful
-wonderful fantastic impressive impressed incredible lovely super superb terrific outstanding magic stunning
-gorgeous best better worse worst bad glad happy sorry apologies please pls plz thanks thank thanx thankyou thx
-tnx ty tysm cheers appreciate appreciated grateful welcome worries worry trouble pleasure hi hello hey hiya
-howdy greetings bye goodbye cya mate buddy dude guys folks friend haha hahaha hehe lol lmao rofl hm hmm hmmm
-mhm uh uhm um umm ugh oh ooh ah aha wow whoa yay yikes oops damn brb btw anyway anyways maybe perhaps probably
-really very too just even still yet already also actually quite pretty exactly absolutely definitely certainly
-totally honestly basically obviously indeed course instead whatever however finally ahead forward back away
-together along sound sounds seem seems appear appears side way ready sure expected expect charm closer
-relevant existing difference carefully quickly properly correctly pass passed passes passing success
-successfully successful mind care matter remains remaining hopefully weather rain raining rainy sun sunny
-shining snow snowing cold hot warm wind windy summer winter spring autumn coffee tea beer lunch dinner
-breakfast food eat eating ate cake pizza drink hungry thirsty tired exhausted sleep sleepy slept sleeping bed
-sick headache bored boring funny joke movie song football cat dog kid kids baby wife husband holiday holidays
-vacation birthday fun outside life interesting interested curious wonder wondering sad angry annoyed annoying
-weird strange odd smart clever genius hero legend kudos bravo congrats congratulations woohoo solid elegant
-clear clearer different approach attempt attempts detail details example examples short shorter shorten brief
-briefly quick quicker trick whoops rock rocks catch suggestion suggestions advice apologize apologise
-confusion confused confusing terrible horrible awful dreadful freezing sweating asleep awake soup sandwich
-snack dessert yum yummy delicious tasty trust shot break walk hurts hurt window stuff kind kinda sort sorta
-pleased proud excited exciting luck lucky relax relaxed chill stressed mood neighbor neighbour mom mum dad son
-daughter brother sister parents girlfriend boyfriend cooking beach believe remind honest opposite usual normal
-nevermind nvm idk imo tbh np yw cu gn gm afk omg wtf asap fyi none somewhere entire whole bunch thankful
-kindly dear everybody gentlemen ladies sir madam never five ten dokey gotcha clarifying clarification progress
-reply phone ringing adjust adjusted adjusting accordingly specific specifically recommend compare cancel
-barbecue bbq sunset terrace thansk thnaks moving fixes edit edits edited modify modified tweak tweaks polish
-clean cleanup carry resume rephrase reword shortly momentarily gladly assist assistance further additional
-additionally addressed implemented applied apply necessary requested else
-danke dank schön bitte ja nein gut gute guten sehr prima toll klasse genau weiter weitermachen mach mache
-machen das die der den dem ein eine einen es ist sieht aus und ich du wir dir dich mir mit noch mal nochmal
-jetzt erstmal wie hallo morgen abend nacht tschüss nächste nächsten nächster alles klar passt auch zum zur für
-deine hilfe läuft vielen lieben perfekt wunderbar nicht versuch versuche zeig kannst bist sind hab habe hast
-wird geht ging gerne gern prost herzlichen schönen wochenende feierabend essen mittag kaffee müde wetter
-regnet kalt naja achso stimmt richtig falsch besser leider kurz gleich später bis bald weitere anderen andere
-beim vom auf von zu grüß
-merci beaucoup oui non bien très parfait ça est le la les un une et je tu il de des suis vous votre ton pour
-cela va vas continuez plaît plait encore fois bonjour salut bonsoir bonne revoir suivant suivante aide essaie
-génial avec peux tout ai avons fait faire marche fonctionne top peu attends journée soirée café faim fatigué
-pluie froid beau temps mieux pas ne se ce cette qui que quoi comment oublie refais même chose pareil dans en
-sur au aux mon ma mes te accord allez attendez
-gracias muchas muy sí perfecto vale sigue continúa continua ahora con el los las lo siguiente por favor hola
-buenos buenas días tardes noches qué está esto eso genial otra vez adiós ayuda intenta puedes nuevo hasta
-luego soy eres estoy estás hace hazlo haz puedo funciona mejor espera momento una pero hambre cansado lluvia
-frío tiempo mismo igual todos al del mi su ya casi listo claro dale venga acuerdo adelante vamos
-obrigado obrigada muito bem sim não perfeito ótimo ótima ficou agora com os próximo próxima olá bom boa dia
-tarde noite tchau isso certo tudo faz faça tente novamente pode você ajuda legal sou estou valeu seguir siga
-uma ou mas mais melhor fome chuva frio tempo mesmo da na em meu seu já quase pronto beleza lá
-"""
+_EMPTY = os.path.join(os.path.dirname(__file__), "empty_words.txt")
 _WEIGHTY = 4  # letters of a content word that is enough alone; two shorter ones are enough together
 # A sentence that begins or ends with one of these needs two content words: "that is gold", "cancel it".
 _POINTING = frozenset(["it", "that", "this", "you", "me"])
@@ -226,7 +154,8 @@ def is_salient(text: str) -> bool:
 
 @cache
 def _words_without_content() -> frozenset[str]:
-    return frozenset(_EMPTY.split())
+    with open(_EMPTY, encoding="utf-8") as file:
+        return frozenset(file.read().split())
 
 
 def _has_weight(word: str) -> bool:

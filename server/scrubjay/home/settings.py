@@ -365,8 +365,8 @@ def restore_config(home: Home) -> str | None:
         _settings(sound.decode(), copy)
     except (OSError, ValueError, InputError):
         return None
-    _replace(f"{path}.broken", damaged)
-    _replace(path, sound)
+    _write(f"{path}.broken", damaged, with_copy=False)
+    _write(path, sound, with_copy=False)
     return f"{path}.broken"
 
 
@@ -388,23 +388,15 @@ def _locked(config: str) -> Iterator[None]:
         os.close(lock)
 
 
-def _write(path: str, content: bytes) -> None:
-    """Write the copy of a file, then the file. Raises HomeError."""
-    try:
-        write_copy(path, content)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    _replace(path, content)
+def _write(path: str, content: bytes, *, with_copy: bool = True) -> None:
+    """Replace a file in one step, after its copy, so that a reader sees the old or the new one.
 
-
-def _replace(path: str, content: bytes) -> None:
-    """Replace a file in one step, with owner-only permissions, so that a reader sees the old or the new one.
-
-    A linked config.toml (dotfiles) stays a link: the file it points to is replaced.
+    A linked config.toml (dotfiles) stays a link: the file it points to is replaced. Raises HomeError.
     """
-    path = os.path.realpath(path)
     try:
-        write_whole(path, content)
+        if with_copy:
+            write_copy(path, content)
+        write_whole(os.path.realpath(path), content)
     except OSError as error:
         raise _not_written(path, error) from error
 

@@ -4,7 +4,8 @@ import os
 from typing import Any, NamedTuple
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.hosts.changes import JSON, TOML, Change, Entry, Format, at, ours, parsed, read
+from scrubjay.hosts.changes import Change
+from scrubjay.hosts.entries import JSON, TOML, Entry, Format, at, ours, parsed, read
 from scrubjay.hosts.machine import Machine
 
 _CLAUDE_SETTINGS = "{claude}/settings.json"

@@ -13,7 +13,8 @@ from scrubjay import VERSION
 from scrubjay.home.paths import Home
 from scrubjay.hosts import additions
 from scrubjay.hosts.additions import Plugin
-from scrubjay.hosts.changes import JSON, JSONC, TOML, YAML, Change, Entry, OwnFile, changed_files
+from scrubjay.hosts.changes import Change, OwnFile, changed_files
+from scrubjay.hosts.entries import JSON, JSONC, TOML, YAML, Entry
 from scrubjay.hosts.facts import DEFAULTS
 from scrubjay.hosts.facts import HOSTS as FACTS
 from scrubjay.hosts.installation import at_home, console_command, hook_command, hooks_folder, line

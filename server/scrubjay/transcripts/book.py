@@ -10,7 +10,7 @@ import re
 import time
 
 from scrubjay.transcripts.injected import is_of_others, is_said, strip_injected
-from scrubjay.transcripts.json_lines import parsed
+from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
 from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, said_in_result
 
 TYPE_CHECKING = False  # typing is slow to import
@@ -89,7 +89,7 @@ class Book:
 
         After a line without words of theirs, the next answer does not belong to a complete turn.
         """
-        text = _without_added(text) if isinstance(text, str) else ""
+        text = _without_added(string(text))
         for tag in self._around:
             text = _between(text, tag)
         text = strip_injected(text)
@@ -115,7 +115,7 @@ class Book:
     def answered(self, text: Any) -> None:
         """Add to the answer; some formats write one text on several lines."""
         turn = self._open()
-        text = strip_injected(text) if isinstance(text, str) else ""
+        text = strip_injected(string(text))
         if turn and text:
             if text not in turn["assistant"][-1:]:
                 turn["assistant"].append(text)
@@ -127,7 +127,7 @@ class Book:
         turn = self._open()
         if not turn:
             return
-        inputs = inputs if isinstance(inputs, dict) else {}
+        inputs = mapping(inputs)
         if str(tool) in _ASKING and isinstance(call_id, str):
             self._questions[call_id] = _questions(inputs)
         turn["tools"] = once([*turn["tools"], tool])
@@ -153,12 +153,12 @@ class Book:
 
     def titled(self, title: Any) -> None:
         """The host named the session; its last name counts."""
-        if isinstance(title, str) and title.strip():
+        if string(title).strip():
             self._host_words["title"] = title
 
     def recapped(self, summary: Any) -> None:
         """The host's model summarised the session so far, as hosts do when the context is full."""
-        if isinstance(summary, str) and summary.strip():
+        if string(summary).strip():
             self._host_words["recap"] = summary
 
     def interrupted(self) -> None:
@@ -181,11 +181,6 @@ class Book:
 
     def _open(self) -> Fields | None:
         return self._turns[-1] if self._turns and self._is_answering else None
-
-
-def dicts(value: Any) -> list[Fields]:
-    """Return the objects in a list; none for anything else."""
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def joined(content: Any) -> str:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, strip_injected, tagged
-from scrubjay.transcripts.json_lines import parsed
+from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
 from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, said_in_result
 
 TYPE_CHECKING = False  # typing is slow to import
@@ -126,42 +126,36 @@ def _recap(entry: Fields) -> str:
 
 def _is_queued(entry: Fields) -> bool:
     """Return True for a prompt typed while the assistant worked; no other line and no hook has it."""
-    note = entry.get("attachment")
-    if entry.get("type") != "attachment" or not isinstance(note, dict) or note.get("isMeta"):
+    note = mapping(entry.get("attachment"))
+    if entry.get("type") != "attachment" or note.get("isMeta") or not _is_from_user(note):
         return False
-    origin = note.get("origin")
-    sender = origin.get("kind") if isinstance(origin, dict) else origin
-    mode = note.get("commandMode")
-    return note.get("type") == "queued_command" and mode in (None, "prompt") and sender in (None, "human")
+    return note.get("type") == "queued_command" and note.get("commandMode") in (None, "prompt")
+
+
+def _is_from_user(entry: Fields) -> bool:
+    """Return True if the origin of an entry is the user, or not named."""
+    origin = entry.get("origin")
+    return (origin.get("kind") if isinstance(origin, dict) else origin) in (None, "human")
 
 
 def _is_of_others(entry: Fields) -> bool:
     """Return True if a user line is a message of another agent, session or program."""
     if entry["type"] != "user":
         return False
-    origin = entry.get("origin")
-    sender = origin.get("kind") if isinstance(origin, dict) else origin
     texts, _ = _texts(entry)
-    return sender not in (None, "human") or bool(texts and is_of_others(texts[0]))
+    return not _is_from_user(entry) or bool(texts and is_of_others(texts[0]))
 
 
 def _said_to_tools(entry: Fields, results: list[str]) -> list[str]:
     """Return the user's answers to the assistant's questions, or their words when they rejected a tool."""
-    given = entry.get("toolUseResult")
-    answers, notes = (
-        (given.get("answers"), given.get("annotations")) if isinstance(given, dict) else (None, None)
-    )
-    if not isinstance(answers, dict) or not answers:
+    given = mapping(entry.get("toolUseResult"))
+    answers, notes = mapping(given.get("answers")), mapping(given.get("annotations"))
+    if not answers:
         return [said for result in results for said in said_in_result(result)]
-    notes = notes if isinstance(notes, dict) else {}
-    said = []
-    for question, answer in answers.items():
-        note = notes.get(question)
-        note = note.get("notes") if isinstance(note, dict) else None
-        said.append(
-            " ".join(filter(None, (question, _listed(answer), note if isinstance(note, str) else "")))
-        )
-    return said
+    return [
+        " ".join(filter(None, (question, _listed(answer), string(mapping(notes.get(question)).get("notes")))))
+        for question, answer in answers.items()
+    ]
 
 
 def _listed(answer: Any) -> str:
@@ -170,13 +164,10 @@ def _listed(answer: Any) -> str:
 
 def _blocks(entry: Fields) -> list[Fields]:
     """Return the content blocks of a message; a bare string is one text block."""
-    note, message = entry.get("attachment"), entry.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if entry["type"] == "attachment" and isinstance(note, dict):
-        content = note.get("prompt")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    content = mapping(entry.get("message")).get("content")
+    if entry["type"] == "attachment":
+        content = mapping(entry.get("attachment")).get("prompt")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else dicts(content)
 
 
 def _texts(entry: Fields) -> tuple[list[str], list[str]]:
@@ -207,28 +198,23 @@ def _is_wordless(turn: Fields) -> bool:
 
 def _origin(entry: Fields) -> tuple[Any, Any]:
     """Return the session and the id of a line, or of the original of a line that a fork copied."""
-    source = entry.get("forkedFrom")
-    if not isinstance(source, dict):
-        source = {}
+    source = mapping(entry.get("forkedFrom"))
     return source.get("sessionId") or entry.get("sessionId"), source.get("messageUuid") or entry.get("uuid")
 
 
 def _add_answer(turn: Fields, entry: Fields) -> None:
-    message = entry.get("message")
     if entry.get("isApiErrorMessage"):
         turn["failed"], turn["complete"] = True, False
         return
-    if isinstance(message, dict) and message.get("model") == "<synthetic>":
+    if mapping(entry.get("message")).get("model") == "<synthetic>":
         return  # the host's own words
     turn["failed"] = False  # the host tried again
     for block in _blocks(entry):
-        text = block.get("text")
-        if block.get("type") == "text" and isinstance(text, str) and strip_injected(text):
-            turn["assistant"].append(strip_injected(text))
+        if block.get("type") == "text" and (text := strip_injected(string(block.get("text")))):
+            turn["assistant"].append(text)
             turn["complete"] = True
         elif block.get("type") == "tool_use":
-            given = block.get("input")
-            inputs = given if isinstance(given, dict) else {}
+            inputs = mapping(block.get("input"))
             turn["tools"] = once([*turn["tools"], block.get("name")])
             turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
             if block.get("name") in _SHELLS and isinstance(inputs.get("command"), str):

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from scrubjay.hosts.facts import HOSTS
 from scrubjay.transcripts import claude_code
-from scrubjay.transcripts.book import Book, dicts, instant, joined, words
+from scrubjay.transcripts.book import Book, instant, joined, words
 from scrubjay.transcripts.injected import tagged
-from scrubjay.transcripts.json_lines import parsed
+from scrubjay.transcripts.json_lines import dicts, mapping, parsed
 from scrubjay.transcripts.matching import follows_at_once
 from scrubjay.transcripts.turn import IMAGE
 
@@ -53,12 +53,12 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
     """
     lines, turn_id, at, own, copied_at = list(entries), None, None, None, None
     has_prompts = any(
-        _dict(each, "payload").get("type") == "user_message"
-        or _dict(_dict(each, "payload"), "item").get("type") == "UserMessage"
+        mapping(each.get("payload")).get("type") == "user_message"
+        or mapping(mapping(each.get("payload")).get("item")).get("type") == "UserMessage"
         for each in lines
     )
     for entry in lines:
-        kind, body = entry.get("type"), _dict(entry, "payload") or entry
+        kind, body = entry.get("type"), mapping(entry.get("payload")) or entry
         at = entry.get("timestamp") or at
         if copied_at is not None:
             copied_at = instant(at) if follows_at_once(instant(at), copied_at) else None
@@ -84,7 +84,7 @@ def _codex(book: Book, entries: Iterator[Fields]) -> None:
 
 
 def _codex_event(book: Book, body: Fields, turn_id: Any, at: Any) -> None:
-    kind, item = body.get("type"), _dict(body, "item")
+    kind, item = body.get("type"), mapping(body.get("item"))
     if kind == "user_message":
         has_picture = body.get("images") or body.get("local_images")
         book.said(body.get("message") or (IMAGE if has_picture else ""), turn_id, None, at)
@@ -103,7 +103,7 @@ def _codex_event(book: Book, body: Fields, turn_id: Any, at: Any) -> None:
 
 
 def _codex_item(book: Book, body: Fields, at: Any, *, has_prompts: bool, is_bare: bool) -> None:
-    kind, about = body.get("type"), _dict(body, "internal_chat_message_metadata_passthrough")
+    kind, about = body.get("type"), mapping(body.get("internal_chat_message_metadata_passthrough"))
     if kind in (None, "message") and body.get("role") == "user":
         kinds = about.get("content_item_kinds")
         if is_bare:
@@ -119,13 +119,13 @@ def _codex_item(book: Book, body: Fields, at: Any, *, has_prompts: bool, is_bare
     elif kind in ("function_call_output", "custom_tool_call_output"):
         book.returned(body.get("call_id"), body.get("output"))
     elif kind == "local_shell_call":
-        book.used("shell", _dict(body, "action"), body.get("call_id"))
+        book.used("shell", mapping(body.get("action")), body.get("call_id"))
 
 
 def _copilot(book: Book, entries: Iterator[Fields]) -> None:
     """Events of Copilot CLI, and of Copilot chat in VS Code; `transformedContent` has what was injected."""
     for entry in entries:
-        kind, data = entry.get("type"), _dict(entry, "data")
+        kind, data = entry.get("type"), mapping(entry.get("data"))
         if kind == "session.start":
             book.begins(data.get("sessionId"))
         if kind == "session.title_changed":
@@ -133,7 +133,7 @@ def _copilot(book: Book, entries: Iterator[Fields]) -> None:
         elif kind == "session.compaction_complete":
             book.recapped(data.get("summaryContent"))
         elif isinstance(kind, str) and kind.startswith("session."):
-            book.moved(_dict(data, "context").get("cwd") or data.get("cwd"))
+            book.moved(mapping(data.get("context")).get("cwd") or data.get("cwd"))
         elif data.get("parentToolCallId"):
             continue  # a subagent's
         elif kind == "user.message" and str(data.get("source")).startswith(_COPILOTS_OWN):
@@ -158,8 +158,10 @@ def _gemini(book: Book, entries: Iterator[Fields]) -> None:
     """Messages and what became of them: the same id replaces, `$rewindTo` takes back, its target included."""
     messages: dict[Any, Fields] = {}
     for entry in entries:
-        book.titled(_dict(entry, "$set").get("summary") or ("sessionId" in entry and entry.get("summary")))
-        whole = _dict(entry, "$set").get("messages")
+        book.titled(
+            mapping(entry.get("$set")).get("summary") or ("sessionId" in entry and entry.get("summary"))
+        )
+        whole = mapping(entry.get("$set")).get("messages")
         if isinstance(whole, list):
             messages.update({_key(each): each for each in dicts(whole)})  # what the model sees from now on
         elif "$rewindTo" in entry:
@@ -184,19 +186,19 @@ def _gemini(book: Book, entries: Iterator[Fields]) -> None:
 
 def _qwen(book: Book, entries: Iterator[Fields]) -> None:
     for entry in entries:
-        about, parts = entry.get("provenance"), _dict(entry, "message").get("parts")
+        about, parts = entry.get("provenance"), mapping(entry.get("message")).get("parts")
         book.begins(entry.get("sessionId"), not entry.get("isSidechain"))
         book.moved(entry.get("cwd"))
         if entry.get("type") == "user" and about in (None, "real_user"):
-            text = _dict(entry, "systemPayload").get("displayText") or words(parts)
+            text = mapping(entry.get("systemPayload")).get("displayText") or words(parts)
             book.said(text, None, entry.get("uuid"), entry.get("timestamp"))
         elif entry.get("type") == "assistant" and about in (None, "assistant_output"):
             book.answered(joined(_unthought(parts)))
-            for call in (_dict(part, "functionCall") for part in dicts(parts)):
+            for call in (mapping(part.get("functionCall")) for part in dicts(parts)):
                 if call:
                     book.used(call.get("name"), call.get("args"), call.get("id"))
         elif entry.get("type") == "tool_result":
-            for given in (_dict(part, "functionResponse") for part in dicts(parts)):
+            for given in (mapping(part.get("functionResponse")) for part in dicts(parts)):
                 book.returned(given.get("id"), given)
 
 
@@ -220,7 +222,7 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
     answer_id = None
     pieces: list[str] = []
     for entry in entries:
-        body, data = _dict(entry, "payload") or entry, _dict(entry, "data")
+        body, data = mapping(entry.get("payload")) or entry, mapping(entry.get("data"))
         kind = body.get("type")
         if "kind" in entry:
             said = "\n\n".join(each["data"] for each in dicts(data.get("content")) if _is_text(each))
@@ -232,11 +234,13 @@ def _kiro(book: Book, entries: Iterator[Fields]) -> None:
             elif entry["kind"] == "Prompt":
                 book.answered("".join(pieces))
                 pieces = []
-                seconds = _dict(data, "meta").get("timestamp")
+                seconds = mapping(data.get("meta")).get("timestamp")
                 at = seconds * 1000 if isinstance(seconds, float) else None
                 book.said(said, None, data.get("message_id"), at)
             continue
-        if kind == "user" and not _dict(_dict(body, "_meta"), "kiro").get("syntheticUserMessageReason"):
+        if kind == "user" and not mapping(mapping(body.get("_meta")).get("kiro")).get(
+            "syntheticUserMessageReason"
+        ):
             book.said(joined(body.get("content")), None, entry.get("id"), entry.get("timestamp"))
         elif kind == "assistant" and body.get("operationType") in (None, "Say"):
             book.answered(joined(body.get("content")))
@@ -252,7 +256,7 @@ def _is_text(block: Fields) -> bool:
 
 def _cursor(book: Book, entries: Iterator[Fields]) -> None:
     for entry in entries:
-        content = _dict(entry, "message").get("content") or entry.get("content")
+        content = mapping(entry.get("message")).get("content") or entry.get("content")
         if entry.get("role") == "user":
             for block in dicts(content):
                 if block.get("type") == "tool_result":
@@ -287,11 +291,6 @@ def _objects(lines: Iterable[str | bytes]) -> Iterator[Fields]:
 def _parsed(arguments: Any) -> Any:
     """Return a tool's arguments, which some hosts write as JSON in a string."""
     return parsed(arguments) if isinstance(arguments, str) else arguments
-
-
-def _dict(entry: Fields, key: str) -> Fields:
-    value = entry.get(key)
-    return value if isinstance(value, dict) else {}
 
 
 def _key(message: Fields) -> Any:

@@ -1,4 +1,7 @@
-"""Reads a line of JSON that may be damaged, cut off or hostile, in time linear in its length."""
+"""Reads a line of JSON that may be damaged, cut off or hostile, in time linear in its length.
+
+What others wrote may have values of any type: `mapping`, `dicts` and `string` make an empty value of others.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,26 @@ TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from typing import Any
 
+    Fields = dict[str, Any]
+
 
 _LONG = 60_000  # bytes: of a longer line, a reader of files may return only the beginning
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
+
+
+def mapping(value: Any) -> Fields:
+    """Return an object of JSON; an empty one for anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def dicts(value: Any) -> list[Fields]:
+    """Return the objects in a list; none for anything else."""
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def string(value: Any) -> str:
+    """Return a text; "" for anything else."""
+    return value if isinstance(value, str) else ""
 
 
 def parsed(line: str | bytes) -> Any:

@@ -9,9 +9,10 @@ import re
 from typing import Any, Literal, NamedTuple, get_args
 
 from scrubjay.histories.exports import chatgpt
-from scrubjay.histories.stored import Fields, instant, objects
+from scrubjay.histories.stored import Fields, instant
 from scrubjay.transcripts.book import Book, joined
 from scrubjay.transcripts.claude_code import turns as transcript_turns
+from scrubjay.transcripts.json_lines import dicts
 
 Format = Literal["claude_code", "chatgpt", "plain"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -46,7 +47,7 @@ def detect(text: str) -> Format:
 
 def _claude_code(text: str) -> tuple[list[Fields], list[str]]:
     lines = [line for line in text.splitlines() if line.strip()]
-    entries = objects([_json(line) for line in lines])
+    entries = dicts([_json(line) for line in lines])
     passed_over = len(lines) - len(entries)
     warnings = [f"{passed_over} lines are no JSON objects and were passed over."] if passed_over else []
     return transcript_turns(lines) or _by_role(entries), warnings
@@ -65,7 +66,7 @@ def _by_role(entries: list[Fields]) -> list[Fields]:
 
 def _chatgpt(text: str) -> tuple[list[Fields], list[str]]:
     whole = _json(text)
-    conversations = objects(whole if isinstance(whole, list) else [whole])
+    conversations = dicts(whole if isinstance(whole, list) else [whole])
     sessions = [chatgpt("chatgpt", conversation) for conversation in conversations]
     turns = [{**turn, "session_id": session.id} for session in sessions for turn in session.turns]
     return turns, [] if conversations else [
