@@ -15,6 +15,7 @@ from scrubjay.models.records import Memory, Turn
 from scrubjay.search.commands import Fix, fixes
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
+from scrubjay.text import tables
 from scrubjay.text.foreign import one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.summary import shorten
@@ -26,24 +27,7 @@ SENTENCE = 290  # characters of a sentence; with the frame around it, a hook say
 _NAMED = 2  # files that a sentence may name: a longer list is about none of them
 _STRONG = 2  # least strength of a turn's sentence; a fact was saved on purpose, which counts 1
 # What makes a sentence worth saying before its file is edited, and how much it counts.
-_STRENGTHS = (
-    (3, r"revert(?:ed|s)?|rolled back|backed out|put back|undid|did(?:n't| not) (?:work|help)|tried"),
-    (
-        2,
-        r"must|never|do(?:es)? not (?:add|use|change|edit|touch|call|remove|rename|run|move|commit)"
-        r"|don't|may not|may only|cannot|should not|by hand|generated|otherwise|on purpose|deliberately"
-        r"|has to"
-        r"|have to|breaks?|broke|only (?:there|in|from|by|with|get|be)|and only|leave|careful|beware"
-        r"|nowhere else|always"
-        r"|duty|in sync|the same in|not? (?:be )?edited|keep",
-    ),
-    (
-        1,
-        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|limit"
-        r"|no longer",
-    ),
-)
-_RULES = tuple((weight, re.compile(rf"(?i)\b(?:{words})\b")) for weight, words in _STRENGTHS)
+_STRENGTHS = {3: tables.cues("reversal"), 2: tables.cues("warning"), 1: tables.cues("reason")}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
 _FILE = re.compile(
     r"[\w.@+/-]*[\w@+-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml"
@@ -119,7 +103,7 @@ def _of(record: Memory | Turn) -> Iterator[Hint]:
 
 def strength_of(sentence: str) -> int:
     """Return how much a sentence decides, warns or tells of a reversal."""
-    return sum(weight for weight, rule in _RULES if rule.search(sentence))
+    return sum(weight for weight, cue in _STRENGTHS.items() if cue.search(sentence))
 
 
 def subjects(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
-from scrubjay.text import open_cues
+from scrubjay.text import open_cues, tables
 from scrubjay.text.terms import content_words
 
 # Sizes are in characters.
@@ -47,49 +47,16 @@ _MOST_SAID = 0.75  # share of a sentence's words that others have already; more 
 _MOST_NAMES = 12  # definitions of a source file
 
 
-def _cues(alternatives: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(part.strip() for part in alternatives.split('|'))})\b", re.IGNORECASE)
-
-
-_DECISION = _cues(
-    r"""decid(?:e[ds]?|ing) | decisions? | chosen? | choos(?:e|ing) | (?:we|you) (?:will|should|agreed)
-    | going with | settled on | switch(?:ed|ing)? | instead of | rather than | renamed? | replaced?
-    | because | so that | root cause | turned out | the (?:cause|reason|problem|bug|issue) (?:was|is)
-    | fix(?:ed|es) | resolved | rejected | reverted | prefer(?:s|red)?"""
-)
-_DECIDED = _cues(  # in the user's words
-    r"""deci(?:de|ded|sion) | we (?:agreed|settled|chose) | agreed | house rule | rule"""
-)
-_CHANGE = _cues(
-    r"""us(?:e|es|ed|ing) | add(?:ed|s)? | remov(?:e|ed|es) | mov(?:e|ed|es) | chang(?:e|ed|es) | set
-    | must | never | always | now | pass(?:es|ed)? | fail(?:s|ed)?"""
-)
+_DECISION, _DECIDED = tables.cues("decision"), tables.cues("decided")
+_CHANGE, _RESULT = tables.cues("change"), tables.cues("result")
+_SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
+_EMPTY = tables.words("empty_prompt")
 _DEED = re.compile(  # an assistant's report of what it did, at the start of a sentence
     r"(?i)(?:(?:done|yes|fixed|ok)[:,.]? )?(?:i|we)(?:'ve| have)? (?:now |also |then )?"
     r"(?:(?!look|check|notic|search|need|want|tri|expect|us|assum|analy|review|inspect|test|measur|profil)\w+ed"
     r"|wrote|made|built|split|set|put|took|cut|rewrote)\b"
     r"|(?:done|changed|corrected|dropped|left out|merged|landed|removed|replaced|fixed|settled|understood"
     r"|agreed)\b"
-)
-_RESULT = _cues("now | since | from now on | instead of | no longer | any more | only")
-_SMALL_TALK = _cues(  # at the start of a sentence
-    r"""sure | certainly | absolutely | of course | great | good | perfect | excellent | okay | ok
-    | alright | hi | hello | hey | thanks | thank you | you're (?:absolutely )?right | let me | let's
-    | i'll | i will | i'm going to | i am going to | now (?:i|let) | first,? (?:i'll|let) | happy to
-    | hope this | you're welcome | anything else | no problem | noted | feel free
-    | would you like | do you want | shall i | should i | looking at
-    | here(?:'s| is| are)"""
-)
-# A prompt with only these words agrees, thanks or continues, and has no subject.
-_EMPTY = frozenset(
-    """
-    yes yeah yep yup y no nope n ok okay k sure please thanks thank thx ty great good nice perfect cool fine
-    right correct exactly agreed absolutely go ahead on next continue proceed sounds looks works lgtm again
-    now more keep going same let's let lets well done yourself try hi hello hey morning awesome excellent
-    wow super mach das mal es hmm hm ah oh alright not think just really very all only want
-    first second both one two
-    ja nein danke bitte weiter gut genau sehr oui non merci si gracias
-    """.split()
 )
 _OPENER = re.compile(  # politeness before the subject of a prompt
     r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|well|great|thanks(?:\ a\ lot)?|thank\ you|please|good|nice|perfect
@@ -99,12 +66,6 @@ _OPENER = re.compile(  # politeness before the subject of a prompt
     |let(?:'s|\ us)\ (?:now\ )?|we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
     """,
     re.IGNORECASE | re.VERBOSE,
-)
-_ASIDE = _cues(  # in a prompt that introduces the project, or says how the user likes things
-    r"""btw | by the way | ps | for the future | from now on | always | never | house rule | rule | style
-    | i (?:like|hate|want|don't want) | i'm off | don't (?:use|suggest|want) | remind me
-    | new (?:session|repo) | first session | starting fresh | read (?:the|both) | overview
-    | tell me (?:in short )?what (?:you see|the layers are) | repo \w+ | this is"""
 )
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")

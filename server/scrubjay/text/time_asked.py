@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, named_periods
 from scrubjay.text.terms import NUMBER_WORDS, content_words
 
@@ -15,30 +16,7 @@ LONGEST = 300  # characters of a question about a time; longer texts only mentio
 LONGEST_PHRASE = 60  # characters of a time in an argument
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has an end
 
-# Words in a question about a time that are no evidence: that people talked, worked and decided.
-_FILLER = frozenset(
-    """
-    talk talked talking discuss discussed discussing discussion discussions say said saying speak spoke
-    spoken chat chatted chatting chats tell told telling mention mentioned ask asked answer answered explain
-    explained agree agreed decide decided deciding decision decisions conclude concluded propose proposed
-    doing done work worked working make made making build built building write wrote written writing fix
-    fixed fixing add added adding create created code coded coding implement implemented implementing solve
-    solved resolve resolved happen happened happens happening go going went gone come came been being have
-    get got getting
-    accomplish accomplished achieve achieved finish finished complete completed start started begin began
-    stop stopped leave left pick continue continued resume resumed cover covered learn learned learnt plan
-    planned change changed changes progress update updates news status
-    session sessions conversation conversations discussed meeting meetings topic topics subject subjects
-    thing things something anything everything nothing stuff task tasks point points summary summarise
-    summarize overview recap remember recall remind list show give find look see history timeline log
-    us our ours myself ourselves let please exactly just actually all any every each both many much more most
-    other others else new main important key together here now then also too so far still again already back
-    up out off about over around through between during since until till before after prior past last
-    previous earlier later latest recent recently lately next first time times date day days week weeks
-    weekend weekends month months year years hour hours morning afternoon evening night today
-    end beginning same one ones no not yet
-    """.split()
-)
+_FILLER = tables.words("about_time")
 
 _COUNT = rf"\d{{1,3}}|{'|'.join(NUMBER_WORDS[1:])}|few|couple of"
 _TALK = r"(?:session|conversation|chat|discussion|meeting)"
