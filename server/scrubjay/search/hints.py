@@ -12,13 +12,13 @@ from typing import Any
 
 from scrubjay.code.names import paths, symbols
 from scrubjay.models.records import Memory, Turn
-from scrubjay.search.commands import Fix, fixes
+from scrubjay.search.commands import fixes
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text import tables
 from scrubjay.text.foreign import one_line
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
-from scrubjay.text.summary import shorten
 from scrubjay.transcripts.failures import shape
 
 RECORDS = 1_000  # the newest turns, and as many facts, that are looked through
@@ -34,12 +34,7 @@ _FILE = re.compile(
     r"|ya?ml|json|ini|cfg|tf|hcl|sh|md|txt|lock|vue|svelte|s?css|html?|proto|gradle|xml|conf"
     r"|env|vdf|tscn|dart|exs?|scala|nix|service|lnt)"
 )
-# Files that every folder has: without their folder they name none.
-_EVERYWHERE = frozenset(
-    "index.ts index.js index.tsx __init__.py mod.rs lib.rs main.py main.go main.rs main.c readme.md "
-    "package.json "
-    "changelog.md config.py utils.py makefile dockerfile types.ts settings.py conftest.py license.md".split()
-)
+_EVERYWHERE = tables.words("everywhere")
 _COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
 _PLACE = re.compile(r" ?[<{[][\w -]+[>}\]]")  # `<job>`, which stands for something
 _SYMBOL = re.compile(r"(?=\w*?[a-z0-9]_\w\w)\w+|[^\W_]+_[^\W_]+_\w+|[a-z]+[A-Z]\w{3,}|[A-Z][a-z]+[A-Z]\w{2,}")
@@ -82,17 +77,14 @@ def hints(records: Iterable[Memory | Turn]) -> list[Hint]:
 
 
 def _of(record: Memory | Turn) -> Iterator[Hint]:
-    is_fact = isinstance(record, Memory)
-    texts = [record.content] if isinstance(record, Memory) else [record.assistant or record.text or ""]
-    day = record.created_at if isinstance(record, Memory) else record.started_at
-    place = (
-        short_id("memory", record.id)
-        if isinstance(record, Memory)
-        else short_id("turn", record.id, record.session_id, record.turn)
-    )
+    if isinstance(record, Memory):
+        text, day, place = record.content, record.created_at, short_id("memory", record.id)
+    else:
+        text, day = record.assistant or record.text or "", record.started_at
+        place = short_id("turn", record.id, record.session_id, record.turn)
     until = record.expires_at.timestamp() if record.expires_at else None
-    for sentence in (part.strip() for text in texts for part in _SENTENCE_END.split(text)):
-        strength = is_fact + strength_of(sentence)
+    for sentence in map(str.strip, _SENTENCE_END.split(text)):
+        strength = isinstance(record, Memory) + strength_of(sentence)
         if strength < _STRONG or not 20 <= len(sentence) <= 2 * SENTENCE or "|" in sentence[:2]:
             continue
         named = subjects(sentence)
@@ -136,13 +128,9 @@ def errors(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """Return the known errors whose commands passed later, oldest first, with what made them pass."""
     told = []
     for fix in fixes(turns):
-        if fix.fixed is not None and (text := _told(fix)):
-            told.append({"id": fix.fixed.id, "shape": shape(fix.failure.error).strict, "text": text})
+        if (turn := fix.fixed) is not None:
+            words = shorten(one_line(turn.assistant or ""), SENTENCE - len(fix.shown))
+            text = f"{fix.shown} ({short_id('turn', turn.id, turn.session_id, turn.turn)})"
+            shown = f"{text}: {words}" if words else text
+            told.append({"id": turn.id, "shape": shape(fix.failure.error).strict, "text": shown})
     return told
-
-
-def _told(fix: Fix) -> str:
-    assert fix.fixed is not None
-    place = short_id("turn", fix.fixed.id, fix.fixed.session_id, fix.fixed.turn)
-    words = shorten(one_line(fix.fixed.assistant or ""), SENTENCE - len(fix.shown))
-    return f"{fix.shown} ({place}): {words}" if words else f"{fix.shown} ({place})"

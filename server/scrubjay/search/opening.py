@@ -24,10 +24,11 @@ from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_session
 from scrubjay.text.statements import statement
-from scrubjay.text.summary import TITLE_LIMIT, shorten
 from scrubjay.text.terms import compared_words
+from scrubjay.text.titles import TITLE_LIMIT
 
 MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
 SESSIONS = 3  # sessions that are named

@@ -33,7 +33,7 @@ class _Kind(NamedTuple):
 
 
 def _read() -> tuple[dict[AnswerKind, _Kind], re.Pattern[str]]:
-    """Read the kinds, in the order in which a question is compared with them, and what is no person's name."""
+    """Read the kinds, in the order in which they are tried, and the words that are no person's name."""
     read, parts = table("answer_kinds"), {"countries": "|".join(listed("countries"))}
     for name, text in read["parts"].items():
         parts[name] = filled(text, parts)

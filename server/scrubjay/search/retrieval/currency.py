@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 from scrubjay.search.retrieval.candidates import Candidates
-from scrubjay.search.retrieval.ranking import Floats, Ints
+from scrubjay.search.retrieval.ranking import DAY, Floats, Ints
 from scrubjay.search.retrieval.weights import AMENDS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
@@ -36,11 +36,11 @@ LACKS = 0.3
 SHARED = 0.1  # least share of rare words in common; two facts that have less are about different things
 AHEAD = 0.05  # of the ranking sum: the lead of the later record
 READ = 1_200  # characters of a record that are compared
-_DAY = 86_400_000_000  # microseconds
 _WEEK = 7  # days
 
 _CHANGES = "|".join(tables.listed("amending")).replace("+", " ")
-_CHANGE = re.compile(rf"\b(?:{_CHANGES})\b|{'|'.join(tables.listed('amending_unspaced'))}")
+_UNSPACED = "|".join(tables.listed("amending_unspaced"))
+_CHANGE = re.compile(rf"\b(?:{_CHANGES})\b|{_UNSPACED}")
 
 Vectors = Mapping[str, np.ndarray]  # vectors of the best passages, by record id
 
@@ -181,7 +181,7 @@ def _fit(candidates: Candidates, total: Floats, older: int, newer: int) -> dict[
 
 def since(microseconds: int) -> float:
     """Scale the time between two records to [0, 1]: a week and more is 1."""
-    return min(math.log1p(microseconds / _DAY) / math.log1p(_WEEK), 1.0)
+    return min(math.log1p(microseconds / DAY) / math.log1p(_WEEK), 1.0)
 
 
 def compare(older: Compared, newer: Compared, cosine: float) -> dict[str, float]:
