@@ -34,10 +34,9 @@ from typing import Any, NamedTuple, TypeVar
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
+from figures import percent, spread
 from hashing_encoder import HashingEncoder
 from said import embedded
-
-from figures import percent, spread
 
 from scrubjay.code.anchors import Said, anchors
 from scrubjay.code.git import Tree

@@ -39,7 +39,8 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import AddMemory, RecordTurn, parse
 from scrubjay.search.injection import block
 from scrubjay.search.opening import MOST_CHARACTERS, OUTCOME, fitting
-from scrubjay.text.summary import TITLE_LIMIT, Exchange, left_open, outcome, title
+from scrubjay.text.sessions import left_open, outcome
+from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
 _KINDS = {"turn": RecordTurn, "memory": AddMemory}
 SHORT = tomllib.loads(Path(__file__).with_name("told_open.toml").read_text("utf-8"))["session"]

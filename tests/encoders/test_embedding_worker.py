@@ -55,6 +55,18 @@ class GatedEncoder(HashingEncoder):
         assert await asyncio.to_thread(self.at_gate.acquire, timeout=PATIENCE)
 
 
+class Slow:
+    """A model that opens once its gate is set."""
+
+    def __init__(self) -> None:
+        self.gate, self.threads = threading.Event(), list[threading.Thread]()
+
+    def __call__(self) -> Encoder:
+        self.threads.append(threading.current_thread())
+        assert self.gate.wait(PATIENCE)
+        return HashingEncoder()
+
+
 @pytest.fixture
 async def make() -> AsyncIterator[Callable[[Callable[[], Encoder]], EmbeddingWorker]]:
     workers: list[EmbeddingWorker] = []
@@ -77,14 +89,8 @@ async def test_vectors_are_the_encoders_in_the_order_of_the_texts(make) -> None:
 
 
 async def test_the_model_loads_in_a_thread_while_the_event_loop_runs(make) -> None:
-    gate, threads = threading.Event(), []
-
-    def open_slowly() -> Encoder:
-        threads.append(threading.current_thread())
-        assert gate.wait(PATIENCE)
-        return HashingEncoder()
-
-    worker = make(open_slowly)
+    opened = Slow()
+    worker = make(opened)
     assert worker.state == "cold"
     worker.start()
     worker.start()
@@ -92,12 +98,12 @@ async def test_the_model_loads_in_a_thread_while_the_event_loop_runs(make) -> No
     waiting = asyncio.create_task(worker.query("a question"))
     await asyncio.sleep(0)
     assert not waiting.done()
-    gate.set()
+    opened.gate.set()
     assert (await asyncio.wait_for(waiting, PATIENCE)).shape == (64,)
     assert (worker.state, worker.reason) == ("ready", None)
     assert isinstance(await worker.ready(), HashingEncoder)
-    assert len(threads) == 1
-    assert threads[0] is not threading.main_thread()
+    (thread,) = opened.threads
+    assert thread is not threading.main_thread()
 
 
 async def test_a_failed_load_is_reported_to_every_caller_and_can_be_retried(make) -> None:
@@ -175,16 +181,11 @@ async def test_a_cancelled_caller_leaves_no_work_behind(make) -> None:
 
 
 async def test_a_caller_that_gives_up_while_the_model_loads_does_not_stop_the_load(make) -> None:
-    gate = threading.Event()
-
-    def open_slowly() -> Encoder:
-        assert gate.wait(PATIENCE)
-        return HashingEncoder()
-
-    worker = make(open_slowly)
+    opened = Slow()
+    worker = make(opened)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(worker.query("too late"), 0.01)
-    gate.set()
+    opened.gate.set()
     assert (await asyncio.wait_for(worker.query("in time"), PATIENCE)).shape == (64,)
 
 
@@ -236,19 +237,14 @@ async def test_closing_ends_the_thread_and_fails_waiting_calls(make) -> None:
 
 
 async def test_closing_while_the_model_loads_does_not_wait_for_it(make) -> None:
-    gate = threading.Event()
-
-    def open_slowly() -> Encoder:
-        assert gate.wait(PATIENCE)
-        return HashingEncoder()
-
-    worker = make(open_slowly)
+    opened = Slow()
+    worker = make(opened)
     waiting = asyncio.create_task(worker.ready())
     await asyncio.sleep(0)
     worker.close()
     with pytest.raises(EncoderError, match="closing"):
         await asyncio.wait_for(waiting, PATIENCE)
-    gate.set()
+    opened.gate.set()
 
 
 def sharing(encoder: Encoder) -> Encoder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -29,14 +29,6 @@ CONTRADICTING = [
     ("Atlas uses npm.", "Atlas never uses npm.", "does Atlas use npm?"),
     ("We deploy on Fridays.", "We do not deploy on Fridays.", "do we deploy on Fridays?"),
 ]
-
-
-@pytest.fixture
-async def shipped(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
-    """A core with the shipped model."""
-    opened = await open_core(home, Settings(), clock)
-    yield opened
-    await opened.close()
 
 
 async def noted(core: Core, content: str, at: datetime) -> str:

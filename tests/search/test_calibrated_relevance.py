@@ -4,15 +4,10 @@ holds.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from datetime import datetime
-
 import pytest
 from said import embedded, fact, facts, search
 
-from scrubjay.engine.core import Core, open_core
-from scrubjay.home.paths import Home
-from scrubjay.home.settings import Settings
+from scrubjay.engine.core import Core
 
 PLAIN = {  # a plain question -> the plain fact
     "when does Alex like to meet?": "Alex prefers morning meetings.",
@@ -28,14 +23,6 @@ NOT_THERE = (
     "which tyres fit the bicycle?",
     "fix the failing test",
 )
-
-
-@pytest.fixture
-async def shipped(home: Home, clock: Callable[[], datetime]) -> AsyncIterator[Core]:
-    """A core with the shipped model."""
-    opened = await open_core(home, Settings(), clock)
-    yield opened
-    await opened.close()
 
 
 async def relevance(core: Core, query: str) -> tuple[str | None, float]:

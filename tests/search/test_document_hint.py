@@ -35,6 +35,24 @@ Force the freshness gate with the tag force_gate=carrier, and run the nightly bu
 QUESTION = "how do I force the freshness gate of the nightly build?"
 
 
+@pytest.fixture
+async def shelf(core: Core) -> Core:
+    """A core with the runbook."""
+    await document(core, RUNBOOK, path="/docs/runbook.md")
+    await embedded(core)
+    return core
+
+
+@pytest.fixture
+def unranked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where documents are ranked."""
+
+    async def never(*_: object, **__: object) -> None:
+        raise AssertionError("documents were ranked")
+
+    monkeypatch.setattr(document_hint, "rank_chunks", never)
+
+
 async def _small_talk(core: Core) -> None:
     for number in range(6):
         await turn(core, f"s{number}", user=f"Lunch number {number} is soup with bread.", assistant="Good.")
@@ -118,24 +136,16 @@ async def test_no_document_is_named_in_a_narrower_search(core: Core, narrower: d
     assert hits.has_documents is (None if hits.results or is_of_documents else True)
 
 
-async def test_neither_a_question_about_a_time_nor_small_talk_names_a_document(core: Core):
-    await document(core, RUNBOOK, path="/docs/runbook.md")
-    await embedded(core)
+async def test_neither_a_question_about_a_time_nor_small_talk_names_a_document(shelf: Core):
     for query in ("what did we say yesterday?", f"yesterday, {QUESTION}", "Yes, do it!"):
-        assert (await search(core, query)).document is None
+        assert (await search(shelf, query)).document is None
 
 
-async def test_a_hook_and_a_program_never_look_at_documents(core: Core, monkeypatch: pytest.MonkeyPatch):
-    await document(core, RUNBOOK, path="/docs/runbook.md")
-    await embedded(core)
-
-    async def never(*_: object, **__: object) -> None:
-        raise AssertionError("documents were ranked")
-
-    monkeypatch.setattr(document_hint, "rank_chunks", never)
+@pytest.mark.usefixtures("unranked")
+async def test_a_hook_and_a_program_never_look_at_documents(shelf: Core):
     request = parse(SearchMemories, {"query": QUESTION})
-    assert (await core.search.recall(request, SCOPE, with_related=False)).document is None
-    assert (await core.search.recall(request, SCOPE, programmatic=True)).document is None
+    assert (await shelf.search.recall(request, SCOPE, with_related=False)).document is None
+    assert (await shelf.search.recall(request, SCOPE, programmatic=True)).document is None
 
 
 async def test_a_forgotten_document_is_not_named(core: Core):
@@ -232,11 +242,8 @@ async def test_documents_are_counted_again_only_after_one_is_added_or_removed(
     assert not await core.store.has_documents(scopes)
 
 
-async def test_without_documents_no_chunk_is_searched(core: Core, monkeypatch: pytest.MonkeyPatch):
-    async def never(*_: object, **__: object) -> None:
-        raise AssertionError("documents were ranked")
-
-    monkeypatch.setattr(document_hint, "rank_chunks", never)
+@pytest.mark.usefixtures("unranked")
+async def test_without_documents_no_chunk_is_searched(core: Core):
     await _small_talk(core)
     assert (await search(core, QUESTION)).document is None
 

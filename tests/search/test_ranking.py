@@ -10,18 +10,19 @@ from hypothesis.extra.numpy import arrays
 from signals_made import any_signals, signals
 
 from scrubjay.search.retrieval.ranking import (
+    DAY,
     EXAMINED,
     FADING,
     FAR,
     NEAR,
     PARTS,
     QUOTED,
+    added,
     blend,
     features,
     late_interaction,
     order,
     parts,
-    ranking_sum,
     recency,
     scale,
     window,
@@ -36,6 +37,10 @@ columns = st.integers(1, 30).flatmap(lambda n: arrays(float, n, elements=shares)
 weights = st.tuples(*[st.floats(0, 10)] * 3).filter(lambda each: sum(each) > 0.01)
 
 
+def ranking_sum(*given: object) -> np.ndarray:
+    return added(parts(*given))
+
+
 @given(columns, st.data())
 def test_a_blend_lies_between_its_weakest_and_its_strongest_signal(relevant, data):
     n = len(relevant)
@@ -48,13 +53,13 @@ def test_a_blend_lies_between_its_weakest_and_its_strongest_signal(relevant, dat
 
 @given(arrays(float, 10, elements=st.floats(-100, 10_000)))
 def test_recency_stays_in_bounds_and_never_rises_with_age(ages):
-    values = recency(np.sort(ages), half_life_days=30)
+    values = recency(0, -DAY * np.sort(ages))
     assert np.all((values >= 0) & (values <= 1))
     assert np.all(np.diff(values) <= 0)
 
 
 def test_recency_is_one_half_at_the_half_life():
-    assert recency(np.array([30.0]), half_life_days=30)[0] == 0.5
+    assert recency(0, np.array([-30.0 * DAY]))[0] == 0.5
 
 
 @given(columns)

@@ -32,7 +32,7 @@ from scrubjay.text.chunking import chunks
 from scrubjay.text.dates import periods
 from scrubjay.text.entities import entities, query_ties
 from scrubjay.text.paragraphs import paragraphs
-from scrubjay.text.summary import opening
+from scrubjay.text.titles import opening
 from scrubjay.transcripts import formats
 from scrubjay.transcripts.claude_code import turns
 from scrubjay.transcripts.matching import ended_before, placed

@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.summary import (
-    LONGEST_OPEN,
-    MOST_OPEN,
-    ROLLING_LIMIT,
-    TITLE_LIMIT,
-    Exchange,
-    left_open,
-    session_summary,
-    title,
-)
+from scrubjay.text.sessions import LONGEST_OPEN, MOST_OPEN, ROLLING_LIMIT, left_open, session_summary
+from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
 LOGIN = [
     Exchange(

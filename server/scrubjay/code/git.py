@@ -13,6 +13,7 @@ from typing import NamedTuple
 from scrubjay.code.definitions import has_definitions
 from scrubjay.code.names import Listing
 from scrubjay.home.repositories import WorkTree
+from scrubjay.text.tables import listed
 
 SECONDS = 4.0  # for one process while a search waits
 LONG_SECONDS = 60.0  # in the background
@@ -34,10 +35,6 @@ _ROBOT = re.compile(
     rb"\[bot\]|[ _-]bot\b|^(?:dependabot|renovate|greenkeeper|pre-commit-ci)\b", re.IGNORECASE
 )
 _ENV = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
-_KEYWORDS = (
-    "def class function func fn struct enum trait interface type module const let var static impl "
-    "record namespace"
-)
 
 
 def git(
@@ -149,7 +146,7 @@ def read_file(root: str, path: str) -> bytes | None:
 def _defining_line(names: Collection[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Return rules for a line that may define a name: it follows a keyword, or precedes `=`, `:` or `(`."""
     either = "|".join(map(re.escape, names))
-    keyword = rf"\b(?:{_KEYWORDS.replace(' ', '|')})\s+(?:\([^)]*\)\s*)?({either})\b"
+    keyword = rf"\b(?:{'|'.join(listed('defining_line'))})\s+(?:\([^)]*\)\s*)?({either})\b"
     return re.compile(keyword), re.compile(rf"\s*(?:[\w<>*&\[\], ]+[ *&])?({either})\s*(?:[=:(]|$)")
 
 

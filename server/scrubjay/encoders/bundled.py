@@ -4,8 +4,6 @@
 """
 
 import hashlib
-import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +11,9 @@ from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from scrubjay.encoders.folder import sha256
+from scrubjay.encoders.onnx_tokens import OnnxTokenEncoder, Run, open_session
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
+from scrubjay.encoders.token_codes import EncodedQuery, is_content_token
 from scrubjay.encoders.wordpiece import WordPiece
 from scrubjay.errors import EncoderError
 
@@ -62,15 +61,13 @@ def check_files(folder: Path = FOLDER) -> None:
             raise EncoderError(f"{sentence} but should be {expected}. {_REMEDY}")
 
 
-class BundledEncoder:
-    """Runs the model on one text at a time, on one thread; weights are mapped, and any thread may call it.
+class BundledEncoder(OnnxTokenEncoder):
+    """Runs the model, whose weights are mapped.
 
     Texts are not batched: the activations of a forward pass share their 8-bit scales, so a vector would
     depend on the other texts in the batch. Batches would be faster below 20 tokens only: 8 texts of 8 tokens
     take 4.1 ms together and 9.8 one by one, 8 of 70 tokens 32 and 38, 8 of 256 tokens 164 and 144 (one core).
     """
-
-    parallel = True
 
     def __init__(self, query_prompt: str = "", document_prompt: str = "") -> None:
         self.space = Space(
@@ -86,49 +83,16 @@ class BundledEncoder:
         )
         self.symmetric = query_prompt == document_prompt
         self._vocabulary = WordPiece(FOLDER / VOCABULARY)
-        # onnxruntime sends telemetry by default, and caches it in the user's ~/.cache.
-        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        import onnxruntime  # takes 60 ms, which commands that only look for the model do not need
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # several threads wait for each other on a busy machine
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(
-            str(FOLDER / GRAPH), options, providers=["CPUExecutionProvider"]
-        )
+        self._session = open_session(FOLDER / GRAPH)
         # For the codes: rotating a few tokens took three times the processor time with two BLAS threads. Set
         # once for the process, because threads that set and reset it would interfere.
         ThreadpoolController().select(user_api="blas").limit(limits=1)
 
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed stored texts: shape (len(texts), dim), each row of length 1."""
-        vectors = np.empty((len(texts), self.space.dim), np.float32)
-        for row, (states, _) in enumerate(self._read(self.space.document_prompt, texts)):
-            vectors[row] = _pooled(states)
-        return vectors
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed one question: shape (dim,), of length 1."""
-        ((states, _),) = self._read(self.space.query_prompt, [text])
-        return _pooled(states)
-
-    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        """Embed as `embed_documents` does, and return the codes of the content tokens."""
-        vectors, codes = np.empty((len(texts), self.space.dim), np.float32), []
-        for row, (states, telling) in enumerate(self._read(self.space.document_prompt, texts)):
-            vectors[row] = _pooled(states)
-            codes.append(signs(states[telling].T).tobytes())
-        return EncodedTexts(vectors, tuple(codes))
-
     def embed_question(self, text: str) -> EncodedQuery:
-        """Embed as `embed_query` does, and return the codes of the content tokens, or None without any.
-
-        A question that the model cannot read gets the zero vector.
-        """
+        """Embed a question with its codes; one that the model cannot read gets the zero vector."""
         if self._unread(text) > UNREAD:
             return EncodedQuery(np.zeros(self.space.dim, np.float32), None)
-        ((states, telling),) = self._read(self.space.query_prompt, [text])
-        return EncodedQuery(_pooled(states), signs(states[telling].T) if telling.any() else None)
+        return super().embed_question(text)
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return the positions in a text of the tokens for which `embed_passages` returns codes."""
@@ -142,24 +106,15 @@ class BundledEncoder:
         letters = _letters(text)
         return _letters(self._vocabulary.unknown(text)) / letters if letters else 0.0
 
-    def _read(
-        self, prompt: str, texts: Sequence[str]
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
-        """Yield each text's last hidden states, shape (tokens, dim), and a mask of its content tokens."""
+    def _read(self, prompt: str, text: str) -> Run:
         vocabulary, start = self._vocabulary, 1 + len(self._vocabulary.ids(prompt))
-        for text in texts:
-            ids = [_BEGIN, *vocabulary.ids(prompt + text)[: LONGEST - 2], _END]
-            telling = np.zeros(len(ids), dtype=bool)
-            telling[start:-1] = [is_content_token(vocabulary.tokens[token]) for token in ids[start:-1]]
-            (states,) = self._session.run(None, {"ids": np.array([ids], np.int64)})
-            yield states[0], telling
-
-
-def _pooled(states: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the mean of the tokens, normalised to length 1, so that no division by their count is needed."""
-    pooled: NDArray[np.float32] = states.sum(axis=0)
-    pooled /= np.linalg.norm(pooled)
-    return pooled
+        ids = [_BEGIN, *vocabulary.ids(prompt + text)[: LONGEST - 2], _END]
+        telling = np.zeros(len(ids), dtype=bool)
+        telling[start:-1] = [is_content_token(vocabulary.tokens[token]) for token in ids[start:-1]]
+        ((states,),) = self._session.run(None, {"ids": np.array([ids], np.int64)})
+        pooled: NDArray[np.float32] = states.sum(axis=0)
+        pooled /= np.linalg.norm(pooled)  # no division by the number of tokens is needed
+        return Run(pooled, states[telling])
 
 
 def _letters(text: str) -> int:

@@ -74,6 +74,14 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
     )
 
 
+def cannot_load(folder: ModelFolder, error: Exception) -> EncoderError:
+    """Return the error for a folder's files that a library does not load."""
+    return EncoderError(
+        f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
+        "Download it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
+    )
+
+
 def need(package: str, model: str, extra: str) -> None:
     """Check that the package which runs a model is installed.
 

@@ -4,19 +4,18 @@ They may have mean or CLS pooling and dense layers without activation; torch run
 """
 
 import json
-import os
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.folder import ModelFolder, digest, effective_prompts, modules, own_prompts
+from scrubjay.encoders.folder import ModelFolder, cannot_load, digest, effective_prompts, modules, own_prompts
+from scrubjay.encoders.onnx_tokens import OnnxTokenEncoder, Run, open_session
 from scrubjay.encoders.protocol import Space
-from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, is_content_token, signs
-from scrubjay.errors import EncoderError
+from scrubjay.encoders.token_codes import is_content_token
 
 GRAPH = (
     "onnx/model.onnx"  # the usual name of the export with 32-bit floats, which is preferred to quantised ones
@@ -55,13 +54,8 @@ def graph_file(folder: Path) -> Path | None:
     return folder / name if name and runs else None
 
 
-class _Read(NamedTuple):
-    vector: NDArray[np.float32]
-    states: NDArray[np.float32]  # of the content tokens
-
-
-class OnnxEncoder:
-    """Runs a folder's graph on one text at a time, on one thread; any thread may call it.
+class OnnxEncoder(OnnxTokenEncoder):
+    """Runs the graph of a folder.
 
     `query_prompt` and `document_prompt` are the user's, as in `open_encoder`.
 
@@ -69,18 +63,13 @@ class OnnxEncoder:
         EncoderError: a file is missing or damaged, or the model has parts that only torch runs.
     """
 
-    parallel = True
-
     def __init__(
         self, folder: ModelFolder, graph: Path, query_prompt: str | None, document_prompt: str | None
     ) -> None:
         try:
             self._open(folder.path, graph)
         except Exception as error:  # the edge of two libraries that raise what they like for a folder's files
-            raise EncoderError(
-                f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
-                "Download it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
-            ) from error
+            raise cannot_load(folder, error) from error
         stated = _json(folder.path / "config_sentence_transformers.json")
         own = own_prompts(stated.get("prompts", {}), stated.get("default_prompt_name"))
         prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
@@ -98,28 +87,6 @@ class OnnxEncoder:
             precision="fp32" if graph.name == Path(GRAPH).name else "int8",
         )
 
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed stored texts: shape (len(texts), dim), each row of length 1."""
-        return self.embed_passages(texts).vectors
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed one question: shape (dim,), of length 1."""
-        ((vector, _),) = self._read(self.space.query_prompt, [text])
-        return vector
-
-    def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
-        """Embed as `embed_documents` does, and return the codes of the content tokens."""
-        vectors, codes = np.empty((len(texts), self.space.dim), np.float32), []
-        for row, (vector, states) in enumerate(self._read(self.space.document_prompt, texts)):
-            vectors[row] = vector
-            codes.append(signs(states.T).tobytes())
-        return EncodedTexts(vectors, tuple(codes))
-
-    def embed_question(self, text: str) -> EncodedQuery:
-        """Embed as `embed_query` does, and return the codes of the content tokens, or None without any."""
-        ((vector, states),) = self._read(self.space.query_prompt, [text])
-        return EncodedQuery(vector, signs(states.T) if len(states) else None)
-
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return the positions in a text of the tokens for which `embed_passages` returns codes."""
         start = len(self.space.document_prompt)
@@ -132,9 +99,6 @@ class OnnxEncoder:
         return self._run(self._tokenizer.encode(text))
 
     def _open(self, folder: Path, graph: Path) -> None:
-        # onnxruntime sends telemetry by default, and caches it in the user's ~/.cache.
-        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        import onnxruntime
         from tokenizers import Tokenizer
 
         self._pooling = _pooling(folder) or "mean"
@@ -143,10 +107,7 @@ class OnnxEncoder:
         self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self._longest)
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1  # several threads wait for each other on a busy machine
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+        self._session = open_session(graph)
         self._inputs = {each.name for each in self._session.get_inputs()}
         # Its first output has the states of all tokens, under one of several names.
         self._output = self._session.get_outputs()[0].name
@@ -171,11 +132,10 @@ class OnnxEncoder:
         normal: NDArray[np.float32] = vector / np.linalg.norm(vector)
         return normal
 
-    def _read(self, prompt: str, texts: Sequence[str]) -> Iterator[_Read]:
-        for text in texts:
-            encoding = self._tokenizer.encode(prompt + text)
-            states = self._run(encoding)
-            yield _Read(self._vector(states), states[_telling(encoding, len(prompt))])
+    def _read(self, prompt: str, text: str) -> Run:
+        encoding = self._tokenizer.encode(prompt + text)
+        states = self._run(encoding)
+        return Run(self._vector(states), states[_telling(encoding, len(prompt))])
 
 
 def _telling(encoding: Any, start: int) -> NDArray[np.bool_]:

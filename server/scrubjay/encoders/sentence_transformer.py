@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.folder import ModelFolder, digests, effective_prompts, own_prompts
+from scrubjay.encoders.folder import ModelFolder, cannot_load, digests, effective_prompts, own_prompts
 from scrubjay.encoders.hub import stay_offline
 from scrubjay.encoders.protocol import Space
-from scrubjay.errors import EncoderError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -86,10 +85,7 @@ def _load(folder: ModelFolder) -> SentenceTransformer:
             str(folder.path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=kinds
         )
     except Exception as error:  # the edge of a library that may raise anything for a folder's files
-        raise EncoderError(
-            f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
-            "Download it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
-        ) from error
+        raise cannot_load(folder, error) from error
 
 
 def _pooling(model: SentenceTransformer) -> str:

@@ -22,8 +22,8 @@ from scrubjay.models.results import (
 )
 from scrubjay.text.answers import DOUBTFUL, may_answer, no_document, nothing
 from scrubjay.text.foreign import defused, one_line
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
-from scrubjay.text.summary import shorten
 
 if TYPE_CHECKING:  # an engine answers its first calls before it has loaded the store
     from scrubjay.engine.verbs.why import Reasons

@@ -10,8 +10,8 @@ from scrubjay.home.scopes import display_name
 from scrubjay.mcp_server.render import Frame, fenced, plural, quote
 from scrubjay.models.records import Turn
 from scrubjay.text.foreign import one_line
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id, short_session
-from scrubjay.text.summary import shorten
 
 if TYPE_CHECKING:  # an engine answers its first calls before it has loaded the store
     from scrubjay.engine.verbs.counts import ScopeCounts

@@ -19,7 +19,8 @@ from scrubjay.store.store import Store
 from scrubjay.text.chunking import Chunk
 from scrubjay.text.chunking.markdown import first_title
 from scrubjay.text.front_matter import front_title
-from scrubjay.text.summary import ABSTRACT_LIMIT, abstract, opening
+from scrubjay.text.summary import ABSTRACT_LIMIT, abstract
+from scrubjay.text.titles import opening
 
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from scrubjay.models.records import Turn
 from scrubjay.models.results import Result
 from scrubjay.records.session_summaries import exchange_of
-from scrubjay.text.summary import apart
+from scrubjay.text.sentences import apart
 from scrubjay.text.terms import words
 
 LABELS = ("Outcome", "Answered", "Asked", "Open")  # of a summary's lines

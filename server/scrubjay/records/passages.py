@@ -28,8 +28,9 @@ from scrubjay.text.chunking import Chunk, chunks, split
 from scrubjay.text.developer_words import gloss, searched_words
 from scrubjay.text.entities import tie_words
 from scrubjay.text.foreign import without_escapes
-from scrubjay.text.summary import opening, summarise
+from scrubjay.text.summary import summarise
 from scrubjay.text.terms import expand
+from scrubjay.text.titles import opening
 
 TURN_PASSAGE = 900  # characters; whole long turns rank worse than their passages
 # Characters of a turn's piece up to which the kinds of what it names are embedded with it; the meaning of a

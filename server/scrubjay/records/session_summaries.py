@@ -22,8 +22,10 @@ from scrubjay.store.changes import Change
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
-from scrubjay.text import summary as text_summary
-from scrubjay.text.summary import Exchange, shorten
+from scrubjay.text import sessions, titles
+from scrubjay.text.sentences import shorten
+from scrubjay.text.summary import exchange_in
+from scrubjay.text.titles import Exchange
 from scrubjay.transcripts.turn import HOST_WORDS
 
 # without a turn, after which a session has ended: shorter than an engine stays without a client (15), so that
@@ -64,9 +66,9 @@ def digest(turns: Sequence[Turn], after: Iterable[Turn] = ()) -> Digest:
         session_id=turns[0].session_id,
         started_at=turns[0].started_at,
         ended_at=turns[-1].started_at,
-        title=title or text_summary.title(exchanges),
-        outcome=tuple(text_summary.outcome(exchanges)),
-        left_open=tuple(text_summary.left_open(exchanges, map(exchange_of, after))),
+        title=title or titles.title(exchanges),
+        outcome=tuple(sessions.outcome(exchanges)),
+        left_open=tuple(sessions.left_open(exchanges, map(exchange_of, after))),
         files=tuple(file for file, _ in touched.most_common()),
         told_by=told_by,
     )
@@ -76,7 +78,7 @@ def exchange_of(turn: Turn) -> Exchange:
     """Return what may be quoted of a turn: under the policy `summary_only` its summary alone."""
     files = tuple(_in_project(file, display_name(turn.scope)) for file in turn.files)
     if turn.capture == "summary_only":
-        return text_summary.exchange_in(turn.summary or "", files)
+        return exchange_in(turn.summary or "", files)
     return Exchange(turn.user or "", turn.assistant or turn.text or "", files)
 
 
@@ -207,12 +209,12 @@ def _fields(turns: Sequence[Turn]) -> dict[str, Any]:
     """Return the fields of a summary that depend on its turns; none if there is nothing to say."""
     exchanges = [exchange_of(turn) for turn in turns]
     (title, told_by), (recap, recapped_by) = _host_word(turns, "title"), _host_word(turns, "recap")
-    if not (text := text_summary.session_summary(exchanges)):
+    if not (text := sessions.session_summary(exchanges)):
         return {}
     first, last = turns[0], turns[-1]
     span = f"turns {first.turn} to {last.turn}" if len(turns) > 1 else f"turn {last.turn}"
     place = f"Session of {last.started_at:%Y-%m-%d}, {span}.{f' Title by {told_by}.' if told_by else ''}"
-    head, *lines = text.split("\n") if text_summary.title(exchanges) else ("", *text.split("\n"))
+    head, *lines = text.split("\n") if titles.title(exchanges) else ("", *text.split("\n"))
     head = title or head
     if recap:
         lines.append(f"Summary by {recapped_by}: {shorten(recap, RECAP)}")

@@ -23,8 +23,8 @@ from scrubjay.search.retrieval.ranking import Floats, Ints
 from scrubjay.search.windows import Windows, windows
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
-from scrubjay.text.summary import shorten
 
 DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits; few answers need it all
 WEAK_BUDGET, WEAK_HITS = 250, 3  # for a doubtful answer

@@ -16,7 +16,7 @@ from scrubjay.search.retrieval.retrieve import Embed, Ranking
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 from scrubjay.text.answers import may_answer
-from scrubjay.text.summary import shorten
+from scrubjay.text.sentences import shorten
 
 # Least score of a passage, and how far it may be behind the best memory. Of 30 questions that documents
 # answer, 28 get the right one; of those that memories answer 2 in 100 get a line, of those without an answer

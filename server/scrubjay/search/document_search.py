@@ -19,7 +19,7 @@ from scrubjay.search.retrieval.relevance import BY_WORDS, DEPTH, QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
-from scrubjay.text.summary import shorten
+from scrubjay.text.sentences import shorten
 from scrubjay.text.terms import is_small_talk
 
 CHUNKS_SHOWN = 3  # chunks of a document, without their neighbours

@@ -13,12 +13,13 @@ from typing import Any
 from scrubjay.code.names import paths, symbols
 from scrubjay.models.records import Memory, Turn
 from scrubjay.models.results import Mark
-from scrubjay.search.commands import Fix, fixes
+from scrubjay.search.commands import fixes
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
+from scrubjay.text import tables
 from scrubjay.text.foreign import one_line
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
-from scrubjay.text.summary import shorten
 from scrubjay.transcripts.failures import shape
 
 RECORDS = 1_000  # the newest turns, and as many facts, that are looked through
@@ -27,36 +28,14 @@ SENTENCE = 290  # characters of a sentence; with the frame around it, a hook say
 _NAMED = 2  # files that a sentence may name: a longer list is about none of them
 _STRONG = 2  # least strength of a turn's sentence; a fact was saved on purpose, which counts 1
 # What makes a sentence worth saying before its file is edited, and how much it counts.
-_STRENGTHS = (
-    (3, r"revert(?:ed|s)?|rolled back|backed out|put back|undid|did(?:n't| not) (?:work|help)|tried"),
-    (
-        2,
-        r"must|never|do(?:es)? not (?:add|use|change|edit|touch|call|remove|rename|run|move|commit)"
-        r"|don't|may not|may only|cannot|should not|by hand|generated|otherwise|on purpose|deliberately"
-        r"|has to"
-        r"|have to|breaks?|broke|only (?:there|in|from|by|with|get|be)|and only|leave|careful|beware"
-        r"|nowhere else|always"
-        r"|duty|in sync|the same in|not? (?:be )?edited|keep",
-    ),
-    (
-        1,
-        r"because|so that|since|instead of|in place of|decided|agreed|rule|stays?|instead|limit"
-        r"|no longer",
-    ),
-)
-_RULES = tuple((weight, re.compile(rf"(?i)\b(?:{words})\b")) for weight, words in _STRENGTHS)
+_STRENGTHS = {3: tables.cues("reversal"), 2: tables.cues("warning"), 1: tables.cues("reason")}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
 _FILE = re.compile(
     r"[\w.@+/-]*[\w@+-]\.(?:[cm]?[jt]sx?|py|go|rs|java|kts?|rb|php|cs|cc?|cpp|hp?p?|swift|gd|sql|to?ml"
     r"|ya?ml|json|ini|cfg|tf|hcl|sh|md|txt|lock|vue|svelte|s?css|html?|proto|gradle|xml|conf"
     r"|env|vdf|tscn|dart|exs?|scala|nix|service|lnt)"
 )
-# Files that every folder has: without their folder they name none.
-_EVERYWHERE = frozenset(
-    "index.ts index.js index.tsx __init__.py mod.rs lib.rs main.py main.go main.rs main.c readme.md "
-    "package.json "
-    "changelog.md config.py utils.py makefile dockerfile types.ts settings.py conftest.py license.md".split()
-)
+_EVERYWHERE = tables.words("everywhere")
 _COMMAND = re.compile(r"`((?:\./)?[a-z][\w./-]*(?: [\w./:=@,<>{}'\"-]+)+)`")
 _PLACE = re.compile(r" ?[<{[][\w -]+[>}\]]")  # `<job>`, which stands for something
 _SYMBOL = re.compile(r"(?=\w*?[a-z0-9]_\w\w)\w+|[^\W_]+_[^\W_]+_\w+|[a-z]+[A-Z]\w{3,}|[A-Z][a-z]+[A-Z]\w{2,}")
@@ -133,17 +112,14 @@ def hints(records: Iterable[Memory | Turn]) -> list[Hint]:
 
 
 def _of(record: Memory | Turn) -> Iterator[Hint]:
-    is_fact = isinstance(record, Memory)
-    texts = [record.content] if isinstance(record, Memory) else [record.assistant or record.text or ""]
-    day = record.created_at if isinstance(record, Memory) else record.started_at
-    place = (
-        short_id("memory", record.id)
-        if isinstance(record, Memory)
-        else short_id("turn", record.id, record.session_id, record.turn)
-    )
+    if isinstance(record, Memory):
+        text, day, place = record.content, record.created_at, short_id("memory", record.id)
+    else:
+        text, day = record.assistant or record.text or "", record.started_at
+        place = short_id("turn", record.id, record.session_id, record.turn)
     until = record.expires_at.timestamp() if record.expires_at else None
-    for sentence in (part.strip() for text in texts for part in _SENTENCE_END.split(text)):
-        strength = is_fact + strength_of(sentence)
+    for sentence in map(str.strip, _SENTENCE_END.split(text)):
+        strength = isinstance(record, Memory) + strength_of(sentence)
         if strength < _STRONG or not 20 <= len(sentence) <= 2 * SENTENCE or "|" in sentence[:2]:
             continue
         named = subjects(sentence)
@@ -154,7 +130,7 @@ def _of(record: Memory | Turn) -> Iterator[Hint]:
 
 def strength_of(sentence: str) -> int:
     """Return how much a sentence decides, warns or tells of a reversal."""
-    return sum(weight for weight, rule in _RULES if rule.search(sentence))
+    return sum(weight for weight, cue in _STRENGTHS.items() if cue.search(sentence))
 
 
 def subjects(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
@@ -187,13 +163,9 @@ def errors(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """Return the known errors whose commands passed later, oldest first, with what made them pass."""
     told = []
     for fix in fixes(turns):
-        if fix.fixed is not None and (text := _told(fix)):
-            told.append({"id": fix.fixed.id, "shape": shape(fix.failure.error).strict, "text": text})
+        if (turn := fix.fixed) is not None:
+            words = shorten(one_line(turn.assistant or ""), SENTENCE - len(fix.shown))
+            text = f"{fix.shown} ({short_id('turn', turn.id, turn.session_id, turn.turn)})"
+            shown = f"{text}: {words}" if words else text
+            told.append({"id": turn.id, "shape": shape(fix.failure.error).strict, "text": shown})
     return told
-
-
-def _told(fix: Fix) -> str:
-    assert fix.fixed is not None
-    place = short_id("turn", fix.fixed.id, fix.fixed.session_id, fix.fixed.turn)
-    words = shorten(one_line(fix.fixed.assistant or ""), SENTENCE - len(fix.shown))
-    return f"{fix.shown} ({place}): {words}" if words else f"{fix.shown} ({place})"

@@ -9,7 +9,7 @@ from scrubjay.search.retrieval.asked import Asked, read
 from scrubjay.search.retrieval.candidates import Match
 from scrubjay.search.retrieval.words import held
 from scrubjay.text.answer_kinds import holds
-from scrubjay.text.summary import shorten
+from scrubjay.text.sentences import shorten
 
 WHOLE = 900  # characters up to which a turn is shown whole
 QUESTION = 300  # characters of the user's words before the answer in a longer one

@@ -1,7 +1,7 @@
 """Lineage: the ancestors and descendants of a fact, and the documents it cites."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import chain
 
 from scrubjay.models.records import AnyRecord, Document, Memory, Relation, Turn, fields_of
@@ -10,11 +10,13 @@ from scrubjay.records.versions import children
 from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store.store import Store
-from scrubjay.text.summary import shorten
+from scrubjay.text.sentences import shorten
 
 DEEPEST = 20  # links followed in each direction
 SHOWN = 300  # characters of a linked record
 ENTRY = 30  # tokens of an entry's id, relation and time
+
+Links = list[tuple[Relation | None, AnyRecord]]  # how records are linked to one, and these records
 
 
 async def contexts(store: Store, question: Question, facts: Sequence[Memory]) -> dict[str, Context]:
@@ -24,10 +26,19 @@ async def contexts(store: Store, question: Question, facts: Sequence[Memory]) ->
     await _add_ancestors(store, known, facts)
     await _add_descendants(store, known, below, facts)
     visible = {record_id for record_id, record in known.items() if _is_visible(question, record)}
+
+    def older_than(row: AnyRecord) -> Links:
+        if not isinstance(row, Memory):
+            return []
+        return [(row.relation, known[each]) for each in row.parent_ids if each in known]
+
+    def younger_than(row: AnyRecord) -> Links:
+        return [(child.relation, child) for child in below.get(row.id, ())]
+
     found = {}
     for fact in facts:
-        parents = _parents(fact, known, visible)
-        younger = _children(fact, below, visible)
+        parents = _linked_to(fact, older_than, -1, visible)
+        younger = _linked_to(fact, younger_than, 1, visible)
         direct = [
             link for link in (*parents, *younger) if link.relation != "updates" and abs(link.version) == 1
         ]
@@ -91,28 +102,16 @@ async def _add_descendants(
             return
 
 
-def _parents(fact: Memory, known: Mapping[str, AnyRecord], visible: Collection[str]) -> list[Linked]:
+def _linked_to(
+    fact: Memory, near: Callable[[AnyRecord], Links], step: int, visible: Collection[str]
+) -> list[Linked]:
+    """Return the visible records that links lead to, nearest first; `near` gives those of one record."""
     found: dict[str, Linked] = {}
-    level = [fact]
+    level: list[AnyRecord] = [fact]
     for depth in range(1, DEEPEST + 1):
-        older = [
-            (row.relation, known[parent])
-            for row in level
-            for parent in row.parent_ids
-            if parent in known and parent not in found
-        ]
-        found.update((record.id, _linked(record, relation, -depth)) for relation, record in older if relation)
-        level = [record for _, record in older if isinstance(record, Memory)]
-    return [link for each, link in found.items() if each in visible]
-
-
-def _children(fact: Memory, below: Mapping[str, list[Memory]], visible: Collection[str]) -> list[Linked]:
-    found: dict[str, Linked] = {}
-    level = [fact.id]
-    for depth in range(1, DEEPEST + 1):
-        younger = [row for parent in level for row in below.get(parent, ()) if row.id not in found]
-        found.update((row.id, _linked(row, row.relation, depth)) for row in younger if row.relation)
-        level = [row.id for row in younger]
+        links = [link for row in level for link in near(row) if link[1].id not in found]
+        found.update((row.id, _linked(row, relation, step * depth)) for relation, row in links if relation)
+        level = [row for _, row in links]
     return [link for each, link in found.items() if each in visible]
 
 

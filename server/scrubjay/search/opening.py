@@ -7,7 +7,6 @@ matter in this project, and at last a few about the user. What the project's own
 
 import asyncio
 import math
-import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -24,10 +23,12 @@ from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 from scrubjay.text.likeness import verdict
+from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_session
 from scrubjay.text.statements import statement
-from scrubjay.text.summary import TITLE_LIMIT, shorten
+from scrubjay.text.tables import cues
 from scrubjay.text.terms import compared_words
+from scrubjay.text.titles import TITLE_LIMIT
 
 MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
 SESSIONS = 3  # sessions that are named
@@ -40,13 +41,7 @@ OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
 HALF_LIFE = timedelta(days=30)  # of a fact's novelty
 _SESSION = ("Last session", "Before that")  # how a line begins that names a session
 SAID = 0.8  # share of a fact's words in one line of a file, which says it then
-# A convention, a limit or a warning.
-_RULE = re.compile(
-    r"(?i)\b(?:must|never|always|only|nothing but|not|no|at (?:most|least)|needs?|wants?|prefers?|before"
-    r"|limit|cannot|may|allow(?:s|ed)|ha[sv]e? to|follow\w*|immer|nie|nur|nicht|muss|erst|toujours|jamais"
-    r"|siempre|nunca)\b"
-)
-_CHANGED = re.compile(r"(?i)\b(?:since|from .{3,20} on|instead|any more|slips|ended|expired|ab|seit)\b")
+_RULE, _CHANGED = cues("rule"), cues("changed")  # a convention or a warning, and what changed
 _HEAD = (
     "Quoted from this user's earlier sessions of this project, for reference; it may be outdated. "
     "More: search_memories."

@@ -12,7 +12,7 @@ from scrubjay.search.choosing import cost
 from scrubjay.search.hits import as_hit
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
-from scrubjay.text.summary import shorten
+from scrubjay.text.sentences import shorten
 
 TOKENS = 400  # for all facts together, by default
 LASTING = 0.6  # share of the tokens for lasting facts at most; the newest facts get the rest

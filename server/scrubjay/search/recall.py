@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from scrubjay.search.document_hint import Hints, document_hints, embed_once, len
 from scrubjay.search.hits import as_hit, no_hits
 from scrubjay.search.retrieval.candidates import Candidate
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, Floats, blend, order, recency
+from scrubjay.search.retrieval.ranking import Floats, blend, order, recency
 from scrubjay.search.retrieval.relevance import WEAK, behind, bounds
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.search.timeline import period_searched, retrieve_in_time, span_asked, timeline
@@ -28,7 +29,6 @@ from scrubjay.text.terms import is_small_talk
 MOST_CANDIDATES = 400  # candidates that get a score; the pools hold at most 400 records
 
 Weights = tuple[float, float, float]  # relevance, importance and recency
-_DAY = 86_400_000_000  # microseconds
 _SRCS: dict[str, tuple[PassageSrc, ...]] = {
     "memories": ("memory", "turn"),
     "hybrid": ("memory", "turn", "chunk"),
@@ -83,7 +83,7 @@ async def search_memories(
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if programmatic else _confidence(ranking, request, is_narrow=is_narrow)
     hints = await document_hints(store, question, ranking, embed) if asks_documents else Hints()
-    others = {"document": hints.document, "commits": list(hints.commits)}
+    others: dict[str, Any] = {"document": hints.document, "commits": list(hints.commits)}
     if confidence == "none":
         return no_hits(period).model_copy(update=others | _unsearched(documents, hints))
     weights = _weights(request, ranking)
@@ -91,13 +91,12 @@ async def search_memories(
     room = length(hints.document) + sum(map(measure, hints.commits))
     selector = Selector(store, request, question, with_related, programmatic, confidence, measure, spent=room)
     hits = await selector.select(scored)
-    tokens = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
-    hits = hits.model_copy(update={"period": period, "tokens": tokens, **others})
+    others["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
     if not hits.results:
-        hits = hits.model_copy(update=_unsearched(documents, hints))
+        others |= _unsearched(documents, hints)
     if request.include.explain:
-        return hits.model_copy(update={"results": _explain(hits.results, ranking, weights)})
-    return hits
+        others["results"] = _explain(hits.results, ranking, weights)
+    return hits.model_copy(update={"period": period, **others})
 
 
 def _unsearched(documents: bool, hints: Hints) -> dict[str, bool | None]:
@@ -192,16 +191,14 @@ async def _score(
     facts = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
     dates = candidates.dated_at[first].astype(float)
     used = dates
-    if (
-        programmatic and weights[2] > 0 and facts
-    ):  # seed 002's decay; elsewhere a fact's age is that of its content
-        recalled = await store.last_accessed(facts)
-        known = (
-            recalled.get(candidates.ids[at], date) for at, date in zip(first.tolist(), dates, strict=True)
+    if programmatic and weights[2] > 0 and facts:
+        recalled = await store.last_accessed(facts)  # seed 002's decay; else a fact's age is its content's
+        used = np.array(
+            [recalled.get(candidates.ids[at], date) for at, date in zip(first, dates, strict=True)],
+            dtype=float,
         )
-        used = np.fromiter(known, dtype=float, count=len(dates))
     importance = candidates.importance[first] / 10
-    fresh = recency((micros(now) - used) / _DAY, half_life_days=HALF_LIFE_DAYS)
+    fresh = recency(micros(now), used)
     score = blend(ranked, importance, fresh, weights)
     best = order(score, ties=(ranked, dates))
     best = best[relevance[best] >= request.threshold]

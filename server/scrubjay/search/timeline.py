@@ -20,7 +20,7 @@ from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.candidates import lay_out
 from scrubjay.search.retrieval.pools import Pools, by_words, search
 from scrubjay.search.retrieval.query import Question
-from scrubjay.search.retrieval.ranking import HALF_LIFE_DAYS, recency
+from scrubjay.search.retrieval.ranking import recency
 from scrubjay.search.retrieval.retrieve import Embed, Ranking, retrieve
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
@@ -314,8 +314,7 @@ async def _same_score(store: Store, question: Question, entries: Sequence[Passag
     whole = [None if row is None or row.src == "turn" else row for row in laid.passages]
     at = {record_id: position for position, record_id in enumerate(laid.ids)}
     order = np.array([at[each.record_id] for each in entries if each.record_id in at], dtype=np.int64)
-    ages = (micros(question.now) - laid.dated_at[order].astype(float)) / 86_400_000_000
-    fresh = recency(ages, half_life_days=HALF_LIFE_DAYS)
+    fresh = recency(micros(question.now), laid.dated_at[order].astype(float))
     ones = np.ones(len(order))
     candidates = replace(laid, passages=whole)
     return ScoredCandidates(candidates, order, ones, ones, laid.importance[order] / 10, fresh, ones, ones)

@@ -19,7 +19,7 @@ AFTER_A_SPAN = timedelta(days=14)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 _VERBS = ("may", "march")
-_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
+_DAYS = {"day": 1, "week": 7, "fortnight": 14, "month": 31, "year": 366}
 _PARTS = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1, "late": 2, "end": 2}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 
@@ -112,7 +112,7 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
     places: list[tuple[range, Period]] = []
     weekdays = [range(*match.span()) for match in _ADJACENT_WEEKDAY.finditer(text)]
     rest = _ADJACENT_WEEKDAY.sub(lambda match: " " * len(match[0]), text)
-    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    today = midnight(now)
     for pattern, read in _READERS:
         for match in pattern.finditer(rest):
             try:
@@ -230,12 +230,12 @@ def _of_this_month(match: re.Match[str], today: datetime) -> Period:
 
 
 def _ago(match: re.Match[str], today: datetime) -> Period:
-    count, unit = _count(match["count"]), match["unit"].lower()
+    count, unit = count_of(match["count"]), match["unit"].lower()
     if unit == "day":
         return _day(today - DAY * count)
     if unit in ("month", "year"):
         return _unit(unit, today, count)
-    days = 7 * count * (2 if unit == "fortnight" else 1)
+    days = _DAYS[unit] * count
     return Period(today - DAY * (days + 3), today - DAY * (days - 4), exact=False)  # a week around that day
 
 
@@ -248,13 +248,13 @@ def _few(match: re.Match[str], today: datetime) -> Period:
 
 def _past(match: re.Match[str], today: datetime) -> Period:
     """Parse the last N units up to now; "the past week" is the last 7 days."""
-    days = _DAYS[match["unit"].lower()] * _count(match["count"] or "one")
+    days = _DAYS[match["unit"].lower()] * count_of(match["count"] or "one")
     return Period(today - DAY * days, today + DAY, exact=False)
 
 
 def _hours(match: re.Match[str], today: datetime) -> Period:
     """Parse hours and minutes as today, or as many days back as they reach."""
-    count = _count(match["count"]) if match["count"] else 1
+    count = count_of(match["count"] or "one")
     days = 1 if match["unit"].lower().startswith("m") else -(-count // 24)
     return Period(today - DAY * days, today + DAY, exact=False)
 
@@ -293,11 +293,26 @@ def _month_number(name: str) -> int:
     return int(name) if name.isdigit() else _MONTHS.index(name[:3].lower()) + 1
 
 
-def _count(word: str) -> int:
-    word = word.lower()
-    if word.isdigit():
-        return int(word)
-    return 2 if "couple" in word else NUMBER_WORDS.index(word) if word in NUMBER_WORDS else 1
+def count_of(words: str) -> int:
+    """Return the number that "3", "three", "a few" or "a couple of" name; 1 for any other word."""
+    words = words.lower().removeprefix("a ")
+    if words.isdecimal():
+        return int(words)
+    known = {"few": 3, "couple": 2, "couple of": 2}
+    return NUMBER_WORDS.index(words) if words in NUMBER_WORDS else known.get(words, 1)
+
+
+def day_ago(today: datetime, unit: str, count: int) -> datetime:
+    """Return the day so many days, weeks, fortnights, months or years ago, the last of a shorter month."""
+    if unit not in ("month", "year"):
+        return today - DAY * _DAYS[unit] * count
+    month = _month(_months_before(today, count * (12 if unit == "year" else 1)))
+    return min(month.start + DAY * (today.day - 1), month.end - DAY)
+
+
+def midnight(moment: datetime) -> datetime:
+    """Return the beginning of a day."""
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _unit(unit: str, today: datetime, back: int) -> Period:

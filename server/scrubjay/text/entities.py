@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Literal, NamedTuple
 
+from scrubjay.text import tables
 from scrubjay.text.terms import PLAIN, parts
 
 MOST = 40  # entities of one text; a listing has more, and would be tied to everything
@@ -23,36 +24,11 @@ Reason = Literal["relation", "tag", "entity"]
 # An entity has no colon after a word, so its key needs no prefix.
 _TAG_PREFIX, _RECORD_PREFIX = "tag:", "id:"
 
-_EXTENSIONS = frozenset(
-    """
-    bat c cc cfg cjs clj conf cpp cs css csv cu dart diff dockerfile ejs elm env erl ex exs f90 fs gd go
-    gradle graphql h hbs hcl hpp hs html ini ino ipynb java jl js json jsonl jsx kt kts less lock log
-    lua m make md mdx mjs ml mm nix patch php pl plist po pony proto ps1 pxd py pyi pyx r rb rs rst sass
-    sbt scala scss sh sol sql svelte svg swift tex tf toml ts tsx txt vim vue wasm xml yaml yml zig zsh
-    """.split()
-)
-# One-word names that exist in every project: only their folders tell them apart.
-_COMMON_STEMS = frozenset(
-    """app base cli common conftest helpers index init lib main mod models package readme setup test types
-    utils""".split()
-)
-# Prose that is spelled like code.
-_BRANDS = frozenset(
-    """
-    airpods airtag bigquery bitbucket chatgpt clickhouse cloudflare coffeescript deepmind devops duckdb
-    dynamodb ebay facetime fastapi freebsd github gitlab gmail graphql hubspot icloud imac imessage
-    instagram ios ipad iphone ipod javascript jetbrains latex linkedin macbook macos mariadb mongodb
-    mysql nextjs nodejs nosql numpy oauth onedrive openai opengl openid openssl paypal playstation
-    postgresql powerpoint powershell pycharm pytorch rabbitmq saas sharepoint soundcloud sqlite
-    stackoverflow tensorflow tiktok typescript vuejs webassembly websocket wechat whatsapp wifi
-    wordpress xbox youtube
-    """.split()
-)
+_EXTENSIONS = tables.words("extensions")
+_COMMON_STEMS = tables.words("common_stems")
+_BRANDS = tables.words("brands")
 _FAMILIES = frozenset("de del della di du fitz la le mac mc van von".split())  # McDonald, DeVito
-_STANDARDS = frozenset(  # UTF-8, COVID-19
-    """aes base covid crc ecma gpt h hd http ieee ipv iso md mp p rgb rsa sars sha sse tls udp usb utf
-    vp""".split()
-)
+_STANDARDS = tables.words("standards")
 _ERRNO = frozenset(errno.errorcode.values())  # ECONNREFUSED
 
 _URL = re.compile(r"https?://(?P<host>[\w.-]+)(?::\d+)?(?P<path>/[^\s<>\"'`)\]}|?#]*)?[^\s<>\"'`)\]}|]*")

@@ -10,21 +10,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 
+from scrubjay.text.tables import listed
 from scrubjay.text.terms import STOP
 
-# Chinese words that ask or join; longer ones first, because they contain shorter ones.
-_CHINESE = re.compile(
-    "为什么|什么时候|是什么|多长时间|怎么样|什么|哪一个|哪一|哪个|哪些|哪里|哪儿|哪|多少|多久|怎么|如何|我们|你们|他们|咱们|"
-    "使用|正在|现在|目前|应该|可以|需要|是否|有没有|还是|以及|或者|通过|对于|关于|这个|那个|这些|那些|"
-    "我|你|他|她|它|谁|几|的|了|是|在|吗|呢|吧|和|与|有|用|把|被|给|对|从|到|由|于|为|会|要|能|都|也|还|就|请|个|这|那"
-)
+_CHINESE = re.compile("|".join(listed("chinese")))
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 _HIRAGANA = re.compile(r"[\u3041-\u309f]+")
 _JAPANESE = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff]")
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN_END = 0x250
-# Japanese words that ask, written with Chinese characters.
-_ASKING = re.compile("何時|何故|何日|何人|何個|何|誰|使用|利用|我々|私達|私|現在|今|使|為|幾")
+_ASKING = re.compile("|".join(listed("japanese_asking")))
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,8 @@
 """What a fact states, as far as its words show: about what, in which roles, what is negated or changed.
 
 Each content word has a stem shared by its inflections and synonyms, its preposition, and a mark if it is
-negated. The tables are English; for German, French and Spanish they have negations, articles, prepositions
-and words of change.
+negated. The tables, in `words.toml`, are English; for German, French and Spanish they have negations,
+articles, prepositions and words of change.
 """
 
 import re
@@ -12,104 +12,15 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from scrubjay.text import tables
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 
-_NEGATIONS = frozenset(
-    """
-    no not never none nothing neither nor without nolonger
-    nicht nie niemals kein keine keinen keinem keiner ohne
-    pas jamais aucun aucune sans
-    nunca jamás ningún ninguna sin
-    """.split()
-)
-# Words that say that a value has changed, and nothing about the value.
-_CHANGES = frozenset(
-    """
-    now nolonger takeover moved move moves migrated switched raised lowered increased reduced
-    changed renamed dropped deprecated rewritten
-    upgraded downgraded bumped extended shortened doubled halved obsolete retired gone
-    became becomes formerly previously left
-    jetzt nun inzwischen künftig umgezogen désormais dorénavant maintenant ahora actualmente
-    """.split()
-)
-# Opposites.
-_OPPOSITES = dict(
-    pair.split("-")
-    for pair in """
-    disable-enable disabled-enable disables-enable off-enable deny-allow denies-allow denied-allow
-    forbid-allow forbids-allow forbidden-allow after-before below-above maximum-minimum max-minimum
-    optional-required excluded-included excludes-includes exclude-include private-public
-    removed-added remove-add stopped-started stop-start less-more old-new decreased-increased
-    false-true asynchronous-synchronous async-synchronous unsupported-supported
-    """.split()
-)
-_SYNONYMS = {
-    word: group.split()[0]
-    for group in """
-    keep keeps kept store stored stores save saved saves live lives lived stay stays reside
-    hold holds held
-    use uses used using utilise employ
-    run runs ran running execute executed executes
-    written write writes wrote
-    built build builds
-    send sends sent
-    receive receives received
-    prefer prefers preferred like likes want wants
-    need needs needed require requires required mandatory obligatory
-    chosen chose choose
-    enable enabled enables
-    allow allowed allows permitted
-    synchronous sync
-    email mail
-    repository repo repos
-    database db databases
-    configuration config configs settings
-    folder directory folders directories
-    production prod
-    documentation docs doc
-    environment env environments
-    postgres postgresql
-    kubernetes k8s
-    javascript js
-    https
-    typescript ts
-    second seconds sec s
-    minute minutes min
-    hour hours h
-    millisecond milliseconds ms
-    megabyte megabytes mb
-    gigabyte gigabytes gb
-    nutzen nutzt verwenden verwendet
-    maintain maintains maintained own owns owned
-    """.strip().splitlines()
-    for word in group.split()
-}
-# Prepositions, grouped by meaning.
-_MARKERS = {
-    word: group.split()[0]
-    for group in """
-    in on at within inside under im am auf bei dans en
-    from aus von vom desde
-    to into nach zu zum zur
-    by durch par
-    with via through using mit avec con
-    for für pour para
-    of des du
-    then dann puis luego
-    """.strip().splitlines()
-    for word in group.split()
-}
-_FILLERS = frozenset(
-    """
-    all always also just currently please already very both per each every do does done did get gets
-    make makes made way has there happen happens may must shall
-    because since
-    der die das den dem ein eine einen einem wir ist sind unser unsere es wird werden alle
-    le la les un une nous est sont notre nos ne qui se
-    el los las una nuestro nuestra son está están que
-    """.split()
-)
-_SAYING_NOTHING = STOP | _FILLERS | _CHANGES
+_NEGATIONS = tables.words("negations")
+_CHANGES = tables.words("changes")
+_OPPOSITES = tables.pairs("opposites")
+_SYNONYMS = tables.first_of_line("synonyms")
+_MARKERS = tables.first_of_line("markers")
+_SAYING_NOTHING = STOP | tables.words("saying_nothing") | _CHANGES
 _BE = frozenset("is are was were be been being ist sind wird werden est sont es son".split())
 _JOINTS = frozenset({",", "and", "or", "und", "oder", "et", "ou", "y", "o"})
 _TURNS = frozenset({",", ";", ".", ":", "!", "?", "(", ")", "but", "sondern", "aber", "mais", "sino", "pero"})
@@ -166,13 +77,7 @@ _EXTENTS = {
 # Verbs and nouns with little meaning of their own, by stem.
 LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
 LIMITS = frozenset("only except unless".split())
-# Parts of a system that have their own values, by their stems.
-PARTS = frozenset(
-    """
-    stag production dev develop test backend frontend server client web mobil desktop ios android linux window
-    maco
-    """.split()
-)
+PARTS = tables.words("parts")
 # Verbs whose subject is the value: the owner may change, but another owned thing is another fact.
 HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())
 

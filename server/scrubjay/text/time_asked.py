@@ -8,37 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from scrubjay.text.dates import DAY, Period, named_periods
+from scrubjay.text import tables
+from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
 from scrubjay.text.terms import NUMBER_WORDS, content_words
 
 LONGEST = 300  # characters of a question about a time; longer texts only mention one
 LONGEST_PHRASE = 60  # characters of a time in an argument
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has an end
 
-# Words in a question about a time that are no evidence: that people talked, worked and decided.
-_FILLER = frozenset(
-    """
-    talk talked talking discuss discussed discussing discussion discussions say said saying speak spoke
-    spoken chat chatted chatting chats tell told telling mention mentioned ask asked answer answered explain
-    explained agree agreed decide decided deciding decision decisions conclude concluded propose proposed
-    doing done work worked working make made making build built building write wrote written writing fix
-    fixed fixing add added adding create created code coded coding implement implemented implementing solve
-    solved resolve resolved happen happened happens happening go going went gone come came been being have
-    get got getting
-    accomplish accomplished achieve achieved finish finished complete completed start started begin began
-    stop stopped leave left pick continue continued resume resumed cover covered learn learned learnt plan
-    planned change changed changes progress update updates news status
-    session sessions conversation conversations discussed meeting meetings topic topics subject subjects
-    thing things something anything everything nothing stuff task tasks point points summary summarise
-    summarize overview recap remember recall remind list show give find look see history timeline log
-    us our ours myself ourselves let please exactly just actually all any every each both many much more most
-    other others else new main important key together here now then also too so far still again already back
-    up out off about over around through between during since until till before after prior past last
-    previous earlier later latest recent recently lately next first time times date day days week weeks
-    weekend weekends month months year years hour hours morning afternoon evening night today
-    end beginning same one ones no not yet
-    """.split()
-)
+_FILLER = tables.words("about_time")
 
 _COUNT = rf"\d{{1,3}}|{'|'.join(NUMBER_WORDS[1:])}|few|couple of"
 _TALK = r"(?:session|conversation|chat|discussion|meeting)"
@@ -133,7 +111,7 @@ def time_asked(text: str, now: datetime) -> TimeAsked | None:
         certain = not _YEAR.search(named) and (period.exact or not period.any_year)
         return TimeAsked(_until_today(period, now), _without(text, [at for at, _ in places]), certain)
     if match := _RECENTLY.search(text):
-        week = Period(_midnight(now) - 7 * DAY, _midnight(now) + DAY, exact=False)
+        week = Period(midnight(now) - 7 * DAY, midnight(now) + DAY, exact=False)
         return TimeAsked(week, _without(text, [range(*match.span())]), certain=False)
     if match := _SESSIONS.search(text):
         return _sessions_asked(text, match)
@@ -158,7 +136,7 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
         return now - _length(match)
     try:
         if match := _AGO.fullmatch(phrase):
-            day = _day_ago(_midnight(now), match["unit"].lower(), _number(match["count"]))
+            day = day_ago(midnight(now), match["unit"].lower(), count_of(match["count"]))
             return day + DAY if end else day
     except (ValueError, OverflowError):  # before the start of the calendar
         return None
@@ -174,7 +152,7 @@ def said_as_days(start: datetime, end: datetime) -> str:
 
     Times of day are given unless it begins or ends at midnight. Both are in one time zone.
     """
-    whole = end == _midnight(end) and (start <= EPOCH or start == _midnight(start))
+    whole = end == midnight(end) and (start <= EPOCH or start == midnight(start))
     form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M"
     if start <= EPOCH:
         return f"before {end:{form}}"
@@ -214,7 +192,7 @@ def _part_of_day(text: str, at: range, day: Period) -> Period:
 
 def _until_today(period: Period, now: datetime) -> Period:
     """End a period of several days, such as this week, with the day of `now`."""
-    tomorrow = _midnight(now) + DAY
+    tomorrow = midnight(now) + DAY
     return replace(period, end=tomorrow) if period.start < tomorrow < period.end else period
 
 
@@ -232,7 +210,7 @@ def _hours(text: str, now: datetime) -> list[tuple[range, Period]]:
 def _length(match: re.Match[str]) -> timedelta:
     unit = match["unit"] or match["units"]
     count = match["past"] or match["ago"] or "one"
-    length = _number(count) * timedelta(**{f"{unit.lower()}s": 1})
+    length = count_of(count) * timedelta(**{f"{unit.lower()}s": 1})
     return length / 2 if count.lower().startswith("half") else length
 
 
@@ -240,34 +218,14 @@ def _sessions_asked(text: str, match: re.Match[str]) -> TimeAsked | None:
     if match["second"]:
         sessions = PastSessions(2)
     elif match["ago"]:
-        sessions = PastSessions(max(1, _number(match["ago"])))
+        sessions = PastSessions(max(1, count_of(match["ago"])))
     else:
-        sessions = PastSessions(1, max(1, _number(match["count"] or "one")))
+        sessions = PastSessions(1, max(1, count_of(match["count"] or "one")))
     asked = TimeAsked(sessions, _without(text, [range(*match.span())]), certain=True)
     session = (match["noun"] or "session").lower().startswith("session")
     if asked.words and (not session or _ABOUT.match(text, match.end())):
         return None  # "the last time we discussed retries" may be long ago
     return asked
-
-
-def _day_ago(today: datetime, unit: str, count: int) -> datetime:
-    if unit in ("month", "year"):
-        months = today.year * 12 + today.month - 1 - count * (12 if unit == "year" else 1)
-        first = today.replace(year=months // 12, month=months % 12 + 1, day=1)
-        next_month = (first + 31 * DAY).replace(day=1)
-        return min(first + DAY * (today.day - 1), next_month - DAY)
-    return today - DAY * count * {"day": 1, "week": 7, "fortnight": 14}[unit]
-
-
-def _number(word: str) -> int:
-    word = word.lower().removeprefix("a ")
-    if word.isdecimal():
-        return int(word)
-    return NUMBER_WORDS.index(word) if word in NUMBER_WORDS else {"few": 3, "couple of": 2}.get(word, 1)
-
-
-def _midnight(moment: datetime) -> datetime:
-    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 def _without(text: str, places: Sequence[range]) -> str:

@@ -16,7 +16,7 @@ from scrubjay.records.turns import SOURCE
 from scrubjay.search.profile import LONGEST
 from scrubjay.store import conditions
 from scrubjay.text.conversations import Exchange, Message, contains, exchanges, transcript, user_messages
-from scrubjay.text.summary import shorten
+from scrubjay.text.sentences import shorten
 
 _COLUMNS = ["id", "title", "custom_id", "metadata", "updated_at"]
 _LATEST = 3  # conversations that a profile looks into

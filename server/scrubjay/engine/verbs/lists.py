@@ -29,7 +29,7 @@ from scrubjay.search.similar import facts_like
 from scrubjay.store import conditions, facets
 from scrubjay.store.conditions import Where
 from scrubjay.store.counts import KINDS, current
-from scrubjay.text.summary import title
+from scrubjay.text.titles import title
 
 T = TypeVar("T", Turn, Memory, Document)
 R = TypeVar("R", bound=AnyRecord | Passage)

@@ -23,7 +23,7 @@ from scrubjay.store import conditions
 from scrubjay.store.counts import SessionSpan, spoken
 from scrubjay.store.sessions import Key
 from scrubjay.text.dates import LocalZone
-from scrubjay.text.summary import title
+from scrubjay.text.titles import title
 
 LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` returns all of it
 MOST_FACTS = 200  # facts of one session

@@ -1,6 +1,6 @@
 """Lays out candidates, which are search results and the turns around them, by session as aligned columns."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import repeat
@@ -89,72 +89,69 @@ def lay_out(
     with_neighbours: bool,
 ) -> Candidates:
     """Order turns and those up to `REACH` places away by session, then the records without a session."""
-    chosen: list[Place] = []
-    keys: list[tuple[str, str | None]] = []
-    numbers: list[int] = []
-    places: list[int] = []
-    turns: dict[Key, list[str]] = {}
-    others: list[PassageRow] = []
-    for passage in pools.best.values():
-        if passage.src != "turn":
-            others.append(passage)
-        elif passage.session_id is not None:
-            turns.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
-    for number, (key, session) in enumerate(sessions.items()):
-        near = _near(session, turns.get(key, ()), REACH if with_neighbours else 0)
-        chosen += map(session.places.__getitem__, near)
-        places += near
-        keys += [key] * len(near)
-        numbers += [number] * len(near)
-    ids = [place.id for place in chosen] + [passage.record_id for passage in others]
-    roles = [place.role for place in chosen] + [passage.role for passage in others]
-    dates = [place.started_at for place in chosen] + [passage.dated_at for passage in others]
-    keys += [(passage.scope, passage.session_id) for passage in others]
+    rows = list(_in_sessions(pools, sessions, REACH if with_neighbours else 0))
+    others = [passage for passage in pools.best.values() if passage.src != "turn"]
+    turns = [row.turn for row in rows]
+    keys = [*(row.key for row in rows), *((each.scope, each.session_id) for each in others)]
+    ids = [turn.id for turn in turns] + [passage.record_id for passage in others]
+    roles = [turn.role for turn in turns] + [passage.role for passage in others]
+    dates = [turn.started_at for turn in turns] + [passage.dated_at for passage in others]
     passages = [*map(pools.best.get, ids)]
     alone = [-1] * len(others)
-    return Candidates(
-        ids,
-        passages,
-        keys,
-        roles,
-        np.array(dates, dtype=np.int64),
-        np.array(
-            [_TURN_IMPORTANCE if one is None else one.importance_score for one in passages], dtype=float
-        ),
-        Signals(
-            cosine=_column(pools.cosine, ids, np.nan),
-            bm25=_column(pools.bm25, ids, np.nan),
-            unembedded=np.array(
-                [
-                    each is not None and each.space_id is None and each.record_id not in pools.cosine
-                    for each in passages
-                ],
-                dtype=bool,
-            ),
-            date=np.array(
-                [max((closeness(each, moment(at)) for each in periods), default=0.0) for at in dates]
-                if periods
-                else np.zeros(len(ids)),
-                dtype=float,
-            ),
-            speaker=np.array(
-                [role == speaker for role in roles] if speaker else np.zeros(len(ids)), dtype=bool
-            ),
-            quoted=_quoted(pools, ids, query),
-            named=np.maximum(_named(pools, ids), _labelled(passages, query)),
-            session=np.array(numbers + alone, dtype=np.int64),
-            place=np.array(places + alone, dtype=np.int64),
-            user=np.array([each is not None and each.role == "user" for each in passages], dtype=bool),
-            length=np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
-            # no close look was taken yet
-            late=np.zeros(len(ids)),
-            tokens=np.full(len(ids), np.nan),
-            coverage=np.full(len(ids), np.nan),
-            answer=np.zeros(len(ids)),
-            current=np.zeros(len(ids)),
-        ),
-        pools.answers,
+    importance = [_TURN_IMPORTANCE if each is None else each.importance_score for each in passages]
+    signals = Signals(
+        date=_dates(dates, periods),
+        speaker=np.array([bool(speaker) and role == speaker for role in roles], dtype=bool),
+        quoted=_quoted(pools, ids, query),
+        named=np.maximum(_named(pools, ids), _labelled(passages, query)),
+        session=np.array([row.session for row in rows] + alone, dtype=np.int64),
+        place=np.array([row.place for row in rows] + alone, dtype=np.int64),
+        **_found(pools, ids, passages),
     )
+    columns = np.array(dates, dtype=np.int64), np.array(importance, dtype=float)
+    return Candidates(ids, passages, keys, roles, *columns, signals, pools.answers)
+
+
+def _found(pools: Pools, ids: Sequence[str], passages: Sequence[PassageRow | None]) -> dict[str, np.ndarray]:
+    """Return the signals of how each was found, and empty ones of the close look that was not taken yet."""
+    waiting = [
+        each is not None and each.space_id is None and each.record_id not in pools.cosine for each in passages
+    ]
+    return {
+        "cosine": _column(pools.cosine, ids, np.nan),
+        "bm25": _column(pools.bm25, ids, np.nan),
+        "unembedded": np.array(waiting, dtype=bool),
+        "user": np.array([each is not None and each.role == "user" for each in passages], dtype=bool),
+        "length": np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
+        **{name: np.zeros(len(ids)) for name in ("late", "answer", "current")},
+        **{name: np.full(len(ids), np.nan) for name in ("tokens", "coverage")},
+    }
+
+
+def _dates(dates: Sequence[int], periods: Sequence[Period]) -> Floats:
+    if not periods:
+        return np.zeros(len(dates))
+    return np.array([max(closeness(each, moment(at)) for each in periods) for at in dates], dtype=float)
+
+
+class _Row(NamedTuple):
+    """A turn in its session: the number of the session among the candidates', and the turn's position."""
+
+    key: tuple[str, str | None]
+    session: int
+    place: int
+    turn: Place
+
+
+def _in_sessions(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_Row]:
+    """Yield the turns that were found and those up to `reach` places away, in the order of their sessions."""
+    found: dict[Key, list[str]] = {}
+    for passage in pools.best.values():
+        if passage.src == "turn" and passage.session_id is not None:
+            found.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
+    for number, (key, session) in enumerate(sessions.items()):
+        for at in _near(session, found.get(key, ()), reach):
+            yield _Row(key, number, at, session.places[at])
 
 
 def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:

@@ -19,6 +19,7 @@ from scrubjay.search.retrieval.ranking import COSINE_SPAN, QUOTED, Floats, scale
 from scrubjay.search.retrieval.relevance import QUOTATION, evidence
 from scrubjay.search.retrieval.retrieve import Embed
 from scrubjay.store.store import Store
+from scrubjay.text.tables import listed
 from scrubjay.text.terms import compared_words, quotes
 
 POOL = 200  # chunks per search; with 100, two in a hundred answers were missed
@@ -35,11 +36,6 @@ MOST_NAMES = 8  # identifiers taken from one question
 _TOKEN = re.compile(r"`([^`\n]+)`|([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(\(?)")
 _CODED = re.compile(r"_|[a-z\d][A-Z]|[A-Za-z]\d")  # snake_case, camelCase, sha256
 _PARTS = re.compile(r"[A-Za-z_$][\w$]*")
-_KEYWORDS = (  # that precede a defined name
-    "def class func fn fun function struct interface enum trait type typedef union module namespace record "
-    "object protocol macro macro_rules! impl const let var val static sub table view procedure trigger "
-    "extension typealias"
-)
 _INTRODUCED = r"(?:{words})\s+(?:\([^)\n]{{0,200}}\)\s*|\*\s*|self\.)?{name}(?![\w$])"
 # Such as `NAME =`, `NAME: int =` and `NAME() {`.
 _ASSIGNED = r"^[^\S\n]*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
@@ -170,7 +166,7 @@ def defines(text: str, names: frozenset[str]) -> bool:
 @lru_cache(maxsize=64)
 def _definition(names: frozenset[str]) -> re.Pattern[str]:
     name = f"(?:{'|'.join(map(re.escape, sorted(names)))})"
-    words = "|".join(re.escape(word) for word in _KEYWORDS.split())
+    words = "|".join(map(re.escape, listed("defining")))
     either = (
         rf"(?:^|[\s;({{]){_INTRODUCED.format(words=words, name=name)}",
         _ASSIGNED.format(name=name),

@@ -14,10 +14,11 @@ from functools import cache, lru_cache
 import numpy as np
 
 from scrubjay.search.retrieval.candidates import Candidates
-from scrubjay.search.retrieval.ranking import Floats, Ints
+from scrubjay.search.retrieval.ranking import DAY, Floats, Ints
 from scrubjay.search.retrieval.weights import AMENDS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
+from scrubjay.text import tables
 from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import compared_words
 
@@ -35,37 +36,11 @@ LACKS = 0.3
 SHARED = 0.1  # least share of rare words in common; two facts that have less are about different things
 AHEAD = 0.05  # of the ranking sum: the lead of the later record
 READ = 1_200  # characters of a record that are compared
-_DAY = 86_400_000_000  # microseconds
 _WEEK = 7  # days
 
-# Words of a change; + stands between two words.
-_CHANGES = """
-    now no+longer not+anymore not+any+more anymore any+more no+more move moved moves switch switched
-    switches migrated upgrade upgraded downgraded updated raise raised lift lifted lowered tightened relaxed
-    loosened lengthened shortened bump bumped cut trimmed doubled halved tripled went+up went+down going+up
-    going+down up+from down+from down+to grew shrank grown shrunk replace replaced replaces superseded
-    supersedes overruled overturned reverted rolled+back instead took+over takes+over taken+over inherits
-    inherited succeeds succeeded handed left resigned quit retired since as+of from+now+on from+today
-    from+tomorrow starting dropped ditched abandoned gave+up given+up phased+out removed deprecated
-    decommissioned sunset abolished discontinued shut+down turned+off change changed changes rename renamed
-    new newly went+to gone+to back+to stop stopped stops deleted increase increased reduce reduced extend
-    extended shorten postponed delayed slips slipped pushed+back brought+forward rescheduled actually
-    after+all correction rather+than in+place+of in+favour+of in+favor+of swapped previously formerly
-    until+now jetzt nicht+mehr nicht+länger umgezogen statt stattdessen neu neuerdings seit ab fortan künftig
-    mittlerweile inzwischen gewechselt wechselt übernommen übernimmt abgelöst ersetzt erhöht angehoben gesenkt
-    verlängert verkürzt verlegt verschoben abgeschafft désormais maintenant dorénavant ne+plus depuis
-    à+partir+du à+partir+de remplace remplacé remplacée migré déménagé abandonné repoussé reporté repris
-    ahora ya+no desde a+partir+de reemplaza reemplazado sustituye sustituido cambió migró migramos
-    pasó+a pasa+a subió bajó en+lugar+de agora não+mais passou passa+a mudou mudamos migrou substituiu
-    em+vez+de no+lugar+de
-""".split()
-_UNSPACED_CHANGES = (
-    "现在 改为 改成 改用 换到 迁移 接手 接替 调整为 不再 已经 换成 "
-    "変更 現在 今は やめ 移行 切り替え 廃止 引き継"
-).split()
-_CHANGE = re.compile(
-    rf"\b(?:{'|'.join(word.replace('+', ' ') for word in _CHANGES)})\b|{'|'.join(_UNSPACED_CHANGES)}"
-)
+_CHANGES = "|".join(tables.listed("amending")).replace("+", " ")
+_UNSPACED = "|".join(tables.listed("amending_unspaced"))
+_CHANGE = re.compile(rf"\b(?:{_CHANGES})\b|{_UNSPACED}")
 
 Vectors = Mapping[str, np.ndarray]  # vectors of the best passages, by record id
 
@@ -206,7 +181,7 @@ def _fit(candidates: Candidates, total: Floats, older: int, newer: int) -> dict[
 
 def since(microseconds: int) -> float:
     """Scale the time between two records to [0, 1]: a week and more is 1."""
-    return min(math.log1p(microseconds / _DAY) / math.log1p(_WEEK), 1.0)
+    return min(math.log1p(microseconds / DAY) / math.log1p(_WEEK), 1.0)
 
 
 def compare(older: Compared, newer: Compared, cosine: float) -> dict[str, float]:

@@ -24,46 +24,27 @@ FADING = 0.9
 LATE_SPAN = 0.2  # of mean cosines; the span is smaller in one search of a hundred
 QUOTED = 12.0  # the query quotes the record: more than any context adds
 LONG = 7.0  # logarithm of the length of a passage that counts as 1: 1,100 characters
+DAY = 86_400_000_000  # microseconds
 HALF_LIFE_DAYS = 30.0  # of recency, since a turn started or a fact was stated
 
 # The part of the sum, as an explanation shows it, to which each feature belongs.
 PARTS: Mapping[str, str] = {
-    "meaning": "meaning",
-    "cosine": "meaning",
-    "unfound": "meaning",
-    "words": "words",
-    "coverage": "coverage",
-    "complete": "coverage",
-    "words_coverage": "coverage",
-    "near_meaning": "neighbours",
-    "near_words": "neighbours",
-    "near_coverage": "neighbours",
-    "session_meaning": "session",
-    "session_words": "session",
-    "alone": "alone",
-    "alone_meaning": "alone",
-    "date": "date",
-    "session_date": "date",
-    "late": "late",
-    "tokens": "tokens",
-    "speaker": "speaker",
-    "named": "named",
-    "answer": "answer",
-    "user": "user",
-    "length": "length",
-    "examined": "examined",
+    feature: part
+    for part, features in {
+        "meaning": "meaning cosine unfound",
+        "words": "words",
+        "coverage": "coverage complete words_coverage",
+        "neighbours": "near_meaning near_words near_coverage",
+        "session": "session_meaning session_words",
+        "alone": "alone alone_meaning",
+        "date": "date session_date",
+        **{own: own for own in "late tokens speaker named answer user length examined".split()},
+    }.items()
+    for feature in features.split()
 }
 # Features that only examined candidates have; the others are ranked without them.
-EXAMINED = (
-    "late",
-    "tokens",
-    "coverage",
-    "complete",
-    "words_coverage",
-    "near_coverage",
-    "answer",
-    "length",
-    "examined",
+EXAMINED = frozenset(
+    "late tokens coverage complete words_coverage near_coverage answer length examined".split()
 )
 
 
@@ -271,19 +252,14 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
         yield apart[first], first + step, first
 
 
-def ranking_sum(signals: Signals, weights: Mapping[str, float]) -> Floats:
-    """Add up all `parts`: the sum that orders candidates."""
-    return added(parts(signals, weights))
-
-
 def added(columns: Mapping[str, Floats]) -> Floats:
     """Add up parts of the ranking sum, in their order."""
     return sum(columns.values(), np.zeros_like(columns["current"]))
 
 
-def recency(age_days: Floats, *, half_life_days: float) -> Floats:
-    """Compute 0.5 ** (age / half-life), in [0, 1]; an age below 0 (the clock was set back) counts as 0."""
-    return np.power(0.5, np.maximum(age_days, 0.0) / half_life_days)
+def recency(now: int, dates: Floats) -> Floats:
+    """Compute 0.5 ** (age / half-life), in [0, 1]; times are microseconds, and a later date counts as now."""
+    return np.power(0.5, np.maximum((now - dates) / DAY, 0.0) / HALF_LIFE_DAYS)
 
 
 def blend(

@@ -1,0 +1,117 @@
+"""Splits a text into sentences, joins them again, and cuts what is too long after a word."""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
+_BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
+_BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
+# A sentence ends before anything but a lower-case letter, or after a longer word, which spares `e.g. this`;
+# CJK needs no space.
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])"
+    r"|(?<=[a-z0-9)]{3}[.!?])(?<!\betc\.)(?<!\bincl\.)(?<!\bapprox\.)\s+(?=[a-z])"
+)
+QUESTION = ("?", "\uff1f")  # how a question ends
+_CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence of a text, on one line, and its position."""
+
+    text: str
+    paragraph: int
+    first: bool  # True for the first sentence of its paragraph
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Split prose into sentences, each list item one; leave out fenced code, tables, headings and rules."""
+    for number, paragraph in enumerate(_paragraphs(text)):
+        first = True
+        for unit in paragraph:
+            for sentence in _SENTENCE_END.split(_BOLD.sub(r"\1", unit)):
+                line = flat(sentence)
+                if any(map(str.isalnum, line)):
+                    yield Sentence(line, number, first)
+                    first = False
+
+
+def item_of(line: str) -> str | None:
+    """Return the text of an item of a list; None for any other line."""
+    bullet = _BULLET.match(line)
+    return flat(_BOLD.sub(r"\1", line[bullet.end() :])) if bullet else None
+
+
+def _paragraphs(text: str) -> Iterator[list[str]]:
+    """Split a text into paragraphs, each as its units: one for running text, one for each list item."""
+    units: list[list[str]] = []  # lines of each unit
+    fence = ""
+    for line in [*text.split("\n"), ""]:
+        mark = _FENCE.match(line)
+        if fence:
+            fence = "" if mark and mark[1].startswith(fence) else fence
+            continue
+        fence = mark[1] if mark else ""
+        if fence or not line.strip() or line.lstrip().startswith(("|", "#")):
+            if units:
+                yield ["\n".join(unit) for unit in units]
+            units = []
+        elif bullet := _BULLET.match(line):
+            units.append([line[bullet.end() :]])
+        else:
+            if not units:
+                units.append([])
+            units[-1].append(line)
+
+
+def join(sentences: list[str]) -> str:
+    """Join sentences; one without a full stop, such as a list item, gets a semicolon."""
+    closed = [text if text.endswith(_CLOSED) else f"{text};" for text in sentences[:-1]]
+    return " ".join([*closed, *sentences[-1:]])
+
+
+def apart(line: str) -> list[str]:
+    """Return the sentences of a summary's line, which `join` joined."""
+    return [text for part in line.split("; ") for text in _SENTENCE_END.split(part) if text]
+
+
+def flat(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+def clip(text: str, room: int) -> str:
+    """Cut a long text after a word and add an ellipsis; "" if not one word fits."""
+    if len(text) <= room:
+        return text
+    cut = room - 1
+    while cut > 0 and _is_inside_word(text[cut - 1], text[cut]):
+        cut -= 1
+    start = text[: max(cut, 0)].rstrip()
+    return f"{start}\u2026" if start else ""
+
+
+def shorten(text: str, most: int) -> str:
+    """Cut a text of more than `most` characters after a word, or in its only word, with an ellipsis."""
+    if len(text) <= most:
+        return text
+    return clip(text, most) or f"{text[: max(most - 1, 0)]}\u2026"[: max(most, 0)]
+
+
+def _is_inside_word(before: str, after: str) -> bool:
+    """Return True if a cut here is inside a word. Between Chinese or Japanese characters it never is."""
+    pair = (before, after)
+    return all(map(_is_word_character, pair)) and not any(map(_is_ideographic, pair))
+
+
+def _is_word_character(char: str) -> bool:
+    return char.isalnum() or char == "_" or unicodedata.category(char).startswith("M")
+
+
+def _is_ideographic(char: str) -> bool:
+    return (
+        "\u2e80" <= char <= "\ua4cf" or "\uf900" <= char <= "\ufaff" or "\U00020000" <= char <= "\U0003ffff"
+    )

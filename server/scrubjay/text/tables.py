@@ -1,0 +1,55 @@
+"""Reads the tables of words and patterns in the TOML files of this room."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+
+@cache
+def table(name: str) -> Mapping[str, Any]:
+    """Return the content of `NAME.toml`."""
+    return tomllib.loads((files("scrubjay.text") / f"{name}.toml").read_text("utf-8"))
+
+
+def listed(name: str) -> list[str]:
+    """Return the words of a list in `words.toml`."""
+    words: str = table("words")[name]
+    return words.split()
+
+
+def words(name: str) -> frozenset[str]:
+    """Return the words of a list as a set."""
+    return frozenset(listed(name))
+
+
+def pairs(name: str) -> dict[str, str]:
+    """Return the words of a list of pairs, `one-other`, by the first of each."""
+    return dict(pair.split("-") for pair in listed(name))
+
+
+def first_of_line(name: str) -> dict[str, str]:
+    """Return for each word of a list the first word of its line."""
+    lines: str = table("words")[name]
+    return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
+
+
+def filled(text: str, parts: Mapping[str, str]) -> str:
+    """Return a pattern without its line breaks, with each {name} replaced by the part of that name.
+
+    >>> filled("{day}\\n|today", {"day": "monday"})
+    'monday|today'
+    """
+    text = text.replace("\n", "")
+    for name, part in parts.items():
+        text = text.replace(f"{{{name}}}", part)
+    return text
+
+
+def cues(name: str) -> re.Pattern[str]:
+    """Compile alternatives of `cues.toml`, separated by bars with any spaces; each begins with a word."""
+    written = filled(" ".join(table("cues")["lists"][name].split("\n")), table("cues")["parts"])
+    alternatives = "|".join(part.strip() for part in written.split("|"))
+    return re.compile(rf"\b(?:{alternatives})", re.IGNORECASE)

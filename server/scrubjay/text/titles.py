@@ -1,0 +1,151 @@
+"""What a turn or a session is about: one sentence of it, without politeness."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from scrubjay.text import tables
+from scrubjay.text.sentences import Sentence, clip, flat, sentences
+from scrubjay.text.terms import content_words
+
+TITLE_LIMIT = 120  # a session's title; a longer sentence is no title while there is a shorter one
+READ_SIDE = 6_000  # the beginning and the end of one side of a turn, when a session is summarised
+GIST_WORDS, GIST_LIMIT = 12, 90  # of a sentence whose turn is not to be stored
+_FIRST = 1.4  # factor for a prompt's first paragraph: logs and details follow
+_MINOR = 0.4  # factor for a sentence that is no title while there is another
+_LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
+_SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
+_EMPTY = tables.words("empty_prompt")
+_OPENER = re.compile(  # politeness before the subject of a prompt
+    r"""(?:(?:hi|hey|hello|ok(?:ay)?|so|well|great|thanks(?:\ a\ lot)?|thank\ you|please|good|nice|perfect
+      |right|alright|and|also|but|then|now|next|yes|no|sure|cool)\b(?:\ (?:there|again|claude))?[,!.:;]*\s+
+    |(?:can|could|would|will)\ (?:you|we)\ (?:please\ |also\ |now\ |maybe\ )*
+    |i(?:\ would|'d)\ (?:like|love)\ (?:you\ )?to\ |i\ (?:want|need)\ (?:you\ )?to\ |help\ me\ (?:to\ )?
+    |let(?:'s|\ us)\ (?:now\ )?|we\ (?:need|want|have)\ to\ |i\ (?:was\ wondering|wonder)\ (?:if|whether)\ )+
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+class Exchange(NamedTuple):
+    """The content of a turn: the user's and the assistant's text, "" if missing, and the touched files."""
+
+    user: str
+    assistant: str
+    files: tuple[str, ...] = ()
+
+
+def title(exchanges: Sequence[Exchange]) -> str:
+    """Return the subject of a session, or of a single turn: a whole sentence, without politeness.
+
+    It is of the prompt whose words the session uses most and that got most of an answer; if no prompt has a
+    subject, it is of an answer. Only a sentence longer than `TITLE_LIMIT` is cut, after a word. "" if there
+    is no text.
+    """
+    return clip(without_opener(subject(exchanges)).rstrip(".:;,\u3002"), TITLE_LIMIT)
+
+
+def opening(text: str) -> str:
+    """Return the beginning of a text as a title of at most a dozen words; "" for a text without a word.
+
+    >>> opening("- Deploys go out on Tuesdays.\\n- Rollbacks need two approvals.")
+    'Deploys go out on Tuesdays'
+    """
+    lines = (match[0] for match in re.finditer(r"[^\s#>*`-][^\n]*", text))
+    return cut_to_gist(flat(next((line for line in lines if any(map(str.isalnum, line))), "")))
+
+
+def subject_words(text: str) -> set[str]:
+    """Return the content words of a text without those of politeness and agreement."""
+    return set(content_words(text)) - _EMPTY
+
+
+def is_empty(prompt: str) -> bool:
+    """Return True if a prompt only agrees, thanks or continues."""
+    words = content_words(prompt[:200])
+    return len(words) < 12 and all(word in _EMPTY or word.isdigit() for word in words)
+
+
+def excerpt(text: str) -> str:
+    """Return the beginning and the end of a long text, where a turn has its subject and its outcome."""
+    return text if len(text) <= 2 * READ_SIDE else f"{text[:READ_SIDE]}\n\n{text[-READ_SIDE:]}"
+
+
+def subject(exchanges: Sequence[Exchange]) -> str:
+    """Choose the sentence that represents the session best: a prompt's, else an answer's."""
+    sides = [(excerpt(exchange.user), excerpt(exchange.assistant)) for exchange in exchanges]
+    words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
+    uses = Counter(word for each in words for word in each)
+    prompts = ["" if is_empty(user) else user for user, _ in sides]
+    said = [0] * len(
+        sides
+    )  # how much is said about each prompt; what follows "yes, do it" is about the last one
+    about = 0
+    for at, each in enumerate(words):
+        about = at if prompts[at] else about
+        said[about] += len(each)
+    answers = [answer for _, answer in sides]
+    return (
+        _central_of(prompts, said, uses, 2)
+        or _central_of(answers, said, uses, 2)
+        or _central_of(prompts, said, uses, 1)
+    )
+
+
+def _central_of(texts: Sequence[str], said: Sequence[int], uses: Counter[str], least: int) -> str:
+    """Choose the sentence whose words are used most, of a text about which much is said.
+
+    It must have `least` content words.
+    """
+    best, most = "", 0.0
+    for text, much in zip(texts, said, strict=True):
+        for sentence in _whole_sentences(text):
+            bare = without_opener(sentence.text)
+            words = subject_words(bare)
+            worth = math.fsum(math.log(1 + uses[word]) for word in words) / math.sqrt(len(words) + 2)
+            worth *= (
+                math.log(2 + much) * (_FIRST if sentence.paragraph == 0 else 1.0) * (1.0 if best else _FIRST)
+            )
+            if (
+                _SMALL_TALK.match(bare)
+                or _ASIDE.search(bare)
+                or not _is_prose(bare)
+                or len(bare) > TITLE_LIMIT
+            ):
+                worth *= _MINOR
+            if worth > most and len(words) >= least:
+                best, most = sentence.text, worth
+    return best
+
+
+def _whole_sentences(text: str) -> Iterator[Sentence]:
+    """Split a text into sentences, and a long one, which may be several lines without a stop, into lines."""
+    found = list(sentences(text))
+    if any(len(sentence.text) > TITLE_LIMIT for sentence in found):
+        found = [each for line in text.split("\n") for each in sentences(line)]
+    yield from found
+
+
+def without_opener(sentence: str) -> str:
+    """Return a sentence without the politeness before its subject."""
+    opener = _OPENER.match(sentence)
+    rest = sentence[opener.end() :] if opener else sentence
+    return rest[:1].upper() + rest[1:] if opener and rest else sentence
+
+
+def _is_prose(sentence: str) -> bool:
+    """Return True if a sentence is mostly words, not a line of a log or of code."""
+    return sum(char.isalpha() or char == " " for char in sentence) >= 0.75 * len(sentence)
+
+
+def cut_to_gist(sentence: str) -> str:
+    """Cut a sentence after a dozen words, preferably at the end of a clause."""
+    words = sentence.split()
+    if len(words) <= GIST_WORDS and len(sentence) <= GIST_LIMIT:
+        return sentence.rstrip(".:;,\u3002")
+    start = " ".join(words[:GIST_WORDS])
+    ends = [at for mark in (": ", "; ", " - ", ", ") if (at := start.find(mark, _LEAST_CLAUSE)) > 0]
+    short = clip(start[: ends[0]] if ends else start, GIST_LIMIT - 1)
+    return short if ends or short.endswith("\u2026") else f"{short}\u2026"
