@@ -39,7 +39,6 @@ _BRIEF = 100  # characters of a sentence that may be all that is told of an outc
 _MINOR = 0.4  # factor for a sentence that is no title while there is another
 _LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _TAKEN_UP = 0.6  # share of a sentence's content words that occur again later: the point was taken up
-_SETTLED = 0.4  # the same, in one later sentence that leaves nothing open
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
 _LEAD = 1.5  # factor for a document's first sentence: authors begin with the subject
 _ONCE = 0.1  # weight of a word that occurs in only one sentence: matters only if all do
@@ -214,21 +213,16 @@ def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> 
     """
     points: dict[str, None] = {}
     later = [set(content_words(f"{_excerpt(each.user)} {_excerpt(each.assistant)}")) for each in after]
-    settled: list[set[str]] = []  # what later sentences say that leave nothing open
     following = ""  # the next prompt
     for back, exchange in enumerate(reversed(exchanges)):
         user, assistant = _excerpt(exchange.user), _excerpt(exchange.assistant)
         for point in () if open_cues.is_done(following) else _open_points(user, assistant, back):
             words = set(content_words(point))
-            if len(words) >= _LEAST_ASKED and not (
-                any(len(words & turn) >= _TAKEN_UP * len(words) for turn in later)
-                or any(len(words & each) >= _SETTLED * len(words) for each in settled)
+            if len(words) >= _LEAST_ASKED and all(
+                len(words & turn) < _TAKEN_UP * len(words) for turn in later
             ):
                 points[_clip(point, LONGEST_OPEN)] = None
         later.append(set(content_words(f"{user} {assistant}")))
-        settled += [
-            set(content_words(each.text)) for each in _sentences(assistant) if not _is_open(each.text)
-        ]
         following = user
     return list(points)[:MOST_OPEN]
 
@@ -518,10 +512,6 @@ def _open_points(user: str, assistant: str, back: int) -> Iterator[str]:
             is_open = any(cue.search(sentence) for cue in those)
             if is_open and not open_cues.NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
                 yield sentence
-
-
-def _is_open(sentence: str) -> bool:
-    return bool(open_cues.LATER.search(sentence) or open_cues.STATE.search(sentence))
 
 
 def _open_list(text: str) -> Iterator[str]:
