@@ -94,7 +94,7 @@ async def opened(
         if not (path / "complete").exists():
             start = time.perf_counter()
             await record_all(core, said)
-            await _embed_all(core)
+            await embed_all(core)
             (path / "complete").touch()
             print(
                 f"{name}: {len(said):,} records, embedded after {time.perf_counter() - start:.0f} s",
@@ -118,7 +118,8 @@ async def record_all(core: Core, said: Sequence[Said]) -> None:
     await core.writer.settle()
 
 
-async def _embed_all(core: Core) -> None:
+async def embed_all(core: Core) -> None:
+    """Give every passage its vector."""
     encoder = await core.indexer.load()
     while (
         await core.indexer.embed_some(encoder)

@@ -1,6 +1,6 @@
 """Measures how sessions are told: titles, outcomes and open points, and the opening of a session.
 
-    python tests/bench/told.py [--half dev|test] [--show] [--opening]
+    python tests/bench/told.py [--half dev|test|chats] [--show] [--opening]
 
 `told.toml` has the labels, made by hand. The baseline of a session is its first prompt as the title, the first
 sentence of its last answer as the outcome and its last question as the open point; that of an opening is the
@@ -11,7 +11,8 @@ outcome  has a labelled result, within the characters that an opening has for it
 open     labelled points that are found; wrong are points that are neither labelled nor allowed
 shown    of the facts in the opening at the project's `now`, those that are labelled, and of the labelled
          ones, those that are shown
-needs    sessions whose first prompt needs something said before, which their opening has
+needs    sessions whose first prompt needs something said before, which their opening has; and which the opening
+         or what the hook says at that prompt (`inject = "prompt"`) has
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from typing import Any
 
 import projects
 from figures import grid, head, header
-from kept import SCOPE
+from kept import SCOPE, embed_all
 from projects import Project, plain
 
 from scrubjay.engine.core import Core, open_core
@@ -163,26 +164,31 @@ def judged(half: str, tell: Callable[[Sequence[Exchange]], Told]) -> Counts:
             sessions = _exchanges(projects.load(projects.FOLDER / f"{name}.toml"))
             for session, expected in labels["session"].items():
                 counts.add(f"{name} {session}", tell(sessions[session]), sessions[session], expected)
-    for labels in SHORT if half == "dev" else ():
-        exchanges = [Exchange(*turn) for turn in labels["turns"]]
-        counts.add(labels["name"], tell(exchanges), exchanges, labels)
+    for labels in SHORT:
+        if labels.get("half", "dev") == half:
+            exchanges = [Exchange(*turn) for turn in labels["turns"]]
+            counts.add(labels["name"], tell(exchanges), exchanges, labels)
     return counts
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The opening of one session, and the newest facts in the same room; `session` is "" at the `now`."""
+    """The opening of one session, and the newest facts in the same room; `session` is "" at the `now`.
+
+    `prompted` is what the hook says at the session's first prompt.
+    """
 
     session: str
     text: str
     newest: str
+    prompted: str = ""
 
 
 async def _replayed(project: Project) -> AsyncIterator[Opened]:
     """Record a project in order of time; yield the opening of each session but the first, and at `now`."""
     clock = [project.now]
     with tempfile.TemporaryDirectory(prefix="scrubjay-told-") as folder:
-        core = await open_core(open_home(folder), Settings(), lambda: clock[0])
+        core = await open_core(open_home(folder), Settings(inject="prompt"), lambda: clock[0])
         ids: dict[str | None, str] = {}
         begun: set[str] = set()
         try:
@@ -191,7 +197,7 @@ async def _replayed(project: Project) -> AsyncIterator[Opened]:
                 session = arguments.get("session_id")
                 if session is not None and session not in begun:
                     if begun:
-                        yield await _opened(core, session)
+                        yield await _opened(core, session, arguments.get("user", ""))
                     begun.add(session)
                 if record.updates is not None:
                     arguments["updates"] = [ids[record.updates]]
@@ -205,12 +211,15 @@ async def _replayed(project: Project) -> AsyncIterator[Opened]:
             await core.close()
 
 
-async def _opened(core: Core, session: str) -> Opened:
+async def _opened(core: Core, session: str, prompt: str = "") -> Opened:
     text = (await core.search.opening({"session_id": session}, SCOPE)).text
+    await embed_all(core)
+    prompted = await core.search.injection({"session_id": session, "prompt": prompt}, SCOPE)
     known = await core.search.profile(SCOPE, max_tokens=100_000)
     newest = sorted((*known.static, *known.recent), key=lambda hit: hit.date, reverse=True)
     lines = [f"- {hit.date:%Y-%m-%d} (fact): {hit.memory}" for hit in newest]
-    return Opened(session[:8], text, block("", lines, 4 * MOST_CHARACTERS, MOST_CHARACTERS)[0])
+    newest = block("", lines, 4 * MOST_CHARACTERS, MOST_CHARACTERS)[0]
+    return Opened(session[:8], text, newest, prompted)
 
 
 @dataclass(frozen=True)
@@ -239,34 +248,35 @@ async def _openings(project: Project) -> list[Opened]:
 
 async def _opening_rows(half: str, show: bool) -> list[tuple[str, ...]]:
     """Return a row for each project of a half, and one for all."""
-    totals = [0] * 8
-    rows = [
-        ("project", "shown: right", "of labelled", "needs", "tokens", "newest: right", "of labelled", "needs")
-    ]
+    totals = [0] * 9
+    head = ("project", "shown: right", "of labelled", "needs", "with the prompt's", "tokens")
+    rows: list[tuple[str, ...]] = [(*head, "newest: right", "of labelled", "needs")]
     for name, labels in LABELS.items():
         if labels["half"] == half:
             project = projects.load(projects.FOLDER / f"{name}.toml")
             every = await _openings(project)
             if show:
                 print(f"{name}\n{every[-1].text}\n")
+                print(*[f"{each.session}\n{each.prompted}" for each in every if each.prompted], sep="\n")
             ours = _shown(project, {each.session: each.text for each in every})
+            both = _shown(project, {each.session: each.text + each.prompted for each in every})
             newest = _shown(project, {each.session: each.newest for each in every})
             counts = [ours.right, ours.shown, len(labels["facts"]), ours.met, len(labels.get("needs", {}))]
-            counts += [newest.right, newest.shown, newest.met]
+            counts += [newest.right, newest.shown, newest.met, both.met]
             totals = [total + count for total, count in zip(totals, counts, strict=True)]
             rows.append(_row(name, counts, str(ours.tokens)))
     return [*rows, _row("all", totals, "")]
 
 
 def _row(name: str, n: Sequence[int], tokens: str) -> tuple[str, ...]:
-    ours = f"{n[0]} of {n[1]}", f"{n[0]} of {n[2]}", f"{n[3]} of {n[4]}", tokens
+    ours = f"{n[0]} of {n[1]}", f"{n[0]} of {n[2]}", f"{n[3]} of {n[4]}", f"{n[8]} of {n[4]}", tokens
     return (name, *ours, f"{n[5]} of {n[6]}", f"{n[5]} of {n[2]}", f"{n[7]} of {n[4]}")
 
 
 def main() -> int:
     """Print the tables of one half."""
     parser = argparse.ArgumentParser(description="Measure how sessions are told.")
-    parser.add_argument("--half", choices=projects.HALVES, default="dev")
+    parser.add_argument("--half", choices=(*projects.HALVES, "chats"), default="dev")
     parser.add_argument("--show", action="store_true", help="print what is missed, and every opening")
     parser.add_argument("--opening", action="store_true", help="measure openings too (a minute)")
     options = parser.parse_args()

@@ -219,6 +219,8 @@ def test_a_user_is_told_once_a_session_what_it_was_given(host: Host) -> None:
         host.policy(inject="prompt")
         assert "systemMessage" not in host.prompt("What did we rename tick() to?", prompt_id="p1")
     host.policy(inject="session")
+    host.name = "gemini-cli"  # which shows it in the terminal, and on stderr with -p
+    assert "systemMessage" in host.fire("session_start", source="startup")
     host.name = "qwen-code"  # whose row names no key for a message
     assert set(host.fire("session_start", source="startup")) == {"hookSpecificOutput"}
     notes = given.read(host.home)
@@ -226,7 +228,7 @@ def test_a_user_is_told_once_a_session_what_it_was_given(host: Host) -> None:
         ("opening", 11, 2, 1),
         ("opening", 11, 1, 9),
         ("prompt", 11, 1, 9),
-        ("opening", 11, 2, 1),
+        *[("opening", 11, 2, 1)] * 2,
     ]
     assert {(each.session, each.scope) for each in notes} == {(host.session_id, host.scope)}
     assert "push" not in Path(host.home.log, "given.log").read_text()

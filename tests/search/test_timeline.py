@@ -167,6 +167,17 @@ async def test_a_long_period_is_spread_over_its_sessions(core: Core) -> None:
     assert {hit.date.day for hit in hits.results} == {1, 2, 3}
 
 
+TOLD = {
+    "what did we do this week?": ["s2", "s3", "s4"],
+    "what did I work on in March": ["s2", "s3", "s4"],
+    "what have we done since Tuesday?": ["s3", "s4"],
+    "Give me a summary of the last 3 days": ["s2", "s3", "s4"],
+    "What did we do yesterday?": ["s4"],
+    "recap of yesterday's work": ["s4"],
+    "what happened on Monday": ["s2"],
+}
+
+
 async def test_last_week_is_told_by_the_summaries_of_its_sessions(core: Core) -> None:
     for day in range(2, 5):
         for number in range(4):
@@ -175,11 +186,12 @@ async def test_last_week_is_told_by_the_summaries_of_its_sessions(core: Core) ->
             await turn(core, f"s{day}", user=user, assistant=answer, ts=ts)
     await core.consolidation.work_off()
     await embedded(core)
-    hits = await asked(core, "what did we do this week?")
-    assert {hit.source for hit in hits.results} == {SUMMARY} and hits.left_out is None
-    assert [hit.session_id for hit in hits.results] == ["s2", "s3", "s4"]
-    assert all("Outcome: We decided" in text for text in texts(hits))
-    assert sum(map(len, texts(hits))) <= 4 * 250
+    for ask, sessions in TOLD.items():
+        hits = await asked(core, ask)
+        assert {hit.source for hit in hits.results} == {SUMMARY} and hits.left_out is None
+        assert [hit.session_id for hit in hits.results] == sessions
+        assert all("Outcome: We decided" in text for text in texts(hits))
+        assert sum(map(len, texts(hits))) <= 4 * 250
 
 
 async def test_no_answer_exceeds_its_budget(core: Core) -> None:

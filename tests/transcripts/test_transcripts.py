@@ -220,6 +220,12 @@ def test_an_answered_slash_command_is_a_prompt() -> None:
     assert names(turns([user(quoted)])) == [quoted]
 
 
+def test_a_command_that_gemini_submits_as_a_json_string_is_what_the_user_typed() -> None:
+    text = json.dumps("<scrubjay-command>\nAnswer.\n</scrubjay-command>\n/scrubjay:recall the port")
+    assert strip_injected(f"\n{text}") == "/scrubjay:recall the port"
+    assert strip_injected(text[:-1]).startswith('"')
+
+
 def test_reminders_and_our_own_injection_are_removed() -> None:
     text = (
         "<system-reminder>todo\nlist</system-reminder>Fix it<scrubjay-memory>\n- old "

@@ -86,7 +86,7 @@ async def span_asked(store: Store, question: Question) -> Span | None:
 async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
     """Answer with the turns and facts of a period in the order of time, all with the score 1.
 
-    Several sessions with summaries are told by these alone, if no size is requested. If the records do not
+    Sessions with summaries are told by these alone, if no size is requested. If the records do not
     all fit, they are spread over the sessions, summaries first. `left_out` counts the others.
     `measure` as in `choosing`.
     """
@@ -114,9 +114,10 @@ async def timeline(store: Store, request: SearchMemories, span: Span, measure: M
 
 
 def _is_told(entries: Sequence[PassageRow]) -> bool:
-    """Return True if there are several sessions, and each of them has a summary."""
-    turns = {_session_or_day(entry) for entry in entries if entry.src == "turn"}
-    return len(turns) > 1 and turns <= {_session_or_day(entry) for entry in entries if entry.src == "summary"}
+    """Return True if there is more than one short turn, and each session has a summary."""
+    turns = [_session_or_day(entry) for entry in entries if entry.src == "turn"]
+    told = {_session_or_day(entry) for entry in entries if entry.src == "summary"}
+    return len(turns) > 1 and set(turns) <= told
 
 
 async def _told(store: Store, span: Span, summaries: Sequence[PassageRow], measure: Measure) -> MemoryHits:

@@ -42,14 +42,15 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
     >>> filled("{day}\\n|today", {"day": "monday"})
     'monday|today'
     """
-    text = text.replace("\n", "")
     for name, part in parts.items():
         text = text.replace(f"{{{name}}}", part)
-    return text
+    return text.replace("\n", "")
 
 
 def cues(name: str) -> re.Pattern[str]:
-    """Compile alternatives of `cues.toml`, separated by bars with any spaces; each begins with a word."""
-    written = filled(" ".join(table("cues")["lists"][name].split("\n")), table("cues")["parts"])
-    alternatives = "|".join(part.strip() for part in written.split("|"))
-    return re.compile(rf"\b(?:{alternatives})", re.IGNORECASE)
+    """Compile alternatives of `cues.toml`, each of which begins with a word.
+
+    A bar may have spaces on both sides, or begin a line. A space on one side of a bar counts.
+    """
+    written = re.sub(r"\s*\n\s*\|\s*|\s+\|\s+", "|", table("cues")["lists"][name].strip())
+    return re.compile(rf"\b(?:{filled(written, table('cues')['parts'])})", re.IGNORECASE)

@@ -5,6 +5,7 @@ Standard library only, Python 3.9 syntax: every hook imports this.
 
 from __future__ import annotations
 
+import json
 import re
 
 MEMORY_OPEN, MEMORY_CLOSE = "<scrubjay-memory>", "</scrubjay-memory>"
@@ -33,6 +34,7 @@ _OTHERS = (
     "Another language model started to solve this problem",
 )
 _REQUEST = "## My request for Codex:"  # what an editor puts between its own context and the user's words
+_COMMAND_AS_JSON = f'"{COMMAND_OPEN}'  # how Gemini CLI submits a prompt of a server
 INTERRUPTED = ("[Request interrupted by user]", "[Request interrupted by user for tool use]")
 _ERRORS = ("API Error: ", "API Error (")
 
@@ -44,6 +46,8 @@ def strip_injected(text: str) -> str:
     """
     if _REQUEST in text and text.lstrip().startswith("# "):
         text = text.partition(_REQUEST)[2]
+    if text.lstrip().startswith(_COMMAND_AS_JSON):
+        text = _unquoted(text)
     parts, end = [], 0
     unclosed = set()
     for opening in re.finditer(_INJECTED, text) if "<" in text else ():
@@ -57,6 +61,14 @@ def strip_injected(text: str) -> str:
         parts.append(text[end : opening.start()])
         end = closing + len(tag) + 3
     return ("".join(parts) + text[end:]).strip()
+
+
+def _unquoted(text: str) -> str:
+    """Return the text in a string of JSON; unchanged if it is not one."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def is_said(text: str) -> bool:
