@@ -208,6 +208,6 @@ class Engine:
                     f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : - (--scope, "
                     "SCRUBJAY_SCOPE)."
                 )
-            return hello.scope
+            return str(hello.scope)
         folder = hello.project_dir or hello.cwd
         return scopes.scope_of(self.home, folder) if folder and os.path.isabs(folder) else None

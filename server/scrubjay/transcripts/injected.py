@@ -66,7 +66,8 @@ def strip_injected(text: str) -> str:
 def _unquoted(text: str) -> str:
     """Return the text in a string of JSON; unchanged if it is not one."""
     try:
-        return json.loads(text)
+        said: str = json.loads(text)
+        return said
     except ValueError:
         return text
 
