@@ -48,7 +48,7 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
 
 
 def cues(name: str) -> re.Pattern[str]:
-    """Compile alternatives of `cues.toml`, each of which begins with a word.
+    """Compile alternatives of `cues.toml`; each begins with a word.
 
     A bar may have spaces on both sides, or begin a line. A space on one side of a bar counts.
     """
