@@ -180,6 +180,7 @@ def test_every_setting_is_listed_with_its_value_and_description(newcomer):
 def test_a_changed_setting_is_shown_stored_and_passed_to_hooks(newcomer):
     newcomer.gets("config", "capture", "salient")
     assert newcomer.gets("config", "capture") == "salient\n"
+    assert "scrubjay setup" in newcomer.gets("config", "inject", "edit")
     assert "capture = salient   (default: all)" in newcomer.gets("config")
     assert json.loads(Path(newcomer.home.capture).read_text())["capture"] == "salient"
 

@@ -31,13 +31,12 @@ def config(place: Place, options: argparse.Namespace) -> None:
             before = getattr(load(place.home.config), options.key)
             for folder in set(parsed(options.key, value)) - set(before):
                 known_folder(place, folder)
-        before = load(place.home.config).inject
         settings = _change(place, options.key, value)
         print(f"{options.key} = {typed(getattr(settings, options.key))}")
         if options.key == "model":
             _look_for(place, settings.model)
-        if before != settings.inject and "edit" in (before, settings.inject):
-            print("Run `scrubjay setup` again: it registers or removes the hooks of tools.")
+        if options.key == "inject":
+            print("After a change to or from `edit`, run `scrubjay setup` again for the hooks of tools.")
     else:
         settings = load(place.home.config)
         if not hasattr(settings, options.key):
