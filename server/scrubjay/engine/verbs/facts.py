@@ -106,7 +106,7 @@ def _members(groups: Iterable[Sequence[Memory]]) -> list[Memory]:
 
 
 def _contradicting(facts: Sequence[Memory]) -> tuple[list[tuple[Memory, ...]], dict[str, Rival]]:
-    """Return pairs of facts of which only one can hold, except where the user kept both, and their rivals."""
+    """Return pairs of facts that cannot both hold, except where the user kept both, and their rivals."""
     known = {fact.id: fact for fact in facts}
     found = [
         (fact, known[other], "contradict")
