@@ -49,8 +49,9 @@ def contents(counts: Mapping[str, int]) -> str:
     '1 turn, 2 facts, 0 documents'
     """
     names = {"turns": "turn", "memories": "fact", "documents": "document"}
-    shown = [plural(counts[name], noun) for name, noun in names.items()]
-    return ", ".join(shown + [plural(counts["commits"], "commit")] * bool(counts.get("commits")))
+    if counts.get("commits"):
+        names["commits"] = "commit"
+    return ", ".join(plural(counts[name], noun) for name, noun in names.items())
 
 
 def replaced(secrets: int) -> list[str]:
