@@ -394,9 +394,10 @@ async def test_passages_deferred_during_a_pass_get_another_pass(home: Home, cloc
 
 
 class GatedAnswering(Gated):
-    """Answers questions while it is blocked."""
+    """Answers questions while a text of a backlog blocks it."""
 
-    parallel = True
+    def __init__(self, salt: str = "") -> None:
+        super().__init__("backlog", salt=salt, parallel=True)
 
 
 async def test_a_passage_without_a_vector_is_still_found_by_its_words(home: Home, clock):

@@ -92,8 +92,8 @@ def _stem(word: str) -> str:
 class Gated(HashingEncoder):
     """Records what it embeds, and blocks at a text with all of the `marks` until the test opens the gate."""
 
-    def __init__(self, *marks: str, parallel: bool = False) -> None:
-        super().__init__()
+    def __init__(self, *marks: str, salt: str = "", parallel: bool = False) -> None:
+        super().__init__(salt)
         self.parallel, self._marks = parallel, marks
         self.gate, self.reached, self.said = threading.Event(), threading.Event(), list[str]()
 
