@@ -99,7 +99,7 @@ class Memory(Record):
     document_ids: tuple[str, ...] = ()
     occasions: tuple[str, ...] = ()  # sessions and days of repetitions that made it more important
     alike: tuple[str, ...] = ()  # older facts with the same meaning
-    review: Literal["approved", "declined"] | None = None  # by the user; declined: an inferred fact
+    review: Literal["approved", "declined"] | None = None  # by the user; declined: by version 0.2.0 or older
 
 
 COMMIT = "commit"  # the type of a document that is the message of a commit
