@@ -444,7 +444,7 @@ async def test_a_fact_says_which_newer_one_overtakes_or_contradicts_it(engine: E
     old = await fact(core, "The staging database of the heron listens on port 5433.")
     new = await fact(core, "The staging database of the heron listens on port 6000.")
     found = await browser.call("alike", ids=[old.id, new.id])
-    assert found.keys() == {old.id} and (found[old.id]["id"], found[old.id]["reason"]) == (new.id, "update")
+    assert found.keys() == {old.id} and (found[old.id]["id"], found[old.id]["reason"]) == (new.id, "newer")
 
 
 async def test_a_session_lists_the_files_that_it_touched_below_its_project(engine: Engine, browser: Browser):
