@@ -52,5 +52,7 @@ def cues(name: str) -> re.Pattern[str]:
 
     A bar may have spaces on both sides, or begin a line. A space on one side of a bar counts.
     """
-    written = re.sub(r"\s*\n\s*\|\s*|\s+\|\s+", "|", table("cues")["lists"][name].strip())
+    lines = filter(None, map(str.strip, table("cues")["lists"][name].splitlines()))
+    joined = "".join(f"|{line[1:].lstrip()}" if line[0] == "|" else f" {line}" for line in lines)
+    written = joined.strip().replace(" | ", "|")
     return re.compile(rf"\b(?:{filled(written, table('cues')['parts'])})", re.IGNORECASE)
