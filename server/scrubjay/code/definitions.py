@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from tree_sitter import Node, Parser, TreeCursor
 
-from scrubjay.reading.kinds import kind_of
+from scrubjay.reading.kinds import endings, kind_of
 from scrubjay.text.chunking.grammars import LANGUAGES, LARGEST, grammar, name_of
 
 Definitions = Mapping[tuple[str, ...], str]  # a hash by the names around a definition and its own
@@ -27,6 +27,9 @@ def digest(content: bytes) -> str:
     """Return the beginning of git's id of a file with this content; ends of lines do not count."""
     content = content.replace(b"\r\n", b"\n")
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()[:DIGEST]
+
+
+SOURCES = [f":(icase)*{ending}" for ending in endings(LANGUAGES)]  # as git's patterns of paths
 
 
 def has_definitions(path: str) -> bool:

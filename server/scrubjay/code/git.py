@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from scrubjay.code.definitions import has_definitions
+from scrubjay.code.definitions import SOURCES, has_definitions
 from scrubjay.code.names import Listing
 from scrubjay.home.repositories import WorkTree
 from scrubjay.text.tables import listed
@@ -113,7 +113,7 @@ class Tree:
             return {}
         patterns = [part for name in wanted for part in ("-e", name)]
         where = [self.commit] if self.commit else ["--untracked"]
-        out = self._git("grep", "-z", "-I", "-w", "-F", *patterns, *where, "--", codes=(0, 1))
+        out = self._git("grep", "-z", "-I", "-w", "-F", *patterns, *where, "--", *SOURCES, codes=(0, 1))
         if out is None:
             return None
         by_keyword: dict[str, set[str]] = {}

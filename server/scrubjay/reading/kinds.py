@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Container
 from dataclasses import dataclass
 
 
@@ -128,6 +129,12 @@ _NO_TEXT = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 ARCHIVES = frozenset({"docx", "pptx", "xlsx", "doc", "ppt", "odt", "ods", "odp", "epub", "msg"})  # never text
 _OR_TEXT = frozenset({"doc", "msg"})  # also the suffixes of plain texts and of messages of robots
 _MARKUP = re.compile(rb"\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html[\s>])", re.IGNORECASE | re.DOTALL)
+
+
+def endings(languages: Container[str | None]) -> list[str]:
+    """Return the endings of the names, in small letters, of files in these languages."""
+    names = {**{f".{suffix}": language for suffix, language in _LANGUAGE_OF.items()}, **_NAMES}
+    return [ending for ending, language in names.items() if language in languages]
 
 
 def kind_of(name: str, head: bytes = b"") -> Kind:
