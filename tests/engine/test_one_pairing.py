@@ -199,7 +199,7 @@ def test_turns_are_the_same_by_any_route_whatever_happens_between_them():
 @pytest.mark.parametrize("part", range(5))
 def test_any_session_is_the_same_by_any_route(part: int):
     @seed(part)
-    @settings(max_examples=14, deadline=None, database=None)
+    @settings(max_examples=10, deadline=None, database=None)
     @given(STEPS, st.booleans())
     def is_the_same(steps: list[str], has_ids: bool) -> None:
         check(steps, has_ids)
