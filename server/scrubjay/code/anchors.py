@@ -42,8 +42,7 @@ class Said:
 
 def anchors(tree: Tree, commit: str, branch: str | None, all_said: Sequence[Said]) -> list[Anchor]:
     """Return the anchor of each text, by the files of a tree; together they take one question to git."""
-    listing = tree.listing()
-    named = [_Named(said, listing.find) for said in all_said]
+    named = [_Named(said, lambda path: tree.listing().find(path)) for said in all_said]
     tools = {path for each in named for path in each.paths}
     sources = _Sources(tree, tools)
     missing = {name for each in named for name in each.symbols if not sources.homes(name, each.paths)}
