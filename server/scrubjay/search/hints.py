@@ -88,7 +88,7 @@ async def prepared(
 
 
 def _marked(found: Iterable[tuple[Hint, Mark | None]]) -> list[Hint]:
-    """Return hints whose code is there, those that hold first.
+    """Return the hints whose code exists; the ones that still hold come first.
 
     A mark about what only the rest of a record names says nothing about a sentence.
     """

@@ -52,7 +52,7 @@ def failures_logged(log: logging.Logger, what: str) -> Iterator[None]:
 
 
 async def passed(seconds: float, event: asyncio.Event) -> bool:
-    """Wait until the event is set, at most so long; whether that time went by without it."""
+    """Wait for the event; return True if so many seconds went by without it."""
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for can swallow a cancellation
             await event.wait()
