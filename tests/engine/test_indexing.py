@@ -416,6 +416,21 @@ async def test_a_passage_without_a_vector_is_still_found_by_its_words(home: Home
     await core.close()
 
 
+async def test_a_fact_without_a_vector_yet_stands_before_its_older_twins(home: Home, clock):
+    """On a busy machine a twin with the same numbers elsewhere came first, because it had its tokens."""
+    encoder = GatedAnswering()
+    core = await opened(home, clock, lambda: encoder)
+    for number in range(8):
+        await fact(core, f"Ringed bird {number % 2}-{number % 4} was seen at weir {number}.")
+    await embedded(core)
+    await fact(core, "Ringed bird 2-2 was seen at weir 64 of the backlog.")
+    assert await asyncio.to_thread(encoder.reached.wait, 30)
+    found = await search(core, "ringed bird 2-2 weir 64")
+    encoder.gate.set()
+    assert "weir 64" in texts(found)[0]
+    await core.close()
+
+
 async def test_a_search_reports_missing_vectors_once_they_matter(home: Home, clock):
     encoder = GatedAnswering()
     core = await opened(home, clock, lambda: encoder)

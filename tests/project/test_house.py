@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PACKAGE, HOOKS = ROOT / "server" / "scrubjay", ROOT / "hooks"
 
+TOP_LEVEL = {"LICENSE", "README.md", "hooks", "mcp.json.example", "pyproject.toml", "server", "tests"}
 # packages; "" is the top level
 HOOKS_KNOW = {"home", "hosts", "wire", "redaction", "transcripts", "hooks", "errors", ""}
 ROOM_OF = {  # the only importers of a third party, for those that import-linter does not check
@@ -153,6 +154,12 @@ def test_architecture_names_every_package() -> None:
     text = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
     rooms = {room(name) for name in MODULES} - {"", "__main__"}
     assert not {name for name in rooms if f"`{name}/`" not in text and f"`{name}`" not in text}
+
+
+def test_the_top_level_holds_only_what_belongs_there() -> None:
+    """A bench run with a relative home once left the folder `linux` there, and it was committed."""
+    places = {place.name for place in ROOT.glob("[!.]*") if place.suffix != ".egg-info"}
+    assert places - {"build", "dist"} == TOP_LEVEL
 
 
 def tracked() -> Iterator[Path]:

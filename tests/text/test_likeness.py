@@ -231,9 +231,13 @@ def test_any_two_texts_can_be_compared(old: str, new: str, cosine: float | None)
 )
 def test_the_time_is_linear_in_the_text(part: str):
     def seconds(times: int) -> float:
-        start = time.process_time()
-        verdict(part * times + "b", part * times + "c", None)
-        return time.process_time() - start
+        """The least processor time of three comparisons, of texts that no cache knows."""
+        taken = []
+        for end in "bcd":
+            start = time.process_time()
+            verdict(part * times + end, part * times + end * 2, None)
+            taken.append(time.process_time() - start)
+        return min(taken)
 
     seconds(100)
     assert seconds(8_000) < 24 * max(seconds(1_000), 0.001)

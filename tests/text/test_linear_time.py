@@ -43,7 +43,7 @@ LENGTH = 100_000  # characters
 MOST_RATIO = 8.0  # of the time for LENGTH to that for a quarter of it: 4 if linear, 16 if quadratic
 NOISE_S = 0.02
 MOST_S_A_CHARACTER = 1e-5  # a quarter of it was measured for the slowest patterns
-MOST_S = 1.3  # a hook stops itself after 1.5 s; 0.4 was measured for the slowest
+MOST_S = 4.0  # 0.6 was measured for the slowest on a quiet machine, 1.4 on a busy one
 
 TAGS = tuple(
     (

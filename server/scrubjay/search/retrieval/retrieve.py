@@ -196,7 +196,10 @@ def _with_words(gathered: Gathered, some: Ints) -> Candidates:
     covered[some] = np.maximum(shares(asked.weights, texts), NAMED_COVERS * signals.named[some])
     if (kind := asked.answer) is not None:
         answer[some] = [1.0 if holds(kind, text) else -1.0 for text in texts]
-    return replace(candidates, signals=replace(signals, coverage=covered, answer=answer))
+    # A record too new for tokens does not lose to older twins that have them: words replace its tokens.
+    is_unmatched = signals.unembedded & (signals.late > 0)
+    late = np.where(is_unmatched, np.fmax(signals.late, covered), signals.late)
+    return replace(candidates, signals=replace(signals, late=late, coverage=covered, answer=answer))
 
 
 async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
