@@ -198,5 +198,5 @@ def _split(kind: str, name: str) -> tuple[str, ...]:
 @cache
 def _may_define(kind: str) -> bool:
     return kind.endswith(
-        ("definition", "declaration", "item", "specifier", "_spec", "export_statement", "method")
+        ("definition", "declaration", "item", "specifier", "_spec", "export_statement", "method", "_signature")
     ) or kind in ("class", "module", "singleton_method")

@@ -26,7 +26,7 @@ _GRAMMARS = {
 
 _NAME = 80  # characters of a name in a breadcrumb
 _DEFINES = re.compile(
-    r"(?:definition|declaration|item|specifier|_spec)$|^(?:class|module|method|singleton_method|export_statement)$"
+    r"(?:definition|declaration|item|specifier|_spec|_signature)$|^(?:class|module|method|singleton_method|export_statement)$"
 )
 _USES = re.compile(r"variable|local|let_|field|param|import|package|using|^declaration$")
 _ABOVE = re.compile(r"comment|attribute|annotation|decorator")  # nodes that precede what they belong to
