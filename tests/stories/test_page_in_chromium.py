@@ -314,6 +314,38 @@ def test_a_project_is_listed_as_soon_as_it_has_a_record(story: Story, tab: Tab):
     expect(listed.filter(has_text="meadow")).to_have_text("meadow1")
 
 
+def test_waiting_work_has_a_bar_and_is_looked_at_again_until_it_is_done(tab: Tab):
+    waiting = [5]
+
+    def answer(route: Any) -> None:
+        real = route.fetch()
+        status = real.json()
+        status["records"]["waiting_for_vector"] = waiting[0]
+        route.fulfill(response=real, json=status)
+
+    tab.clock.install()
+    tab.route("**/call/status", answer)
+    tab.reload()
+    bar = tab.get_by_role("progressbar", name="Passages with a vector")
+    expect(bar).to_be_visible()
+    waiting[0] = 0
+    tab.clock.fast_forward(10_000)
+    expect(bar).to_be_hidden()
+
+
+def test_code_in_a_fact_is_shown_as_code_and_a_summary_does_not_repeat_its_title(story: Story, tab: Tab):
+    scope = "dir_fen__0123456789abcdef"
+    story.does(lambda core: fact(core, "`bittern boom` starts it.", scope=scope))
+    lines = "\n\n".join(f"The {bird} of the fen is counted in month {at}." for at, bird in enumerate(BIRDS))
+    paper = story.does(lambda core: document(core, f"# Fen\n\n{lines}\n", scope=scope, title="Fen"))
+    go(tab, f"#/facts?in={scope}")
+    expect(tab.locator(".fact code")).to_have_text("bittern boom")
+    go(tab, f"#/document/{paper.id}")
+    summary = tab.locator(".card", has=tab.get_by_role("heading", name="Summary"))
+    expect(summary.locator(".prose")).to_contain_text("of the fen")
+    expect(summary.locator(".prose")).not_to_contain_text(re.compile("^Fen"))
+
+
 def test_a_session_is_read_turn_by_turn_and_a_turn_has_an_address(tab: Tab):
     go(tab, f"#/session/{MINE}/session-1/7")
     here = tab.locator("[data-here]")

@@ -7,7 +7,7 @@ import { ago, dayName, inline, isoDay, moment, month, number, plural, project, t
 
 const PAGE = 40;
 const WEEKS = 8;
-const SOON = 3_000; // milliseconds between two looks while work waits
+const SOON = 10_000; // milliseconds between two looks at waiting work, which pauses for three seconds after each
 const BEGIN = [
   ["scrubjay setup", "Connects your assistants. Then work as always: each turn appears here by itself."],
   ["scrubjay import --from all", "Imports the sessions that they have stored already."],
@@ -55,12 +55,16 @@ export async function show(place, where, signal) {
     hosts.hidden = !rows.length;
     fill(hosts, h("h2", "Hosts"), h("ul.plain", rows));
   };
+  async function waiting() {
+    clearTimeout(timer);
+    const status = await attempt(() => call("status", {}, signal));
+    if (status) showWaiting(state, status);
+    if (status?.records.waiting_for_vector) timer = setTimeout(waiting, SOON);
+    return status;
+  }
   async function look(found) {
     const [status, here, log] = await Promise.all([
-      attempt(() => call("status", {}, signal)), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: chosen() }, signal))]);
-    if (status) showWaiting(state, status);
-    clearTimeout(timer);
-    if (status?.records.waiting_for_vector) timer = setTimeout(() => signal.aborted || look(found), SOON);
+      waiting(), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: chosen() }, signal))]);
     if (log) showGiven(given, log, found.results);
     machine = { known: here?.hosts ?? machine.known, stored: status?.hosts ?? machine.stored };
     if (!hosts.contains(document.activeElement)) hostRows(found);
