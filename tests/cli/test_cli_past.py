@@ -18,6 +18,7 @@ import pytest
 from user import User, make_user
 
 from scrubjay.cli.parser import run
+from scrubjay.histories.table import HISTORIES
 from scrubjay.hosts.installation import console_command
 
 pytestmark = pytest.mark.long
@@ -250,7 +251,17 @@ def test_invalid_arguments_are_refused_in_a_sentence(tmp_path: Path, capsys: pyt
     (tmp_path / "threads.db").write_bytes(b"SQLite format 3\x00 and then nothing of it")
     assert run(["import", "--from", "zed", str(tmp_path)], env) == 0
     page = capsys.readouterr().out
-    assert "Nothing to import was found" in page and "1 file could not be read" in page
+    assert "Nothing to import was found in" in page and "1 file could not be read" in page
+
+
+def test_an_import_without_a_find_names_a_few_of_the_searched_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    env = {"SCRUBJAY_HOME": str(tmp_path / "jay"), "HOME": str(tmp_path)}
+    assert run(["import", "--from", "all"], env) == 0
+    found, advice = capsys.readouterr().out.splitlines()
+    assert "claude-code, codex" in found and f"and {len(HISTORIES) - 5} other programs" in found
+    assert "--from NAME PATH" in advice
 
 
 @pytest.mark.long

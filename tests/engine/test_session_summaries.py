@@ -90,6 +90,14 @@ async def ended(core: Core, until: Callable[[list[Memory]], bool] = bool) -> lis
     return await summaries(core, until)
 
 
+async def test_a_summary_is_not_counted_as_a_fact(core: Core):
+    await session(core, "s", 3)
+    await ended(core)
+    await fact(core, "The port is 8421.")
+    assert (await core.counts.summary())[SCOPE]["memories"] == 1
+    assert (await core.status.report())["records"]["memories"] == 1
+
+
 async def test_a_session_that_goes_on_is_summarised_after_every_twenty_turns(core: Core):
     ids = await session(core, "s", EVERY - 1)
     assert await quiet(core) == []

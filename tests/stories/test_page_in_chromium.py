@@ -259,6 +259,9 @@ def test_scrubjay_open_prints_a_link_that_works_once(chromium: Browser, tmp_path
         page = first.new_page()
         page.goto(link)
         expect(page.get_by_role("heading", name="Nothing is remembered yet")).to_be_visible()
+        first.grant_permissions(["clipboard-read", "clipboard-write"])
+        page.get_by_role("button", name="Copy scrubjay setup").click()
+        assert page.evaluate("navigator.clipboard.readText()") == "scrubjay setup"
         assert "#key" not in page.url
         page.reload()  # its cookie opens it again
         page.keyboard.press("g")
@@ -301,6 +304,46 @@ def test_today_shows_sessions_by_day_and_new_turns_as_they_come(story: Story, ta
     tab.keyboard.press("Enter")
     expect(tab.get_by_role("button", name=re.compile("Day: Yesterday"))).to_be_visible()
     expect(tab.get_by_text("Is the dipper awake?")).to_have_count(0)
+
+
+def test_a_project_is_listed_as_soon_as_it_has_a_record(story: Story, tab: Tab):
+    listed = tab.locator(".projects a")
+    expect(listed.filter(has_text="sparrow")).to_be_visible()
+    expect(tab.get_by_text("Live", exact=True)).to_be_visible()
+    story.does(lambda core: fact(core, "The pipit sings.", scope="dir_meadow__0123456789abcdef"))
+    expect(listed.filter(has_text="meadow")).to_have_text("meadow1")
+
+
+def test_waiting_work_has_a_bar_and_is_looked_at_again_until_it_is_done(tab: Tab):
+    waiting = [5]
+
+    def answer(route: Any) -> None:
+        real = route.fetch()
+        status = real.json()
+        status["records"]["waiting_for_vector"] = waiting[0]
+        route.fulfill(response=real, json=status)
+
+    tab.clock.install()
+    tab.route("**/call/status", answer)
+    tab.reload()
+    bar = tab.get_by_role("progressbar", name="Passages with a vector")
+    expect(bar).to_be_visible()
+    waiting[0] = 0
+    tab.clock.fast_forward(10_000)
+    expect(bar).to_be_hidden()
+
+
+def test_code_in_a_fact_is_shown_as_code_and_a_summary_does_not_repeat_its_title(story: Story, tab: Tab):
+    scope = "dir_fen__0123456789abcdef"
+    story.does(lambda core: fact(core, "`bittern boom` starts it.", scope=scope))
+    lines = "\n\n".join(f"The {bird} of the fen is counted in month {at}." for at, bird in enumerate(BIRDS))
+    paper = story.does(lambda core: document(core, f"# Fen\n\n{lines}\n", scope=scope, title="Fen"))
+    go(tab, f"#/facts?in={scope}")
+    expect(tab.locator(".fact code")).to_have_text("bittern boom")
+    go(tab, f"#/document/{paper.id}")
+    summary = tab.locator(".card", has=tab.get_by_role("heading", name="Summary"))
+    expect(summary.locator(".prose")).to_contain_text("of the fen")
+    expect(summary.locator(".prose")).not_to_contain_text(re.compile("^Fen"))
 
 
 def test_a_session_is_read_turn_by_turn_and_a_turn_has_an_address(tab: Tab):
@@ -428,6 +471,17 @@ def test_search_lists_documents_apart_and_says_if_code_has_changed(story: Story,
     expect(memories.locator(".hit").first).to_contain_text("changed since")
     expect(documents.locator(".hit").first).to_contain_text("Its waiting time doubles.")
     expect(memories.locator(".tag.of-chunk")).to_have_count(0)
+
+
+def test_a_key_is_searched_for_at_once_and_the_last_of_several_fast_ones_too(tab: Tab):
+    go(tab, "#/search")
+    box = tab.get_by_role("searchbox", name="Search")
+    with tab.expect_request("**/call/search") as first:
+        box.press("h")
+    assert json.loads(first.value.post_data or "")["query"] == "h"
+    box.press_sequentially("eron nests", delay=0)
+    expect(tab.locator(".hit mark").first).to_have_text("heron")
+    expect(tab).to_have_url(re.compile("q=heron[+]nests"))
 
 
 def test_search_answers_while_typing_and_says_why(tab: Tab):
@@ -562,7 +616,7 @@ def test_markdown_is_shown_as_such_and_an_unreadable_file_with_its_reason(
     folder.mkdir(parents=True)
     (folder / "guide.md").write_text(
         "# Guide\n\nRead **this** at [home](https://example.org).\n\n- [x] done\n  1. deeper\n\n"
-        "| name | port |\n|---|---|\n| `api` | 80 |\n\n> <b>quoted</b>\n"
+        "| name | port |\n|---|---|\n| `api` | 80 |\n| `a\\|b` | 81 |\n\n> <b>quoted</b>\n"
     )
     (folder / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
     scope = "dir_aviary__0123456789abcdef"
@@ -579,7 +633,8 @@ def test_markdown_is_shown_as_such_and_an_unreadable_file_with_its_reason(
     expect(text.locator("h3")).to_have_text("Guide")
     expect(text.locator("strong")).to_have_text("this")
     expect(text.locator("ul > li ol > li")).to_have_text("deeper")
-    expect(text.locator("tbody td code")).to_have_text("api")
+    expect(text.locator("tbody td code")).to_have_text(["api", "a|b"])
+    expect(text.locator("tbody td")).to_have_text(["api", "80", "a|b", "81"])
     expect(text.locator("blockquote")).to_have_text("<b>quoted</b>")
     expect(text.locator("a, b")).to_have_count(0)
     tab.get_by_text("As written").click()
@@ -730,6 +785,24 @@ def test_light_and_dark_follow_the_system_and_the_switch(tab: Tab):
     tab.reload()
     expect(tab.locator(".session").first).to_be_visible()
     assert tab.evaluate(ground) == light
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["by a link", "loaded again"])
+def test_the_sessions_of_the_first_view_are_asked_for_once_and_before_its_modules_run(
+    story: Story, chromium: Browser, again: bool
+):
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(story.link())
+    expect(page.locator(".session").first).to_be_visible()
+    if again:
+        page.reload()
+        expect(page.locator(".session").first).to_be_visible()
+    names = "performance.getEntriesByType('resource').map((each) => each.name.split('/').at(-1))"
+    asked = [name for name in page.evaluate(names) if name in ("sessions", "enter", "status")]
+    context.close()
+    assert asked[0] == ("sessions" if again else "enter")
+    assert asked.count("sessions") == int(again)
 
 
 def test_the_first_view_is_light(story: Story, chromium: Browser):

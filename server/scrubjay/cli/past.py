@@ -47,7 +47,7 @@ from scrubjay.transcripts.turn import has_ended
 EVERY = "all"
 BATCH_TURNS, BATCH_SIZE = 300, 2_000_000  # turns and characters after which the engine is called
 GOES_ON = timedelta(hours=1)  # a session written to since then may go on: its last turn is its hook's
-SHOWN = 5  # files that could not be read, which are named
+SHOWN = 5  # files that could not be read, or programs without data, which are named
 BUNDLED = "bundled"
 FOREIGN = (
     "Most of this is not in English, which the bundled model reads: "
@@ -439,8 +439,9 @@ def _report(
     for tally in shown:
         yield f"{tally.host:<12} {_home_short(tally.folder) or 'no project'}: {_came(tally, options.dry_run)}"
     if not shown:
-        where = options.file or ", ".join(history.host for history in histories)
-        yield f"Nothing to import was found ({where})."
+        yield f"Nothing to import was found {_searched(options.file, histories)}."
+        if not options.file:
+            yield "`scrubjay import --from NAME PATH` searches another file or folder."
     elif len(shown) > 1:
         total = Tally("all", None, None)
         for tally in shown:
@@ -456,6 +457,14 @@ def _report(
             yield f"  {_home_short(path)}: {reason}"
         if len(unreadable) > SHOWN:
             yield f"  and {len(unreadable) - SHOWN:,} more"
+
+
+def _searched(file: str | None, histories: Sequence[History]) -> str:
+    if file:
+        return f"in {file}"
+    names = [history.host for history in histories]
+    others = f" and {plural(len(names) - SHOWN, 'other program')}" if len(names) > SHOWN else ""
+    return f"in the usual places of {', '.join(names[:SHOWN])}{others}"
 
 
 def _came(tally: Tally, dry_run: bool) -> str:

@@ -24,6 +24,7 @@ from scrubjay.store.tables import Tables
 KINDS: tuple[type, ...] = (Memory, Turn)
 MOST_SPOKEN = 200_000  # turns read to list the sessions: 60 MB at most
 _HOUR = 3_600_000_000  # microseconds
+_COUNTED: dict[type, Where] = {Turn: conditions.missing("purged_at"), Memory: conditions.NOT_A_SUMMARY}
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,12 @@ async def spoken(store: Store, scope: str | None = None) -> Spoken:
 async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, ScopeCounts]:
     """Count the records of the named scope, or of every scope that holds any.
 
-    A scope whose records are all forgotten, expired or replaced is listed with counts of 0; a turn whose
-    texts were purged is ignored.
+    A scope whose records are all forgotten, expired or replaced is listed with counts of 0; summaries of
+    sessions, and turns whose texts were purged, are ignored.
     """
     found: dict[str, ScopeCounts] = {}
     for kind, name in TABLE_OF.items():
-        there = conditions.missing("purged_at") if kind is Turn else None
+        there = _COUNTED.get(kind)
         where = conditions.both(conditions.matching(scope=scope), there)
         columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
         columns += ["is_latest"] if kind is Memory else ["type"] if kind is Document else []

@@ -119,7 +119,9 @@ async def _records(store: Store) -> dict[str, int]:
     visible = conditions.NOT_FORGOTTEN
     return {
         "turns": await store.count(Turn, visible),
-        "memories": await store.count(Memory, conditions.both(visible, conditions.LATEST)),
+        "memories": await store.count(
+            Memory, conditions.both(visible, conditions.LATEST, conditions.NOT_A_SUMMARY)
+        ),
         "documents": await store.count(Document, conditions.both(visible, conditions.NOT_A_COMMIT)),
         "commits": await store.count(Document, conditions.both(visible, conditions.A_COMMIT)),
         "passages": await store.passages.count(),

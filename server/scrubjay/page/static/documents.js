@@ -121,6 +121,7 @@ async function showOne(place, where, signal) {
     const found = await call("record", { id }, signal);
     const { record } = found;
     const back = () => (location.hash = address("documents", [], { in: chosen() }));
+    const summary = record.summary?.split("\n").filter((line, at) => at || line !== record.title).join("\n");
     let content = record.content;
     let rich = MARKDOWN.has(record.type);
     const text = h("div.text");
@@ -140,7 +141,7 @@ async function showOne(place, where, signal) {
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
     record.error ? h("p.warn", reason(record)) : null,
     found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} have no vector yet.`) : null,
-    record.summary ? h("section.card", h("h2", "Summary"), prose(record.summary, { folded: false })) : null,
+    summary ? h("section.card", h("h2", "Summary"), prose(summary, { folded: false })) : null,
     h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), write())) : null,
       record.chunk_count ? toggle("As the passages that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null),
     content ? text : null, more);

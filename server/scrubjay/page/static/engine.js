@@ -1,5 +1,7 @@
 // Calls the engine, and receives its events.
 
+import { first } from "./first.js";
+
 class Refusal extends Error {
   constructor(status, sentence) {
     super(sentence);
@@ -16,10 +18,10 @@ async function answered(response) {
   throw new Refusal(response.status, answer?.error ?? `The engine answered ${response.status}.`);
 }
 
-async function ask(path, options) {
+async function answerOf(sent) {
   let response;
   try {
-    response = await fetch(path, options);
+    response = await sent;
   } catch (error) {
     throw error.name === "AbortError" ? error : new Refusal(0, GONE);
   }
@@ -27,25 +29,21 @@ async function ask(path, options) {
 }
 
 const given = (params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
-const post = (path, values, signal) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(values), signal });
+const post = (path, values, signal) => answerOf(fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(values), signal }));
 
-let first = null; // the call sent with the key of a link
+let early = first && { asked: first.asked, answer: answerOf(first.sent) };
+/** The exchange of a link's key, which also answers the first call; a page without a key has none. */
+export const entering = first?.isKey ? early.answer : null;
 
 /** Make one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
 export function call(name, params = {}, signal = undefined) {
   const values = given(params);
-  if (first?.asked === JSON.stringify([name, values])) {
-    const { answer } = first;
-    first = null;
+  if (early?.asked === JSON.stringify([name, values])) {
+    const { answer } = early;
+    early = null;
     return answer;
   }
   return post(`call/${name}`, values, signal);
-}
-
-/** Exchange the key of a link for this browser's cookie, together with the first call, whose answer `call` returns. */
-export function enter(key, name, params) {
-  first = { asked: JSON.stringify([name, params]), answer: post("enter", { key, call: name, params }) };
-  return first.answer;
 }
 
 /** Send a file; `onprogress` gets the share that is sent, from 0 to 1. */

@@ -4,7 +4,7 @@ import { button, calmly, choice, empty, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { address, attempt, chosen, confirmed, refine, say } from "./frame.js";
 import { prose } from "./markdown.js";
-import { date, firstLine, moment, number, plural, project, time, times } from "./words.js";
+import { date, firstLine, inline, moment, number, plural, project, time, times } from "./words.js";
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
@@ -105,7 +105,7 @@ function row(fact, picked, changed) {
     else picked.delete(fact.id);
     changed();
   } });
-  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: chosen() }), dir: "auto" }, firstLine(fact.content, 400)), h("div.meta", badges(fact)));
+  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: chosen() }), dir: "auto" }, inline(firstLine(fact.content, 400))), h("div.meta", badges(fact)));
 }
 
 const badges = (fact) => [
@@ -279,7 +279,7 @@ async function showOne(place, where, signal) {
 /** Why a fact may not hold any more: what became of the code that it names. */
 const markSays = (mark) => [`${mark.symbol ?? mark.path ?? "The code that it names"}: ${mark.text}. It was noted at commit `, h("code", mark.at.slice(0, 9)), "."];
 
-const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: chosen() }), dir: "auto" }, firstLine(text, 300)), h("div.meta", badge, h("span.faint", date(at))));
+const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: chosen() }), dir: "auto" }, inline(firstLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
 
 function editor({ label, save, text = "", withScope = false, onsave }) {
   const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });

@@ -122,7 +122,7 @@ function listed(lines, at, depth) {
   return [h(isOrdered ? "ol" : "ul", isOrdered ? { start: parseInt(marker, 10) } : null, rows), end];
 }
 
-const cells = (line) => line.trim().replace(/^\||\|$/g, "").split("|").map((cell) => cell.trim());
+const cells = (line) => line.trim().replace(/^\||(?<!\\)\|$/g, "").split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|"));
 
 function table(lines, at) {
   let end = at + 2;

@@ -1,7 +1,7 @@
 // The page: access, the current view, keys, light and dark.
 
-import { button, choice, empty, fill, h, s } from "./dom.js";
-import { call, enter, listen, news } from "./engine.js";
+import { button, calmly, choice, empty, fill, h, s } from "./dom.js";
+import { call, entering, listen, news } from "./engine.js";
 import { FILES, address, attempt, chosen, here, say, toasts } from "./frame.js";
 import * as today from "./today.js";
 import { number, plural, project } from "./words.js";
@@ -56,9 +56,10 @@ async function open() {
     if (mine !== turn) return;
     fill(main, place);
     const first = place.querySelector("[data-first]");
-    if (first || !main.contains(document.activeElement)) (first ?? main).focus({ preventScroll: true });
+    const isNext = mine > 1; // the first view is at its top already, and either would delay it by a layout
+    if (first || (isNext && !main.contains(document.activeElement))) (first ?? main).focus({ preventScroll: true });
     place.dispatchEvent(new CustomEvent("shown"));
-    if (!place.querySelector("[data-here]")) scrollTo(0, 0);
+    if (isNext && !place.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {
     if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: chosen() }) }, "Go to Today")));
   }
@@ -174,15 +175,12 @@ function locked(sentence = "This browser has not opened a link.") {
 
 async function start() {
   addEventListener("locked", () => locked());
-  const key = /^#key=([\w-]+)$/.exec(location.hash)?.[1];
-  if (key) history.replaceState(null, "", address("today"));
-  const entering = key && enter(key, ...today.FIRST);
   frame();
   news.addEventListener("state", hear);
   addEventListener("hashchange", open);
   addEventListener("keydown", pressed);
   const opening = open(); // while the key is being exchanged, which also returns the first data
-  if (key) {
+  if (entering) {
     try {
       await entering;
     } catch (error) {
@@ -196,6 +194,7 @@ async function start() {
   await opening;
   listen();
   listProjects();
+  news.addEventListener("record", calmly(() => projects.contains(document.activeElement) || listProjects(), 1_000));
 }
 
 start();

@@ -16,7 +16,7 @@ const WHY = {
   exact: ["names, dates, quotations", ["date", "speaker", "named", "answer", "quoted", "current"]],
 };
 const MARKED = 8; // hits in which matches by meaning are marked
-const PAUSE = 40; // milliseconds without a key before searching
+const PAUSE = 40; // milliseconds; of keys that follow each other faster, only the first and the last are searched for
 
 export async function show(place, where, signal) {
   const get = (name) => where.options.get(name) ?? "";
@@ -77,10 +77,18 @@ export async function show(place, where, signal) {
     });
   }, 300);
   const soon = calmly(search, PAUSE);
+  let typed = -PAUSE;
+  const type = () => {
+    const isFirst = performance.now() - typed > PAUSE;
+    typed = performance.now();
+    state.q = box.value;
+    if (isFirst) search();
+    else soon();
+  };
   const set = (name) => (value) => ((state[name] = value), search());
 
   const box = h("input", { type: "search", value: state.q, placeholder: "What do you want to remember?", "aria-label": "Search", "data-first": true, spellcheck: "false", autocomplete: "off",
-    oninput: () => ((state.q = box.value), soon()),
+    oninput: type,
     onkeydown: (event) => {
       if (event.key === "Enter" || event.key === "ArrowDown") (results.querySelector(".item"))?.focus(), event.preventDefault();
     } });
@@ -149,7 +157,7 @@ function found(hit, most) {
     h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), hit.title ? h("span", { dir: "auto" }, hit.title) : null, h("span.faint", project(hit.scope), " · ", moment(hit.date)),
       state, hit.mark ? h("span.tag.warn.whole", { title: `It names ${hit.mark.symbol ?? hit.mark.path ?? "code"}, as it was at commit ${hit.mark.at.slice(0, 9)}` }, hit.mark.text) : null, (hit.tags ?? []).map((each) => tag(`#${each}`)), hit.reason ? h("span.faint", { window: "next to a hit", relation: "linked to a hit", tag: `shares #${hit.via}`, entity: `names ${hit.via} too` }[hit.reason] ?? "") : null,
       h("span.space"), why(hit, most)),
-    h("div.said", { dir: "auto", "data-hit": hit.id }, marks(hit.marked ?? [])));
+    h("div.said", { dir: "auto", "data-hit": hit.id }, marks(hit.src === "chunk" ? hit.marked.map(([text, by]) => [text.replace(/^#{1,6} /gm, ""), by]) : hit.marked)));
 }
 
 const parts = (hit) => Object.entries(WHY).map(([name, [, of]]) => [name, of.reduce((sum, each) => sum + Math.max(0, hit.explain?.parts[each] ?? 0), 0)]);

@@ -86,7 +86,7 @@ function aside(view, files, given) {
   const touched = Object.entries(files).map(([path, turns]) => h("li", h("code", path), " ", turns.slice(0, 6).map((turn) => [to(turn), " "])));
   return [
     card("Files", [...touched.slice(0, FILES), touched.length > FILES ? h("li.faint", `and ${number(touched.length - FILES)} more`) : null].filter(Boolean)),
-    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, firstLine(each.content))))),
+    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, inline(firstLine(each.content)))))),
     card("Documents", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))),
     card("Recalled from it", view.recalled.map((each) => h("li", to(each.turn), h("span.faint", ` ${times(each.times)}, last ${ago(each.last)}`)))),
     card("Given to it", given.results.map((each) => givenLine(each))),

@@ -2,18 +2,23 @@
 
 import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
-import { address, attempt, chosen, refine } from "./frame.js";
+import { address, attempt, chosen, copy, refine } from "./frame.js";
 import { ago, dayName, inline, isoDay, moment, month, number, plural, project, time, times } from "./words.js";
 
 const PAGE = 40;
-/** The first call of a page opened by a link, as `ask` makes it. */
-export const FIRST = ["sessions", { size: PAGE }];
 const WEEKS = 8;
+const SOON = 10_000; // milliseconds between two looks at waiting work, which pauses for three seconds after each
+const BEGIN = [
+  ["scrubjay setup", "Connects your assistants. Then work as always: each turn appears here by itself."],
+  ["scrubjay import --from all", "Imports the sessions that they have stored already."],
+  ["scrubjay demo", "Shows what it does, with a made-up session in a home of its own."],
+];
 
 export async function show(place, where, signal) {
   let day = where.options.get("day") ?? "";
   let host = where.options.get("host") ?? "";
   let shown = PAGE;
+  let timer = 0;
   let machine = { known: [], stored: {} }; // hosts on this machine, and counts by host from `status`
   const ask = () => call("sessions", { scope: chosen(), host, day, size: Math.min(shown, 200) }, signal);
   const list = h("div.sessions");
@@ -50,10 +55,16 @@ export async function show(place, where, signal) {
     hosts.hidden = !rows.length;
     fill(hosts, h("h2", "Hosts"), h("ul.plain", rows));
   };
+  async function waiting() {
+    clearTimeout(timer);
+    const status = await attempt(() => call("status", {}, signal));
+    if (status) showWaiting(state, status);
+    if (status?.records.waiting_for_vector) timer = setTimeout(waiting, SOON);
+    return status;
+  }
   async function look(found) {
     const [status, here, log] = await Promise.all([
-      attempt(() => call("status", {}, signal)), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: chosen() }, signal))]);
-    if (status) showWaiting(state, status);
+      waiting(), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: chosen() }, signal))]);
     if (log) showGiven(given, log, found.results);
     machine = { known: here?.hosts ?? machine.known, stored: status?.hosts ?? machine.stored };
     if (!hosts.contains(document.activeElement)) hostRows(found);
@@ -80,12 +91,8 @@ const chip = (text, onclick) => h("button.chip.on", { type: "button", onclick, t
 function nothing(found, narrowed) {
   if (narrowed) return empty("No session matches", "Remove a chip above to see more.");
   if (chosen()) return empty("No session of this project yet", "Sessions in its folder appear here as soon as they are captured.");
-  return empty(
-    "Nothing is remembered yet",
-    h("span", "First connect your assistants: ", h("code", "scrubjay setup"), ". Then work as always; each turn appears here by itself."),
-    h("span", "To import earlier sessions, run ", h("code", "scrubjay import --from all"), "."),
-    h("span", "To see what it looks like with a made-up session, run ", h("code", "scrubjay demo"), "."),
-  );
+  return h("section.card.begin", h("h2", "Nothing is remembered yet"), h("p.faint", "Begin in a terminal:"), h("dl", BEGIN.map(([command, does]) => [
+    h("dt", h("code", command), button("Copy", () => attempt(() => copy(command)), { plain: true, "aria-label": `Copy ${command}` })), h("dd", does)])));
 }
 
 function grouped(sessions, fresh) {
@@ -179,7 +186,8 @@ function showWaiting(place, status) {
   const { records, spool } = status;
   const rows = [
     !chosen() && spool.waiting ? h("p", `${plural(spool.waiting, "write")} ${spool.waiting === 1 ? "waits" : "wait"} to be stored.`) : null,
-    !chosen() && records.waiting_for_vector ? h("p", `${plural(records.waiting_for_vector, "passage")} of ${number(records.passages)} can be found by words only, until each has a vector.`) : null,
+    !chosen() && records.waiting_for_vector ? [h("p", `${plural(records.waiting_for_vector, "passage")} of ${number(records.passages)} can be found by words only, until each has a vector.`),
+      h("progress", { max: records.passages, value: records.passages - records.waiting_for_vector, "aria-label": "Passages with a vector" })] : null,
     !chosen() && spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} could not be read and moved away.`) : null,
     status.capture.paused ? h("p.warn", "Recording is paused. Resume it in Settings.") : null,
     ...[status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean).slice(-4).map((each) => h("p.warn", each)),

@@ -9,8 +9,7 @@ const once = (make) => {
   let made;
   return () => (made ??= make());
 };
-const numbers = once(() => new Intl.NumberFormat("en"));
-export const number = (count) => numbers().format(count);
+export const number = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 export const plural = (count, noun, many = `${noun}s`) => `${number(count)} ${count === 1 ? noun : many}`;
 
 /** "once", "2 times". */
@@ -26,12 +25,12 @@ export function bytes(count) {
 // Day, month and year are in the reader's order; the words are English.
 const dates = once(() => new Intl.DateTimeFormat(undefined, { year: "numeric", month: "2-digit", day: "2-digit" }));
 const clock = once(() => new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" }));
-const weekdays = once(() => new Intl.DateTimeFormat("en", { weekday: "long" }));
-const months = once(() => new Intl.DateTimeFormat("en", { month: "short" }));
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 export const time = (instant) => clock().format(new Date(instant));
 export const date = (instant) => dates().format(new Date(instant));
-export const month = (day) => months().format(new Date(`${day}T12:00:00`));
+export const month = (day) => MONTHS[new Date(`${day}T12:00:00`).getMonth()];
 export const moment = (instant) => `${date(instant)} ${time(instant)}`;
 
 /** The local day of an instant, in ISO 8601. */
@@ -47,7 +46,7 @@ export function dayName(day) {
   const days = Math.round((new Date(`${isoDay(Date.now())}T12:00:00`) - at) / 86_400_000);
   if (days === 0) return "Today";
   if (days === 1) return "Yesterday";
-  return days > 1 && days < 7 ? `${weekdays().format(at)}, ${date(at)}` : date(at);
+  return days > 1 && days < 7 ? `${WEEKDAYS[at.getDay()]}, ${date(at)}` : date(at);
 }
 
 /** "5 min ago": how long ago an instant was. */
