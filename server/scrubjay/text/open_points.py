@@ -99,7 +99,7 @@ def _points(user: str, assistant: str, back: int) -> Iterator[Point]:
 
 
 def _weighed(text: str, at: int, size: int, back: int) -> Point:
-    """Return a sentence with its signs and place: `at` of `size` in an answer, `back` turns before the last."""
+    """Return a sentence with its signs and place: `at` of `size` in an answer that `back` turns follow."""
     is_later = open_cues.LATER.search(text) is not None
     is_state = back < _STATE_TURNS and open_cues.STATE.search(text) is not None
     place = {"first": at == 0 and size > 1, "last": at == size - 1 and size > 1, "end": back == 0}
