@@ -23,7 +23,7 @@ import re
 import sys
 import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,8 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import AddMemory, RecordTurn, parse
 from scrubjay.search.injection import block
 from scrubjay.search.opening import MOST_CHARACTERS, OUTCOME, fitting
-from scrubjay.text.sessions import left_open, outcome
+from scrubjay.text.open_points import left_open
+from scrubjay.text.sessions import outcome
 from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
 _KINDS = {"turn": RecordTurn, "memory": AddMemory}
@@ -85,9 +86,9 @@ class Counts:
     def add(self, name: str, told: Told, exchanges: Sequence[Exchange], labels: Mapping[str, Any]) -> None:
         """Judge what is told of one session."""
         points = labels.get("open", [])
-        found = [point for point in points if any(_names(each, point) for each in told.open)]
+        found = [point for point in points if any(names(each, point) for each in told.open)]
         wrong = [
-            each for each in told.open if not any(_names(each, p) for p in [*points, *labels.get("may", [])])
+            each for each in told.open if not any(names(each, p) for p in [*points, *labels.get("may", [])])
         ]
         self.labelled += len(points)
         self.found += len(found)
@@ -139,7 +140,8 @@ def is_echo(text: str, exchanges: Sequence[Exchange]) -> bool:
     return any(plain(text) in plain(prompt) for prompt in prompts)
 
 
-def _names(text: str, point: str) -> bool:
+def names(text: str, point: str) -> bool:
+    """Return True if a text has all words of one alternative of a labelled point."""
     return any(_has_words(text, words) for words in point.split("|"))
 
 
@@ -156,18 +158,33 @@ def _exchanges(project: Project) -> dict[str, list[Exchange]]:
     return sessions
 
 
-def judged(half: str, tell: Callable[[Sequence[Exchange]], Told]) -> Counts:
-    """Judge what is told of every labelled session of a half."""
-    counts = Counts()
+@dataclass(frozen=True)
+class Session:
+    """A labelled session; `project` is "" for a short one of `told_open.toml`."""
+
+    project: str
+    name: str
+    exchanges: Sequence[Exchange]
+    labels: Mapping[str, Any]
+
+
+def labelled(half: str) -> Iterator[Session]:
+    """Yield every labelled session of a half."""
     for name, labels in LABELS.items():
         if labels["half"] == half and "session" in labels:
             sessions = _exchanges(projects.load(projects.FOLDER / f"{name}.toml"))
             for session, expected in labels["session"].items():
-                counts.add(f"{name} {session}", tell(sessions[session]), sessions[session], expected)
+                yield Session(name, f"{name} {session}", sessions[session], expected)
     for labels in SHORT:
         if labels.get("half", "dev") == half:
-            exchanges = [Exchange(*turn) for turn in labels["turns"]]
-            counts.add(labels["name"], tell(exchanges), exchanges, labels)
+            yield Session("", labels["name"], [Exchange(*turn) for turn in labels["turns"]], labels)
+
+
+def judged(half: str, tell: Callable[[Sequence[Exchange]], Told]) -> Counts:
+    """Judge what is told of every labelled session of a half."""
+    counts = Counts()
+    for session in labelled(half):
+        counts.add(session.name, tell(session.exchanges), session.exchanges, session.labels)
     return counts
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.sessions import LONGEST_OPEN, MOST_OPEN, ROLLING_LIMIT, left_open, session_summary
+from scrubjay.text.open_points import LONGEST_OPEN, MOST_OPEN, left_open
+from scrubjay.text.sessions import ROLLING_LIMIT, session_summary
 from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
 LOGIN = [
@@ -104,6 +105,9 @@ def test_an_unanswered_prompt_is_open():
         "I opened the file and the next() call returns.",
         "The API remains compatible.",
         "We use Next.js and a pending flag.",
+        "A short message is sent at once, a long one must wait in line.",
+        "I didn't need the lock, so nothing has to be changed by hand.",
+        "If the owner is away, the deputy should sign.",
     ],
 )
 def test_a_sentence_that_only_sounds_open_is_not(answer: str):
@@ -122,6 +126,9 @@ def test_a_sentence_that_only_sounds_open_is_not(answer: str):
         "Once it is at 100 %, the old checkout can go.",
         "The new host follows on Friday.",
         "The manual has not been translated.",
+        "I haven't tried it with Safari.",
+        "The rest of the plugins should be checked by someone with access.",
+        "At the moment the price is a guess of mine.",
     ],
 )
 def test_the_usual_ways_to_leave_something_open_are_found(point: str):

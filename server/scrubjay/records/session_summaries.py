@@ -22,7 +22,7 @@ from scrubjay.store.changes import Change
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
-from scrubjay.text import sessions, titles
+from scrubjay.text import open_points, sessions, titles
 from scrubjay.text.sentences import shorten
 from scrubjay.text.summary import exchange_in
 from scrubjay.text.titles import Exchange
@@ -68,7 +68,7 @@ def digest(turns: Sequence[Turn], after: Iterable[Turn] = ()) -> Digest:
         ended_at=turns[-1].started_at,
         title=title or titles.title(exchanges),
         outcome=tuple(sessions.outcome(exchanges)),
-        left_open=tuple(sessions.left_open(exchanges, map(exchange_of, after))),
+        left_open=tuple(open_points.left_open(exchanges, map(exchange_of, after))),
         files=tuple(file for file, _ in touched.most_common()),
         told_by=told_by,
     )

@@ -6,6 +6,7 @@ from scrubjay.text import tables
 
 LATER, STATE = tables.cues("later"), tables.cues("state")
 PLAN, NOTHING_OPEN = tables.cues("plan"), tables.cues("nothing_open")
+SIGNS = {name: tables.cues(name, "signs") for name in tables.table("cues")["signs"]}
 # At the start of the next prompt, which says or asks that it is done.
 _DONE = re.compile(
     r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b"

@@ -1,4 +1,4 @@
-"""Summarises a session: its title, its decisions, what came of it, and what it left open.
+"""Summarises a session: its title, its decisions, and what came of it.
 
 Sentences are selected in order and never rewritten, as in `summary`.
 """
@@ -6,24 +6,21 @@ Sentences are selected in order and never rewritten, as in `summary`.
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from scrubjay.text import open_cues, tables
-from scrubjay.text.sentences import QUESTION, Sentence, clip, flat, item_of, join, sentences
+from scrubjay.text.open_points import left_open
+from scrubjay.text.sentences import QUESTION, Sentence, clip, join, sentences
 from scrubjay.text.summary import answered_by, name_line
 from scrubjay.text.terms import content_words
-from scrubjay.text.titles import Exchange, excerpt, is_empty, subject, subject_words, title
+from scrubjay.text.titles import Exchange, excerpt, subject, subject_words, title
 
 ROLLING_LIMIT = 1_000  # a session's, about what the model reads of a text (256 tokens)
 LONGEST_ROLLING = 160  # one sentence in a session's summary: twenty turns share the space
-LONGEST_OPEN = 200  # one sentence about an open point
-OPEN_TURNS = 2  # last turns of a session whose state is its end
-MOST_OPEN = 4  # sentences about open points
 # Most of a session's summary for further questions; decisions answer more questions later.
 _ASKED_SHARE = 0.4
 _LEAST_ASKED = 2  # content words of a prompt that is listed next to the title; "commit it" has one
 _BRIEF = 100  # characters of a sentence that may be all that is told of an outcome
-_TAKEN_UP = 0.6  # share of a sentence's content words that occur again later: the point was taken up
 _DECISION, _DECIDED = tables.cues("decision"), tables.cues("decided")
 _RESULT, _SMALL_TALK = tables.cues("result"), tables.cues("small_talk")
 _DEED = re.compile(  # an assistant's report of what it did, at the start of a sentence
@@ -68,29 +65,6 @@ def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT
     above = sum(len(line) + 1 for line in (head, outcome, answered, left, files) if line)
     asked = _session_line("Asked", prompts, limit - above, seen)
     return "\n".join(filter(None, [head, outcome, answered, asked, left, files]))
-
-
-def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> list[str]:
-    """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
-
-    They are an unanswered last prompt, a question at the end of the last answer, and sentences about what is
-    still to be done (`open_cues`: "todo", "not yet", "still fails") that no later turn, nor one of a later
-    session (`after`), takes up.
-    """
-    points: dict[str, None] = {}
-    later = [set(content_words(f"{excerpt(each.user)} {excerpt(each.assistant)}")) for each in after]
-    following = ""  # the next prompt
-    for back, exchange in enumerate(reversed(exchanges)):
-        user, assistant = excerpt(exchange.user), excerpt(exchange.assistant)
-        for point in () if open_cues.is_done(following) else _open_points(user, assistant, back):
-            words = set(content_words(point))
-            if len(words) >= _LEAST_ASKED and all(
-                len(words & turn) < _TAKEN_UP * len(words) for turn in later
-            ):
-                points[clip(point, LONGEST_OPEN)] = None
-        later.append(set(content_words(f"{user} {assistant}")))
-        following = user
-    return list(points)[:MOST_OPEN]
 
 
 def decisions(exchanges: Sequence[Exchange]) -> list[str]:
@@ -140,40 +114,6 @@ def _telling(sentence: Sentence, about: Collection[str]) -> float:
     score += (sentence.paragraph == 0) + sentence.first + 0.5 * any(map(str.isdigit, text))
     is_other = _SMALL_TALK.match(text) or open_cues.LATER.search(text) or text.endswith((*QUESTION, ":"))
     return score - 3.0 * bool(is_other or len(words) < _LEAST_ASKED) - max(0, len(text) - _BRIEF) / 80
-
-
-def _open_points(user: str, assistant: str, back: int) -> Iterator[str]:
-    """Yield the open points of one turn: a question at the end, lists of open points, other sentences.
-
-    Only the last turns are searched for what is still the state of things; `back` is how many follow.
-    """
-    if back == 0 and not assistant.strip() and not is_empty(user):
-        yield title([Exchange(user, "")])
-        return
-    answer = [sentence.text for sentence in sentences(assistant)]
-    if back == 0 and answer and open_cues.OFFER.match(answer[-1]) and len(subject_words(answer[-1])) >= 3:
-        yield answer.pop()
-    yield from _open_list(assistant)
-    planned = [one.text for one in sentences(user) if not open_cues.ASKS.search(one.text)]
-    cues = [open_cues.LATER, *([open_cues.STATE] if back < OPEN_TURNS else [])]
-    for said, those in ((answer, cues), (planned, [open_cues.PLAN])):
-        for sentence in reversed(said):
-            is_open = any(cue.search(sentence) for cue in those)
-            if is_open and not open_cues.NOTHING_OPEN.search(sentence) and not sentence.endswith(":"):
-                yield sentence
-
-
-def _open_list(text: str) -> Iterator[str]:
-    """Yield tasks that are not ticked, and the items of a list below a line such as `Remaining:`."""
-    listed = False
-    for line in text.split("\n"):
-        if task := open_cues.task_of(line):
-            yield flat(task)
-        elif (item := item_of(line)) is not None:
-            if listed:
-                yield item
-        elif line.strip():
-            listed = open_cues.begins_list(line)
 
 
 def _session_line(label: str, texts: Iterable[str], room: int, seen: list[str]) -> str:

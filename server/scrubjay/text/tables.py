@@ -47,12 +47,12 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
     return text.replace("\n", "")
 
 
-def cues(name: str) -> re.Pattern[str]:
+def cues(name: str, kind: str = "lists") -> re.Pattern[str]:
     """Compile alternatives of `cues.toml`; each begins with a word.
 
     A bar may have spaces on both sides, or begin a line. A space on one side of a bar counts.
     """
-    lines = filter(None, map(str.strip, table("cues")["lists"][name].splitlines()))
+    lines = filter(None, map(str.strip, table("cues")[kind][name].splitlines()))
     joined = "".join(f"|{line[1:].lstrip()}" if line[0] == "|" else f" {line}" for line in lines)
     written = joined.strip().replace(" | ", "|")
     return re.compile(rf"\b(?:{filled(written, table('cues')['parts'])})", re.IGNORECASE)
