@@ -4,7 +4,9 @@ Each claim is a sentence that names a file, a definition, or both. Its truth com
 (`ast`, which knows no comments and no white space) and from git: the contents of both commits and `git diff -M`
 between them. The baseline marks a claim when its file changed at all.
 
-    python tests/bench/stale.py [REPOSITORY] [--pairs 60] [--claims 20] [--wrong]
+    python tests/bench/stale.py [REPOSITORY] [--pairs 60] [--claims 20] [--wrong] [--typescript FOLDER]
+
+FOLDER is that of the npm package `typescript`: its compiler tells the truth about JavaScript and TypeScript.
 
 With `--cost TURNS` it measures instead what anchors cost in a home with so many turns, a third of which name code of
 the repository and a fifth have a failed command: the share of a search, of a write's processor time, and their disk.
@@ -18,13 +20,14 @@ from __future__ import annotations
 import argparse
 import ast
 import asyncio
+import json
 import os
 import random
 import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -55,6 +58,7 @@ T = TypeVar("T")
 
 HERE = Path(__file__).resolve().parents[2]
 TOGETHER = 64  # writes that wait for one commit
+_SCRIPTS: dict[Path, dict[str, dict[str, str]]] = defaultdict(dict)  # by folder and blob
 DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
 SENTENCES = {
     "file": (
@@ -86,13 +90,15 @@ def git(folder: Path, *arguments: str) -> str:
 class Commit:
     """The files of a commit, by path: their blobs; and where each name is defined."""
 
-    def __init__(self, folder: Path, name: str) -> None:
+    def __init__(self, folder: Path, name: str, typescript: str | None) -> None:
         lines = git(folder, "ls-tree", "-r", name).splitlines()
         rows = [(line.split("\t")[1], line.split()) for line in lines]
         self.blobs = {path: words[2] for path, words in rows if words[1] == "blob" and words[0] != "120000"}
         self.defined = {
             path: defined(folder, blob) for path, blob in self.blobs.items() if path.endswith(".py")
         }
+        if typescript:
+            self.defined |= scripts(folder, self.blobs, typescript)
         self.homes: dict[str, list[str]] = {}
         for path, found in self.defined.items():
             for name in found:
@@ -109,6 +115,19 @@ def defined(folder: Path, blob: str) -> Mapping[str, str]:
         return found
     except (SyntaxError, ValueError):
         return {}
+
+
+def scripts(folder: Path, blobs: Mapping[str, str], typescript: str) -> dict[str, Mapping[str, str]]:
+    """Return the same of the files in JavaScript and TypeScript, by path."""
+    known = _SCRIPTS[folder]
+    endings = {path: path.rpartition(".")[2].lstrip("cm") for path in blobs}
+    some = {path: blob for path, blob in blobs.items() if endings[path] in ("js", "jsx", "ts", "tsx")}
+    unknown = {blob: endings[path] for path, blob in some.items() if blob not in known}
+    files = [(blob, ending, git(folder, "cat-file", "blob", blob)) for blob, ending in unknown.items()]
+    command = ["node", str(Path(__file__).with_name("definitions.cjs")), str(Path(typescript).resolve())]
+    done = subprocess.run(command, input=json.dumps(files), check=True, capture_output=True, text=True)
+    known |= json.loads(done.stdout)
+    return {path: known[blob] for path, blob in some.items()}
 
 
 def _inside(node: ast.AST, above: str = "") -> Iterator[tuple[str, ast.AST]]:
@@ -282,6 +301,7 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=20, help="of a pair")
     parser.add_argument("--seed", type=int, default=32)
     parser.add_argument("--wrong", action="store_true", help="print each claim that was judged wrongly")
+    parser.add_argument("--typescript", metavar="FOLDER", help="the npm package of that name")
     parser.add_argument("--cost", type=int, metavar="TURNS", help="measure what anchors cost instead")
     parser.add_argument("--searches", type=int, default=100, help="that are timed with --cost")
     parser.add_argument("--model", action="store_true", help="embed with the default model")
@@ -291,17 +311,24 @@ def main() -> None:
     times: list[float] = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch).resolve() / "clone"
-        git(Path(scratch), "clone", "--quiet", "--shared", options.repository, str(folder))
+        git(
+            Path(scratch),
+            "clone",
+            "--quiet",
+            "--shared",
+            str(Path(options.repository).resolve()),
+            str(folder),
+        )
         if options.cost:
             asyncio.run(cost(folder.parent, options.cost, options.searches, rand, hashing=not options.model))
             return
         history = git(folder, "rev-list", "--first-parent", "HEAD").split()
         for at in range(options.pairs):
-            distance = min(DISTANCES[at % len(DISTANCES)], len(history) - 2)
+            distance = min(DISTANCES[at % len(DISTANCES)], len(history) * 3 // 4)
             newer = rand.randrange(len(history) - distance - 1)
             new, old = history[newer], history[newer + distance]
             git(folder, "checkout", "--quiet", "--force", "--detach", new)
-            first, second = Commit(folder, old), Commit(folder, new)
+            first, second = (Commit(folder, each, options.typescript) for each in (old, new))
             lines = git(folder, "diff", "--name-status", "-M", "--diff-filter=R", old, new).splitlines()
             renamed = {line.split("\t")[1]: line.split("\t")[2] for line in lines}
             made = claims(first, second, renamed, rand, options.claims)

@@ -43,6 +43,7 @@ NAMES = {
         "export const X = 1;\nexport class A { m() { const z = 1; } }\ntype T = string;\ninterface I { n(): T }",
         {"X", "A", "A.m", "T", "I", "I.n"},
     ),
+    "a.js": ("const A = require('./a');\nconst B = 1;\nclass C extends A {}\n", {"B", "C"}),
     "a.go": ("package a\nconst X = 1\nfunc (s *S) Do() { z := 1 }\ntype S struct{}", {"X", "S.Do", "S"}),
     "a.rs": ("const X: u8 = 1;\nimpl T for A { fn f(&self) {} }", {"X", "A", "A.f"}),
     "a.cpp": ("int n::A::f() { return 1; }", {"n.A.f"}),

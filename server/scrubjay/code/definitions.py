@@ -15,6 +15,7 @@ from scrubjay.text.chunking.grammars import LANGUAGES, LARGEST, grammar, name_of
 Definitions = Mapping[tuple[str, ...], str]  # a hash by the names around a definition and its own
 
 DIGEST = 12  # hex digits of a hash
+_DEFINING = (*"definition declaration item specifier _spec _signature export_statement method".split(),)
 _WRAPPED = ("definition", "declaration")  # fields whose node has the name of the node around it
 # Nodes that give a value a name, by the field of the name: a constant of a module or class.
 _VALUES = {"assignment": "left", "variable_declarator": "name", "const_spec": "name", "var_spec": "name"}
@@ -163,9 +164,11 @@ class _Walk:
         return _split(node.type, name_of(node) or "") if _may_define(node.type) else ()
 
     def _value(self, node: Node, field: str) -> tuple[str, ...]:
-        """Return the name of a constant that is not a variable of a function."""
-        name = node.child_by_field_name(field)
+        """Return the name of a constant that is neither a variable of a function nor an imported module."""
+        name, value = node.child_by_field_name(field), node.child_by_field_name("value")
         if name is None or name.text is None or name.type not in _NAME_TYPES:
+            return ()
+        if value is not None and (value.text or b"").startswith(b"require("):
             return ()
         is_variable = any(each.has_variables for each in self._open)
         return () if is_variable else (name.text.decode("utf-8", "replace"),)
@@ -197,6 +200,4 @@ def _split(kind: str, name: str) -> tuple[str, ...]:
 
 @cache
 def _may_define(kind: str) -> bool:
-    return kind.endswith(
-        ("definition", "declaration", "item", "specifier", "_spec", "export_statement", "method", "_signature")
-    ) or kind in ("class", "module", "singleton_method")
+    return kind.endswith(_DEFINING) or kind in ("class", "module", "singleton_method")
