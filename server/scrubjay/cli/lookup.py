@@ -1,10 +1,10 @@
 """`scrubjay list`, `search`, `show`, `profile` and `open`: read the memory."""
 
+from __future__ import annotations
+
 import argparse
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from scrubjay.cli.command import (
     JSON,
@@ -25,6 +25,11 @@ from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
 from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
 BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
 TAG = "only with this tag; may be repeated, all must match"
