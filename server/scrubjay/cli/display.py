@@ -97,15 +97,29 @@ def local(instant: str) -> datetime:
 
 
 def first_line(text: str, width: int) -> str:
-    """Return the beginning of a text on one line of at most `width` characters.
+    """Return the beginning of a text on one line of at most `width` columns.
 
-    >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20)
-    'Which port?'
+    >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20), first_line("鸟站在浅水里等待鱼类", 12)
+    ('Which port?', '鸟站在浅...')
     """
     for raw in visible(text).splitlines():
         if line := raw.strip().removeprefix("user:").strip():
-            return line if len(line) <= width else line[: max(width - 3, 1)].rstrip() + "..."
+            if columns(line) <= width:
+                return line
+            cut = line[: max(width - 3, 1)]
+            while len(cut) > 1 and columns(cut) > width - 3:
+                cut = cut[:-1]
+            return cut.rstrip() + "..."
     return ""
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese, Japanese and Korean letters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def shown(hit: Mapping[str, Any], width: int) -> str:
