@@ -111,6 +111,21 @@ def test_words_without_a_meaning_find_nothing_instead_of_doubtful_records(teller
     assert (done.returncode, "Doubtful" in done.stdout) == (1, False)
 
 
+def test_show_takes_several_ids(teller):
+    turns = json.loads(teller.gets("list", "--session", SESSION, "--json"))
+    ids = [turn["id"] for turn in turns]
+    text = teller.gets("show", *ids)
+    assert text.index("openfeature") < text.index("flags.toml")
+    found = json.loads(teller.gets("show", *ids, "--json"))
+    assert [each["record"]["id"] for each in found] == ids
+
+
+def test_an_export_into_a_folder_that_does_not_exist_names_the_folder(teller):
+    missing = str(teller.project / "missing")
+    refused = teller.refused("export", f"{missing}/all.jsonl")
+    assert f"There is no folder {missing!r}" in refused
+
+
 def test_undo_says_that_nothing_was_changed(teller):
     assert "nothing to undo" in teller.refused("undo")
 

@@ -86,15 +86,22 @@ def _id(hit: Mapping[str, Any]) -> str:
     return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
 
 
-@command(value("id", "ID", "an id from `list`, `sessions`, `search` or `documents`, or its beginning"), JSON)
+@command(
+    value("id", "ID", "an id from `list`, `sessions`, `search` or `documents`, or its beginning", nargs="+"),
+    JSON,
+)
 def show(place: Place, options: argparse.Namespace) -> None:
-    """Show one session, turn, fact or document in full, with its dates and versions."""
+    """Show sessions, turns, facts or documents in full, with their dates and versions."""
     with call_engine(place) as engine:
-        answer = engine.call("show", {"id": options.id})
-        if "turns" in answer:
-            answer = whole_session(engine, answer)
-    lines = session_lines(answer) if "turns" in answer else lines_in_full(answer)
-    print_answer(answer, lines, as_json=options.json)
+        answers = [engine.call("show", {"id": each}) for each in options.id]
+        answers = [whole_session(engine, each) if "turns" in each else each for each in answers]
+    print_answer(answers if len(answers) > 1 else answers[0], _shown_in_full(answers), as_json=options.json)
+
+
+def _shown_in_full(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for at, answer in enumerate(answers):
+        yield from ["\n"] if at else []
+        yield from session_lines(answer) if "turns" in answer else lines_in_full(answer)
 
 
 @command(

@@ -22,7 +22,7 @@ Look
   why            lookup      Show the turns, facts and commits that shaped a file, newest first.
   list           lookup      List the latest records, newest first.
   sessions       sessions    List the sessions, newest first, or show one whole.
-  show           lookup      Show one session, turn, fact or document in full, with its dates and versions.
+  show           lookup      Show sessions, turns, facts or documents in full, with their dates and versions.
   given          review      List what models were given: when, in which session, by what, how many tokens.
   effect         review      Compare sessions with an opening and those left without one.
 Overview
