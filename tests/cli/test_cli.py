@@ -367,10 +367,11 @@ def test_a_search_without_a_hit_and_an_invalid_date_each_print_a_sentence(user):
     assert nothing.startswith("No memory answers this. Searched: empty.")
     assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
     assert "Nothing is recorded in empty" in user.gets("list", "--scope", "empty")
-    assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
+    assert "--since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.types("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019").stdout
     assert "No memory answers this from 2019-11-11 to 2019-11-12." in empty
-    assert "last = 0" in user.refused("list", "--last", "0")
+    assert "--tag = 'a b'" in user.refused("add", "x", "--tag", "a b")
+    assert "--last = 0" in user.refused("list", "--last", "0")
 
 
 def test_a_search_marks_doubtful_and_replaced_records(user):

@@ -191,13 +191,13 @@ def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
 
 @command(
     value("--scope", "NAME", "of this scope instead of this folder's project"),
-    value("--tokens", "N", "for all facts together (400)", type=int),
+    value("--tokens", "N", "for all facts together (400)", type=int, dest="max_tokens"),
     JSON,
 )
 def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
     with call_engine(place) as engine:
-        answer = engine.call("profile", given(scope=options.scope, max_tokens=options.tokens))
+        answer = engine.call("profile", given(scope=options.scope, max_tokens=options.max_tokens))
     print_answer(answer, _profile_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
 
 

@@ -36,7 +36,7 @@ LIKE = {
 
 @command(
     value("text", "TEXT", "the fact, understandable on its own; - reads standard input", nargs="+"),
-    value("-t --tag", "TAG", "a tag to find it by; may be repeated", action="append"),
+    value("-t --tag", "TAG", "a tag to find it by; may be repeated", action="append", dest="tags"),
     value("--importance", "N", "0 to 10 (5)", type=float),
     (
         value("--updates", "ID", "the fact that this one replaces", action="append"),
@@ -56,7 +56,7 @@ def add(place: Place, options: argparse.Namespace) -> None:
         raise InputError(f"There is nothing to save: the text is empty. {advice}")
     links = {name: getattr(options, name) for name in ("updates", "extends", "derives")}
     scope = "user" if options.user else None
-    asked = given(content=text, tags=options.tag, importance=options.importance, scope=scope, **links)
+    asked = given(content=text, tags=options.tags, importance=options.importance, scope=scope, **links)
     with call_engine(place, scope=options.scope) as engine:
         done = engine.call("add", asked)
     print(SAID[done["action"]].format(**done))
