@@ -122,6 +122,18 @@ def columns(text: str) -> int:
     return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
+def folded(text: str, width: int) -> list[str]:
+    """Return a paragraph as lines for a terminal, each of about `width` columns.
+
+    >>> folded("鸟站在浅水里等待鱼类", 8)
+    ['鸟站在浅', '水里等待', '鱼类']
+    """
+    from textwrap import wrap  # takes 1 ms, only for a search
+
+    letters = width * len(text) // max(columns(text), 1)
+    return wrap(text, max(letters, 1), break_on_hyphens=False)
+
+
 def shown(hit: Mapping[str, Any], width: int) -> str:
     """Return the beginning of a hit's text, as `first_line`."""
     return first_line(hit.get("title") or hit.get("memory") or hit.get("chunk") or "", width)

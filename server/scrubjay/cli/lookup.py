@@ -20,7 +20,17 @@ from scrubjay.cli.command import (
     value,
     within,
 )
-from scrubjay.cli.display import NARROW, first_line, line_width, local, note, plural, print_answer, shown
+from scrubjay.cli.display import (
+    NARROW,
+    first_line,
+    folded,
+    line_width,
+    local,
+    note,
+    plural,
+    print_answer,
+    shown,
+)
 from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
 from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
@@ -322,8 +332,6 @@ def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
 
 
 def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
-    import textwrap  # takes 1 ms, only for a search
-
     date = local(hit["date"])
     words = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
     words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
@@ -331,8 +339,8 @@ def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Itera
     words += ["(part)"] if hit.get("truncated") else []
     yield f"{mark} {'  '.join([*words, *_standing(hit)])}  {why}"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
-        folded = textwrap.wrap(line, width - len(INDENT), break_on_hyphens=False) if width else [line]
-        yield from (f"{INDENT}{part}".rstrip() for part in folded)
+        parts = folded(line, width - len(INDENT)) if width else [line]
+        yield from (f"{INDENT}{part}".rstrip() for part in parts)
     context = hit.get("context", {})
     for link in [*context.get("parents", []), *context.get("children", [])]:
         what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"
