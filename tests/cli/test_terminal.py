@@ -16,6 +16,7 @@ from user import PATIENCE, User, newcomer, user
 
 from scrubjay.cli import notes
 from scrubjay.cli.demo import innermost
+from scrubjay.cli.display import columns
 from scrubjay.cli.table import LISTED
 from scrubjay.hosts.installation import console_command
 from scrubjay.models.records import SUMMARY
@@ -282,3 +283,12 @@ def test_the_reason_of_a_failure_is_the_innermost_one():
     )
     assert innermost(groups) == "no such file"
     assert innermost(TimeoutError()) == "TimeoutError"
+
+
+def test_chinese_text_fits_a_narrow_terminal(teller):
+    _add(teller, "苍鹭站在浅水里等待鱼类" * 12)
+    env = {"COLUMNS": "60", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    shown = [_on_terminal(teller, *words, env=env) for words in (["list"], ["search", "苍鹭"])]
+    for text in shown:
+        assert "苍鹭站在" in text
+        assert max(map(columns, text.splitlines())) <= 60
