@@ -57,6 +57,7 @@ from scrubjay.search import commands
 T = TypeVar("T")
 
 HERE = Path(__file__).resolve().parents[2]
+IDLE_SECONDS = 5.0  # longer than the pause after which sessions are summarised
 TOGETHER = 64  # writes that wait for one commit
 _SCRIPTS: dict[Path, dict[str, dict[str, str]]] = defaultdict(dict)  # by folder and blob
 DISTANCES = (1, 3, 10, 30, 100, 300)  # commits between the two
@@ -217,10 +218,11 @@ async def cost(folder: Path, turns: int, searches: int, rand: random.Random, *, 
             )
             ids += [str(each.id) for each in many]
         await embedded(core)
-        await core.anchoring.work()
+        await _noted(core)
         spent = (_processor() - begun) / turns
         size = os.path.getsize(home.anchors) / turns * 10_000 / 1e6
         print(f"{turns:,} turns: anchors of 10,000 take {size:.1f} MB (at most 5)")
+        await _quiet()
         together = await _noting(core, home, [ids]) / turns
         alone = await _noting(core, home, [[each] for each in ids[:searches]]) / min(turns, searches)
         for how, seconds in (("together", together), ("one by one", alone)):
@@ -248,13 +250,26 @@ async def cost(folder: Path, turns: int, searches: int, rand: random.Random, *, 
         await core.close()
 
 
+async def _quiet() -> None:
+    """Wait until the work after the writes is done: summaries, links and compaction are no part of anchors."""
+    before = 0.0
+    while _processor() - before > 0.01 * IDLE_SECONDS:
+        before = _processor()
+        await asyncio.sleep(IDLE_SECONDS)
+
+
+async def _noted(core: Core) -> None:
+    while core.anchoring._due:  # one call looks at a batch
+        await core.anchoring.work()
+
+
 async def _noting(core: Core, home: Home, batches: list[list[str]]) -> float:
     """Return the seconds of processor that it takes to make the anchors of turns again."""
     os.remove(home.anchors)
     begun = _processor()
     for ids in batches:
         core.anchoring._due |= dict.fromkeys(ids, Turn)
-        await core.anchoring.work()
+        await _noted(core)
     return _processor() - begun
 
 

@@ -17,6 +17,7 @@ import pytest
 from git_made import Repository
 from user import PATIENCE, make_user, newcomer, user
 
+import scrubjay
 from scrubjay import VERSION
 from scrubjay.cli import main
 from scrubjay.cli.parser import build_parser
@@ -110,6 +111,24 @@ def test_a_command_imports_only_what_it_needs(newcomer):
     modules = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     heavy = {"asyncio", "http.client", "lancedb", "numpy", "pydantic", "scrubjay.text.dates", "sqlite3"}
     assert not heavy & modules
+
+
+def test_a_daily_command_imports_only_its_own_modules_and_light_ones():
+    package = str(Path(scrubjay.__file__).parent.parent)
+    daily = ("search", "list", "sessions", "tags", "show", "why", "add")
+    code = (
+        f"import sys; sys.path.insert(0, {package!r}); import scrubjay.cli.parser, scrubjay.pipe.client\n"
+        "from scrubjay.cli.table import LISTED; LISTED[sys.argv[1]].load(); print(*sys.modules)"
+    )
+    loaded = {}
+    for name in daily:
+        command = [sys.executable, "-I", "-S", "-c", code, name]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        loaded[name] = set(done.stdout.split())
+    heavy = "dataclasses datetime hashlib inspect logging pathlib shutil subprocess tempfile tomllib typing"
+    assert not {(name, each) for name in daily for each in loaded[name] & set(heavy.split())}
+    own = {name for name in loaded["add"] if name.startswith("scrubjay.cli.")}
+    assert own == {f"scrubjay.cli.{name}" for name in ("command", "display", "parser", "table", "write")}
 
 
 def test_no_command_imports_the_store():
@@ -348,10 +367,11 @@ def test_a_search_without_a_hit_and_an_invalid_date_each_print_a_sentence(user):
     assert nothing.startswith("No memory answers this. Searched: empty.")
     assert "--all for every project" in nothing and len(nothing.splitlines()) == 1
     assert "Nothing is recorded in empty" in user.gets("list", "--scope", "empty")
-    assert "since = 'someday'" in user.refused("search", "x", "--since", "someday")
+    assert "--since = 'someday'" in user.refused("search", "x", "--since", "someday")
     empty = user.types("search", "x", "--since", "November 11 2019", "--until", "nov 12, 2019").stdout
     assert "No memory answers this from 2019-11-11 to 2019-11-12." in empty
-    assert "last = 0" in user.refused("list", "--last", "0")
+    assert "--tag = 'a b'" in user.refused("add", "x", "--tag", "a b")
+    assert "--last = 0" in user.refused("list", "--last", "0")
 
 
 def test_a_search_marks_doubtful_and_replaced_records(user):

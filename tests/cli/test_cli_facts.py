@@ -94,4 +94,4 @@ def test_the_profile_shows_lasting_and_new_facts(user):
     user.gets("add", "The finch build uses Clang 19.")
     page = user.gets("profile")
     assert "Recent:" in page and "The finch build uses Clang 19." in page and "facts in" in page
-    assert "max_tokens = 5: must be at least 50" in user.refused("profile", "--tokens", "5")
+    assert "--tokens = 5: must be at least 50" in user.refused("profile", "--tokens", "5")

@@ -31,6 +31,7 @@ def test_the_doctor_finds_nothing_wrong_in_a_healthy_home_and_leaves_nothing_beh
         assert re.search(rf"^ok +{what} ", done.stdout, re.MULTILINE), what
     assert "doctor" not in user.gets("list", "--all", "--last", "100")
     assert not [name for name in os.listdir(user.home.prompts) if name.startswith("doctor")]
+    assert "nothing to undo" in user.refused("undo")
 
 
 def test_the_doctor_names_what_each_client_lacks(user, monkeypatch):

@@ -16,6 +16,7 @@ from user import PATIENCE, User, newcomer, user
 
 from scrubjay.cli import notes
 from scrubjay.cli.demo import innermost
+from scrubjay.cli.display import columns
 from scrubjay.cli.table import LISTED
 from scrubjay.hosts.installation import console_command
 from scrubjay.models.records import SUMMARY
@@ -109,6 +110,21 @@ def test_a_search_that_finds_nothing_has_exit_code_1(teller):
 def test_words_without_a_meaning_find_nothing_instead_of_doubtful_records(teller, words):
     done = teller.types("search", *words.split())
     assert (done.returncode, "Doubtful" in done.stdout) == (1, False)
+
+
+def test_show_takes_several_ids(teller):
+    turns = json.loads(teller.gets("list", "--session", SESSION, "--json"))
+    ids = [turn["id"] for turn in turns]
+    text = teller.gets("show", *ids)
+    assert text.index("openfeature") < text.index("flags.toml")
+    found = json.loads(teller.gets("show", *ids, "--json"))
+    assert [each["record"]["id"] for each in found] == ids
+
+
+def test_an_export_into_a_folder_that_does_not_exist_names_the_folder(teller):
+    missing = str(teller.project / "missing")
+    refused = teller.refused("export", f"{missing}/all.jsonl")
+    assert f"There is no folder {missing!r}" in refused
 
 
 def test_undo_says_that_nothing_was_changed(teller):
@@ -267,3 +283,12 @@ def test_the_reason_of_a_failure_is_the_innermost_one():
     )
     assert innermost(groups) == "no such file"
     assert innermost(TimeoutError()) == "TimeoutError"
+
+
+def test_chinese_text_fits_a_narrow_terminal(teller):
+    _add(teller, "苍鹭站在浅水里等待鱼类" * 12)
+    env = {"COLUMNS": "60", "NO_COLOR": "1", "LC_ALL": "C.UTF-8"}
+    shown = [_on_terminal(teller, *words, env=env) for words in (["list"], ["search", "苍鹭"])]
+    for text in shown:
+        assert "苍鹭站在" in text
+        assert max(map(columns, text.splitlines())) <= 60

@@ -68,6 +68,15 @@ def test_functions_types_and_constants_are_found_but_no_variables(path: str) -> 
     assert {".".join(each) for each in definitions(path, text.encode())} == names
 
 
+@pytest.mark.parametrize("path", NAMES)
+def test_definitions_that_are_looked_for_by_name_have_the_hashes_they_have_among_all(path: str) -> None:
+    content = NAMES[path][0].encode()
+    every = definitions(path, content)
+    for name in {names[-1] for names in every} | {"missing"}:
+        wanted = {names: value for names, value in every.items() if names[-1] == name}
+        assert definitions(path, content, {name}) == wanted
+
+
 def test_broken_source_and_unknown_languages_are_no_error() -> None:
     assert ("f",) in definitions("a.py", b"def f():\n    return 1\n\ndef (((\xff\n")
     assert definitions("a.unknown", b"def f(): pass") == {}

@@ -26,7 +26,7 @@ from scrubjay.http_api import answering, tokens
 from scrubjay.http_api import door as door_module
 from scrubjay.http_api.door import AT_ONCE, LONGEST_BODY, WAITING, Door, Rate
 from scrubjay.http_api.options import Options, parse_address, parse_name, parse_origin
-from scrubjay.wire.lines import LARGE, MOST_MARKS
+from scrubjay.wire.messages import LARGE, MOST_MARKS
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 HERE, EVERYWHERE = parse_address("127.0.0.1:6767"), parse_address("0.0.0.0:6767")

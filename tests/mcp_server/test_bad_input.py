@@ -167,13 +167,16 @@ SAID = {  # tool -> arguments, and how the error begins
         ({"since": "soon"}, "since = 'soon': must be an ISO 8601 date or time such as"),
         ({"since": 1_700_000_000}, "since = 1700000000: must be an ISO 8601"),
         ({"partition_ids": ["mem_a", "b"]}, "partition_ids[1] = 'b': must be mem_ and 1 to 60"),
-        ({"scope": "a/b"}, "scope = 'a/b': must be 1 to 100 letters, digits or . _ : -, or * for every"),
+        (
+            {"scope": "a/b"},
+            "scope = 'a/b': must be 1 to 100 letters (A to Z), digits or . _ : -, or * for every",
+        ),
         (WEIGHTS, "Weight_relevance, weight_importance and weight_recency are all 0"),
     ],
     "add_memory": [
         ({"content": None}, "content = None: must be text."),
         ({"scope": "*"}, "scope = '*': must be 1 to 100 letters"),
-        ({"tags": ["a", "b c"]}, "tags[1] = 'b c': must be 1 to 100 letters, digits or . _ : -."),
+        ({"tags": ["a", "b c"]}, "tags[1] = 'b c': must be 1 to 100 letters (A to Z), digits or . _ : -."),
         ({"content": "x" * 10_001}, "content has 10,001 characters; at most 10,000 are allowed"),
         ({"metadata": {"a": {"b": 1}}}, "metadata = {'a': {'b': 1}}: must be flat, and 'a' is not"),
     ],

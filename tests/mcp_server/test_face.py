@@ -30,7 +30,7 @@ from scrubjay.mcp_server.calls import call
 from scrubjay.mcp_server.face import serve_pipe
 from scrubjay.mcp_server.server import build_server
 from scrubjay.wire.hello import Hello, line_of
-from scrubjay.wire.lines import LARGE
+from scrubjay.wire.messages import LARGE
 
 pytestmark = pytest.mark.long
 

@@ -29,17 +29,9 @@ from scrubjay.pipe.offer import Offer
 from scrubjay.pipe.reach import Attempts
 from scrubjay.pipe.session import Message, Session
 from scrubjay.pipe.spawn import spawn
-from scrubjay.wire.lines import (
-    BEAT,
-    CALL_MARKS,
-    LineCutter,
-    TooLong,
-    answered,
-    glance,
-    is_crowded,
-    well_formed,
-)
+from scrubjay.wire.lines import BEAT, LineCutter, TooLong
 from scrubjay.wire.lock import FileLock
+from scrubjay.wire.messages import CALL_MARKS, answered, glance, is_crowded, well_formed
 
 # Lines.
 

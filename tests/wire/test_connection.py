@@ -10,7 +10,8 @@ import pytest
 from served import HELLO, PATIENCE, home, served
 
 from scrubjay.wire.hello import encode, fields_of
-from scrubjay.wire.lines import BEAT, CALL_MARKS
+from scrubjay.wire.lines import BEAT
+from scrubjay.wire.messages import CALL_MARKS
 
 __all__ = ["home"]  # a fixture
 

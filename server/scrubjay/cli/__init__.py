@@ -94,7 +94,7 @@ def _scope_mistake(scope: str | None) -> str:
         return ""  # most clients give no scope, and need not wait for the import
     from scrubjay.home.scopes import is_scope
 
-    allowed = "must be 1 to 100 letters, digits or . _ : -"
+    allowed = "must be 1 to 100 letters (A to Z), digits or . _ : -"
     return "" if is_scope(scope) else f"scope = {scope[:80]!r}: {allowed}"
 
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, value
+from scrubjay.cli.command import JSON, Place, call_engine, command, flag, given, known_folder, value
 from scrubjay.cli.display import Progress, contents, local, plural, replaced, size
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home
@@ -36,6 +36,7 @@ def export(place: Place, options: argparse.Namespace) -> None:
         return
     if options.file != "-":
         where, out = place.path(options.file), sys.stdout
+        known_folder(place, os.path.dirname(where))
         counts = _work(place, "export", "exporting", path=where, scope=scope)
     else:
         with _private_file(place) as path:

@@ -5,25 +5,26 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
 
 from scrubjay.errors import InputError
 from scrubjay.home.paths import Home, open_home
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, find_scope, list_scopes, nearest
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
     from scrubjay.home.settings import Settings
     from scrubjay.pipe.client import EngineClient
 
 
-class Place(NamedTuple):
+class Place:
     """The context of a command: environment, working directory, and the resulting home folder."""
 
-    env: Mapping[str, str]
-    cwd: str
-    root: str
-    pid: int
+    def __init__(self, env: Mapping[str, str], cwd: str, root: str, pid: int) -> None:
+        self.env, self.cwd, self.root, self.pid = env, cwd, root, pid
 
     @property
     def home(self) -> Home:
@@ -44,24 +45,22 @@ class Place(NamedTuple):
         return os.path.normpath(os.path.join(self.cwd, os.path.expanduser(named)))
 
 
-class Argument(NamedTuple):
+class Argument:
     """An argument, or an option if its names begin with a dash, in argparse's terms."""
 
-    names: tuple[str, ...]
-    options: Mapping[str, Any]
+    def __init__(self, names: tuple[str, ...], options: Mapping[str, Any]) -> None:
+        self.names, self.options = names, options
 
 
 Arguments = tuple[Argument | tuple[Argument, ...], ...]  # of an inner tuple, only one may be given
 Run = Callable[[Place, argparse.Namespace], int | None]  # the exit code, None for 0
 
 
-class Command(NamedTuple):
+class Command:
     """One command: its name, its sentence in the list, its function, and its arguments."""
 
-    name: str
-    says: str
-    run: Run
-    arguments: Arguments
+    def __init__(self, name: str, says: str, run: Run, arguments: Arguments) -> None:
+        self.name, self.says, self.run, self.arguments = name, says, run, arguments
 
 
 def command(*arguments: Argument | tuple[Argument, ...]) -> Callable[[Run], Command]:

@@ -7,7 +7,6 @@ import argparse
 import os
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from scrubjay.cli.command import Place, command, known_folder, switch_on, value, visit_engine
@@ -116,6 +115,8 @@ def _change(place: Place, key: str, value: Any) -> Settings:
 
 def _look_for(place: Place, model: str) -> None:
     """Report a missing model at once, instead of at the engine's next start."""
+    from pathlib import Path
+
     from scrubjay.encoders.opening import find
 
     try:

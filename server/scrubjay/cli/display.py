@@ -7,12 +7,15 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping
-from datetime import datetime
-from typing import Any, TextIO
 
 from scrubjay.text.answers import DOUBTFUL
 from scrubjay.text.foreign import visible, visible_json
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+    from typing import Any, TextIO
 
 WIDTH = 30  # characters of the progress bar
 NARROW = 80  # characters of a terminal below which lists leave out the time and the project
@@ -88,19 +91,47 @@ def span(seconds: float) -> str:
 
 def local(instant: str) -> datetime:
     """Return an instant from the engine in the time zone of this machine."""
+    from datetime import datetime  # takes 2 ms, only needed here
+
     return datetime.fromisoformat(instant).astimezone()
 
 
 def first_line(text: str, width: int) -> str:
-    """Return the beginning of a text on one line of at most `width` characters.
+    """Return the beginning of a text on one line of at most `width` columns.
 
-    >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20)
-    'Which port?'
+    >>> first_line("user: Which port?\\n\\nassistant: 8080.", 20), first_line("鸟站在浅水里等待鱼类", 12)
+    ('Which port?', '鸟站在浅...')
     """
     for raw in visible(text).splitlines():
         if line := raw.strip().removeprefix("user:").strip():
-            return line if len(line) <= width else line[: max(width - 3, 1)].rstrip() + "..."
+            if columns(line) <= width:
+                return line
+            cut = line[: max(width - 3, 1)]
+            while len(cut) > 1 and columns(cut) > width - 3:
+                cut = cut[:-1]
+            return cut.rstrip() + "..."
     return ""
+
+
+def columns(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese, Japanese and Korean letters take two."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import east_asian_width
+
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def folded(text: str, width: int) -> list[str]:
+    """Return a paragraph as lines for a terminal, each of about `width` columns.
+
+    >>> folded("鸟站在浅水里等待鱼类", 8)
+    ['鸟站在浅', '水里等待', '鱼类']
+    """
+    from textwrap import wrap  # takes 1 ms, only for a search
+
+    letters = width * len(text) // max(columns(text), 1)
+    return wrap(text, max(letters, 1), break_on_hyphens=False)
 
 
 def shown(hit: Mapping[str, Any], width: int) -> str:

@@ -309,7 +309,8 @@ def _recall(place: Place, session: str, question: str, took: list[float]) -> Fin
         hits = engine.call("search", {"query": question, "session_id": session, "scope": SCOPE})["results"]
         waited = time.perf_counter() - started
         for hit in hits:
-            engine.call("forget", {"id": hit["id"], "reason": "written by scrubjay doctor"})
+            reason = "written by scrubjay doctor"
+            engine.call("forget", {"id": hit["id"], "reason": reason, "noted": False})
     if not hits:
         advice = f"The reason may be in {os.path.join(place.home.log, 'hooks.log')}."
         says = "The hooks received a turn, but the engine does not recall it."

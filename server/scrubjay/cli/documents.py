@@ -208,8 +208,14 @@ def _stopping() -> Iterator[threading.Event]:
     value("query", "QUERY", "search them for this, in plain words, instead of listing them", nargs="*"),
     value("--last", "N", "list N documents (20)", type=int, default=20),
     flag("--failed", "only unreadable ones and files that were left out, with the reason"),
-    value("-n --top", "N", "find N documents, instead of the few that are likely to answer", type=int),
-    value("--tokens", "N", "as much as fits into N tokens", type=int),
+    value(
+        "-n --top",
+        "N",
+        "find N documents, instead of the few that are likely to answer",
+        type=int,
+        dest="limit",
+    ),
+    value("--tokens", "N", "as much as fits into N tokens", type=int, dest="max_tokens"),
     SCOPE,
     JSON,
 )
@@ -244,7 +250,9 @@ def _row(row: dict[str, Any]) -> str:
 
 def _find(place: Place, options: argparse.Namespace) -> int:
     scope = chosen_scope(options)
-    asked = given(query=" ".join(options.query), scope=scope, limit=options.top, max_tokens=options.tokens)
+    asked = given(
+        query=" ".join(options.query), scope=scope, limit=options.limit, max_tokens=options.max_tokens
+    )
     with call_engine(place) as engine:
         answer = engine.call("search_documents", asked)
         own = None if answer["results"] else here(engine)

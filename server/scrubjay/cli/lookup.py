@@ -1,10 +1,10 @@
 """`scrubjay list`, `search`, `show`, `profile` and `open`: read the memory."""
 
+from __future__ import annotations
+
 import argparse
 import os
-from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
 
 from scrubjay.cli.command import (
     JSON,
@@ -20,11 +20,26 @@ from scrubjay.cli.command import (
     value,
     within,
 )
-from scrubjay.cli.display import NARROW, first_line, line_width, local, note, plural, print_answer, shown
+from scrubjay.cli.display import (
+    NARROW,
+    first_line,
+    folded,
+    line_width,
+    local,
+    note,
+    plural,
+    print_answer,
+    shown,
+)
 from scrubjay.cli.sessions import PIPED_WIDTH, session_lines, whole_session
 from scrubjay.home.scopes import EVERY_SCOPE, display_name, search_scopes
 from scrubjay.text.answers import DOUBTFUL, may_answer, nothing
 from scrubjay.text.short_ids import short_id
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
 BUDGET = "as much as fits into N tokens, instead of the few hits that are likely to answer"
 TAG = "only with this tag; may be repeated, all must match"
@@ -81,15 +96,22 @@ def _id(hit: Mapping[str, Any]) -> str:
     return short_id(hit["src"], hit["id"], hit.get("session_id"), hit.get("turn"))
 
 
-@command(value("id", "ID", "an id from `list`, `sessions`, `search` or `documents`, or its beginning"), JSON)
+@command(
+    value("id", "ID", "an id from `list`, `sessions`, `search` or `documents`, or its beginning", nargs="+"),
+    JSON,
+)
 def show(place: Place, options: argparse.Namespace) -> None:
-    """Show one session, turn, fact or document in full, with its dates and versions."""
+    """Show sessions, turns, facts or documents in full, with their dates and versions."""
     with call_engine(place) as engine:
-        answer = engine.call("show", {"id": options.id})
-        if "turns" in answer:
-            answer = whole_session(engine, answer)
-    lines = session_lines(answer) if "turns" in answer else lines_in_full(answer)
-    print_answer(answer, lines, as_json=options.json)
+        answers = [engine.call("show", {"id": each}) for each in options.id]
+        answers = [whole_session(engine, each) if "turns" in each else each for each in answers]
+    print_answer(answers if len(answers) > 1 else answers[0], _shown_in_full(answers), as_json=options.json)
+
+
+def _shown_in_full(answers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for at, answer in enumerate(answers):
+        yield from ["\n"] if at else []
+        yield from session_lines(answer) if "turns" in answer else lines_in_full(answer)
 
 
 @command(
@@ -179,13 +201,13 @@ def document_line(answer: Mapping[str, Any], folder: str) -> Iterator[str]:
 
 @command(
     value("--scope", "NAME", "of this scope instead of this folder's project"),
-    value("--tokens", "N", "for all facts together (400)", type=int),
+    value("--tokens", "N", "for all facts together (400)", type=int, dest="max_tokens"),
     JSON,
 )
 def profile(place: Place, options: argparse.Namespace) -> None:
     """Show the lasting and the newest facts of this project."""
     with call_engine(place) as engine:
-        answer = engine.call("profile", given(scope=options.scope, max_tokens=options.tokens))
+        answer = engine.call("profile", given(scope=options.scope, max_tokens=options.max_tokens))
     print_answer(answer, _profile_lines(answer, line_width() or PIPED_WIDTH), as_json=options.json)
 
 
@@ -310,8 +332,6 @@ def _nearest(near: dict[str, Any], hits: list[dict[str, Any]]) -> str | None:
 
 
 def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Iterator[str]:
-    import textwrap  # takes 1 ms, only for a search
-
     date = local(hit["date"])
     words = [f"{date:%Y-%m-%d}" if hit["src"] == "chunk" else f"{date:%Y-%m-%d %H:%M}", _id(hit)]
     words += [display_name(hit["scope"]), *([hit["title"]] if hit.get("title") else [])]
@@ -319,8 +339,8 @@ def _entry(hit: dict[str, Any], mark: str, why: str, width: int | None) -> Itera
     words += ["(part)"] if hit.get("truncated") else []
     yield f"{mark} {'  '.join([*words, *_standing(hit)])}  {why}"
     for line in (hit.get("memory") or hit.get("chunk") or "").splitlines():
-        folded = textwrap.wrap(line, width - len(INDENT), break_on_hyphens=False) if width else [line]
-        yield from (f"{INDENT}{part}".rstrip() for part in folded)
+        parts = folded(line, width - len(INDENT)) if width else [line]
+        yield from (f"{INDENT}{part}".rstrip() for part in parts)
     context = hit.get("context", {})
     for link in [*context.get("parents", []), *context.get("children", [])]:
         what = f"{link['version']:+d} {link['relation']} {local(link['updated_at']):%Y-%m-%d} {_id(link)}"

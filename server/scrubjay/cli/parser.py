@@ -13,7 +13,7 @@ from functools import partial
 from scrubjay.cli.command import Argument, Command, Place, known_scope
 from scrubjay.cli.display import has_colours
 from scrubjay.cli.table import LISTED, page
-from scrubjay.errors import ScrubjayError
+from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.home.paths import default_root
 from scrubjay.home.scopes import nearest
 from scrubjay.text.foreign import visible
@@ -23,6 +23,8 @@ See = Callable[[argparse.Action], object]
 
 # What other programs call it.
 SYNONYMS = {
+    "-v": ("--version",),
+    "-V": ("--version",),
     "--limit": ("--top", "--last"),
     "--count": ("--top", "--last"),
     "--project": ("--scope",),
@@ -73,9 +75,7 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
         if getattr(options, "scope", None) is not None:
             writes = options.command.name in ("add", "index", "import")
             options.scope = known_scope(place, options.scope, may_be_new=writes)
-        code: int = options.command.run(place, options) or 0
-        sys.stdout.flush()
-        return code
+        return _run(options, place)
     except ScrubjayError as error:
         name = "\x1b[31mscrubjay:\x1b[0m" if has_colours(sys.stderr) else "scrubjay:"
         print(f"{name} {visible(str(error))}", file=sys.stderr)
@@ -88,6 +88,17 @@ def run(arguments: list[str], env: Mapping[str, str]) -> int:
             return 0
         print(f"scrubjay: The output cannot be written, so the command ended early: {error}", file=sys.stderr)
         return 1
+
+
+def _run(options: argparse.Namespace, place: Place) -> int:
+    """Run a parsed command; an error about the value of an option has the name that was typed."""
+    try:
+        code: int = options.command.run(place, options) or 0
+    except InputError as error:
+        field, equals, rest = str(error).partition(" = ")
+        raise InputError(f"{options.typed.get(field.partition('[')[0], field)}{equals}{rest}") from error
+    sys.stdout.flush()
+    return code
 
 
 def _options(name: str, *words: str) -> argparse.Namespace:
@@ -141,12 +152,14 @@ def command_parser(
     command: Command, parser: argparse.ArgumentParser, see: See = id
 ) -> argparse.ArgumentParser:
     """Return this parser with the arguments of one command; `see` is called with each argument."""
-    parser.description, names = command.says, list[str]()
+    parser.description, names, typed = command.says, list[str](), dict[str, str]()
     for argument in command.arguments:
         several = (argument,) if isinstance(argument, Argument) else argument
         group = parser.add_mutually_exclusive_group() if len(several) > 1 else parser
         for one in several:
             names += one.names
-            see(group.add_argument(*one.names, **one.options))
-    parser.set_defaults(command=command, refuse=parser.error, names=names)
+            action = group.add_argument(*one.names, **one.options)
+            typed[action.dest] = one.names[-1]
+            see(action)
+    parser.set_defaults(command=command, refuse=parser.error, names=names, typed=typed)
     return parser

@@ -1,15 +1,21 @@
 """`scrubjay sessions` and `tags`: what a project's memory holds; and the lines of one whole session."""
 
+from __future__ import annotations
+
 import argparse
-from collections.abc import Iterator, Mapping
-from typing import Any
 
 from scrubjay.cli.command import JSON, SCOPE, Place, call_engine, chosen_scope, command, here, value, within
 from scrubjay.cli.display import NARROW, first_line, line_width, local, plural, print_answer
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, display_name
-from scrubjay.pipe.client import EngineClient
 from scrubjay.text.short_ids import short_id, short_session
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from scrubjay.pipe.client import EngineClient
 
 PIPED_WIDTH = 200  # characters of a line outside a terminal
 

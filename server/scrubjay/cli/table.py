@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NamedTuple
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
     from scrubjay.cli.command import Command
 
@@ -22,7 +22,7 @@ Look
   why            lookup      Show the turns, facts and commits that shaped a file, newest first.
   list           lookup      List the latest records, newest first.
   sessions       sessions    List the sessions, newest first, or show one whole.
-  show           lookup      Show one session, turn, fact or document in full, with its dates and versions.
+  show           lookup      Show sessions, turns, facts or documents in full, with their dates and versions.
   given          review      List what models were given: when, in which session, by what, how many tokens.
   effect         review      Compare sessions with an opening and those left without one.
 Overview
@@ -68,12 +68,11 @@ ALSO = """
 Also: `scrubjay stdio` (the pipe, for MCP clients), `scrubjay hook NAME` (for hosts), `scrubjay --version`."""
 
 
-class Listed(NamedTuple):
+class Listed:
     """One command of the table."""
 
-    name: str
-    module: str
-    says: str
+    def __init__(self, name: str, module: str, says: str) -> None:
+        self.name, self.module, self.says = name, module, says
 
     def load(self) -> Command:
         """Return the command itself."""

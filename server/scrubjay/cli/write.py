@@ -1,19 +1,20 @@
 """`scrubjay add`, `edit`, `forget`, `restore` and `undo`: save and change facts, hide or delete records."""
 
+from __future__ import annotations
+
 import argparse
-import glob
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping
-from typing import Any
 
 from scrubjay.cli.command import Place, call_engine, command, confirm, flag, given, value
 from scrubjay.cli.display import first_line, local, plural, replaced
 from scrubjay.errors import InputError
 from scrubjay.text.foreign import visible
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 SAID = {
     "stored": "Saved as {id}.",
@@ -35,7 +36,7 @@ LIKE = {
 
 @command(
     value("text", "TEXT", "the fact, understandable on its own; - reads standard input", nargs="+"),
-    value("-t --tag", "TAG", "a tag to find it by; may be repeated", action="append"),
+    value("-t --tag", "TAG", "a tag to find it by; may be repeated", action="append", dest="tags"),
     value("--importance", "N", "0 to 10 (5)", type=float),
     (
         value("--updates", "ID", "the fact that this one replaces", action="append"),
@@ -55,7 +56,7 @@ def add(place: Place, options: argparse.Namespace) -> None:
         raise InputError(f"There is nothing to save: the text is empty. {advice}")
     links = {name: getattr(options, name) for name in ("updates", "extends", "derives")}
     scope = "user" if options.user else None
-    asked = given(content=text, tags=options.tag, importance=options.importance, scope=scope, **links)
+    asked = given(content=text, tags=options.tags, importance=options.importance, scope=scope, **links)
     with call_engine(place, scope=options.scope) as engine:
         done = engine.call("add", asked)
     print(SAID[done["action"]].format(**done))
@@ -89,6 +90,10 @@ def edit(place: Place, options: argparse.Namespace) -> None:
 
 def _edited(env: Mapping[str, str], text: str) -> str:
     """Return a text as the user leaves it in an editor."""
+    import shlex
+    import subprocess
+    import tempfile
+
     if not sys.stdin.isatty():
         raise InputError("An editor needs a terminal. Give the new words: `scrubjay edit ID TEXT`.")
     command = shlex.split(env.get("VISUAL") or env.get("EDITOR") or "vi")
@@ -148,7 +153,14 @@ def forget(place: Place, options: argparse.Namespace) -> None:
                     print("Nothing was forgotten.")
                     continue
             _print_forgotten(engine.call("forget", asked), next(iter(target.values())))
-    if options.purge and (aside := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*")):
+    if options.purge:
+        _name_replaced_homes(place)
+
+
+def _name_replaced_homes(place: Place) -> None:
+    import glob
+
+    if aside := glob.glob(f"{glob.escape(os.path.realpath(place.root))}.before-*"):
         print(f"Homes replaced by a backup may still contain it: {', '.join(sorted(aside))}.")
 
 

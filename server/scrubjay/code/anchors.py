@@ -44,7 +44,7 @@ def anchors(tree: Tree, commit: str, branch: str | None, all_said: Sequence[Said
     """Return the anchor of each text, by the files of a tree; together they take one question to git."""
     named = [_Named(said, lambda path: tree.listing().find(path)) for said in all_said]
     tools = {path for each in named for path in each.paths}
-    sources = _Sources(tree, tools)
+    sources = _Sources(tree, tools, {_last(name) for each in named for name in each.symbols})
     missing = {name for each in named for name in each.symbols if not sources.homes(name, each.paths)}
     defining = tree.defining({part for name in missing for part in name.split(".")[-2:]}) or {}
     found = {name: _places(name, defining) for name in missing}
@@ -59,6 +59,10 @@ def _places(name: str, defining: Mapping[str, set[str]]) -> set[str]:
     return places & defining.get(above, set()) or places
 
 
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
 class _Named:
     """What one text names: files, those of its tools last, and what may be symbols."""
 
@@ -69,10 +73,10 @@ class _Named:
 
 
 class _Sources:
-    """The contents and the definitions of some files of a tree."""
+    """The contents of some files of a tree, and their definitions with a name in `wanted`."""
 
-    def __init__(self, tree: Tree, paths: Collection[str]) -> None:
-        self._tree = tree
+    def __init__(self, tree: Tree, paths: Collection[str], wanted: Collection[str]) -> None:
+        self._tree, self._wanted = tree, wanted
         self._definitions: dict[str, Definitions] = {}
         self.contents: dict[str, bytes] = tree.read(paths)
 
@@ -82,10 +86,11 @@ class _Sources:
     def find(self, path: str, name: str) -> tuple[str, str] | None:
         """Return the full name and the hash of what a text calls `name` in a file; None if it has no such."""
         content = self.contents.get(path, b"")
-        if name.rpartition(".")[2].encode() not in content or not has_definitions(path):
+        if _last(name).encode() not in content or not has_definitions(path):
             return None
         if path not in self._definitions:
-            self._definitions[path] = definitions(path, content)
+            names = [each for each in self._wanted if each.encode() in content]
+            self._definitions[path] = definitions(path, content, names)
         found = self._definitions[path]
         full = resolve(found, name)
         return None if full is None else (".".join(full), found[full])

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -45,14 +45,16 @@ def is_broken(path: str, content: bytes) -> bool:
     return known and Parser(grammar(language)).parse(content).root_node.has_error
 
 
-def definitions(path: str, content: bytes) -> Definitions:
+def definitions(path: str, content: bytes, names: Collection[str] | None = None) -> Definitions:
     """Return the definitions of a file: functions, types, and the constants of modules and classes.
+
+    With `names`, only those with one of these names are looked for, which skips most of a file.
 
     >>> found = definitions("a.py", b"class A:\\n    def f(self):\\n        return 1  # one\\n")
     >>> list(found)
     [('A', 'f'), ('A',)]
     """
-    found = _found(path, content)
+    found = _found(path, content, names)
     return {name: _joined([each.digest for each in parts]) for name, parts in found.items()}
 
 
@@ -70,11 +72,14 @@ class _Part(NamedTuple):
     last: int
 
 
-def _found(path: str, content: bytes) -> dict[tuple[str, ...], list[_Part]]:
+def _found(
+    path: str, content: bytes, names: Collection[str] | None = None
+) -> dict[tuple[str, ...], list[_Part]]:
     language = kind_of(path).language
     found: dict[tuple[str, ...], list[_Part]] = defaultdict(list)
     if language in LANGUAGES and len(content) <= LARGEST:
-        _Walk(Parser(grammar(language)).parse(content).walk(), found).run()
+        wanted = None if names is None else [name.encode() for name in names]
+        _Walk(Parser(grammar(language)).parse(content).walk(), found, wanted).run()
     return found
 
 
@@ -113,14 +118,19 @@ class _Open(NamedTuple):
     depth: int
     lines: tuple[int, int]
     has_variables: bool
-    hash: Any
+    hash: Any  # None if it is not wanted
 
 
 class _Walk:
-    """One pass over a tree: each leaf goes into the hash of every definition around it."""
+    """One pass over a tree: each leaf goes into the hash of every definition around it.
 
-    def __init__(self, cursor: TreeCursor, found: dict[tuple[str, ...], list[_Part]]) -> None:
-        self._cursor, self._found = cursor, found
+    Only definitions with a name in `wanted` are found; None means all.
+    """
+
+    def __init__(
+        self, cursor: TreeCursor, found: dict[tuple[str, ...], list[_Part]], wanted: list[bytes] | None
+    ) -> None:
+        self._cursor, self._found, self._wanted = cursor, found, wanted
         self._open: list[_Open] = []
 
     def run(self) -> None:
@@ -128,7 +138,7 @@ class _Walk:
         depth = 0
         while True:
             is_comment = "comment" in (node := self._node()).type
-            if not is_comment:
+            if not is_comment and self._matters(node):
                 self._enter(node, depth)
                 if cursor.goto_first_child():
                     depth += 1
@@ -142,6 +152,13 @@ class _Walk:
                 self._leave(depth + 1)
             self._leave(depth)
 
+    def _matters(self, node: Node) -> bool:
+        """Return True if a node is in a wanted definition, or may have one inside."""
+        if self._wanted is None or any(each.hash for each in self._open):
+            return True
+        text = node.text or b""
+        return any(name in text for name in self._wanted)
+
     def _node(self) -> Node:
         node = self._cursor.node
         assert node is not None
@@ -152,7 +169,9 @@ class _Walk:
             inner = next(filter(None, map(node.child_by_field_name, _WRAPPED)), node)
             has_variables = "function" in inner.type or "method" in inner.type
             lines = node.start_point.row + 1, node.end_point.row + 1
-            self._open.append(_Open(names, depth, lines, has_variables, hashlib.sha1(usedforsecurity=False)))
+            is_wanted = self._wanted is None or names[-1].encode() in self._wanted
+            hash_ = hashlib.sha1(usedforsecurity=False) if is_wanted else None
+            self._open.append(_Open(names, depth, lines, has_variables, hash_))
 
     def _names(self, node: Node, depth: int) -> tuple[str, ...]:
         if not node.is_named or not node.child_count:
@@ -176,14 +195,16 @@ class _Walk:
     def _leaf(self, node: Node, depth: int) -> None:
         if self._open and node.text:
             for each in self._open:
-                each.hash.update(b"%d\0%b\0" % (depth - each.depth, node.text))
+                if each.hash:
+                    each.hash.update(b"%d\0%b\0" % (depth - each.depth, node.text))
 
     def _leave(self, depth: int) -> None:
         """Close the definitions that end when the walk goes on at `depth`."""
         while self._open and self._open[-1].depth >= depth:
             path = tuple(name for each in self._open for name in each.names)
             done = self._open.pop()
-            self._found[path].append(_Part(done.hash.hexdigest()[:DIGEST], *done.lines))
+            if done.hash:
+                self._found[path].append(_Part(done.hash.hexdigest()[:DIGEST], *done.lines))
 
 
 def _split(kind: str, name: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 
 MOST = 12  # paths or symbols of one text
 
@@ -56,9 +57,14 @@ class Listing:
     def __init__(self, paths: Iterable[str], roots: Sequence[str] = ()) -> None:
         self._paths = frozenset(paths)
         self._roots = tuple(f"{root.rstrip('/')}/" for root in roots)
-        self._by_name: dict[str, list[str]] = {}
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        """The files by the last part of their path; needed for what is named by less than its whole path."""
+        found: dict[str, list[str]] = {}
         for path in self._paths:
-            self._by_name.setdefault(os.path.basename(path), []).append(path)
+            found.setdefault(path.rpartition("/")[2], []).append(path)
+        return found
 
     def __contains__(self, path: str) -> bool:
         return path in self._paths

@@ -240,7 +240,9 @@ async def _search_documents(core: Core, call: Call) -> Result:
 
 
 async def _forget(core: Core, call: Call) -> Result:
-    return await core.removal.forget(await _asked(core, call, Forget), call.client_scope, SOURCE)
+    """Forget; with `noted` false, `undo` does not take it back: a command removes what it made itself."""
+    noted = call.params.pop("noted", True) is not False
+    return await core.removal.forget(await _asked(core, call, Forget), call.client_scope, SOURCE, noted=noted)
 
 
 async def _restore(core: Core, call: Call) -> Result:

@@ -205,8 +205,8 @@ class Engine:
         if hello.scope:
             if not is_scope(hello.scope):
                 raise InputError(
-                    f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters, digits or . _ : - (--scope, "
-                    "SCRUBJAY_SCOPE)."
+                    f"scope = {hello.scope[:80]!r}: must be 1 to 100 letters (A to Z), digits or . _ : - "
+                    "(--scope, SCRUBJAY_SCOPE)."
                 )
             return str(hello.scope)
         folder = hello.project_dir or hello.cwd

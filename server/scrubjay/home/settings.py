@@ -4,7 +4,6 @@ They belong to the engine, never to one client's environment. The pipe and the h
 module; the part that hooks need is derived into `<home>/capture.json`.
 """
 
-import difflib
 import json
 import os
 import re
@@ -224,6 +223,8 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
         InputError: an unknown key, or a value that is not allowed.
     """
     if key not in _FIELDS:
+        import difflib  # takes 1 ms, only after a typing error
+
         near = difflib.get_close_matches(key, _FIELDS, n=1)
         hint = f"did you mean {near[0]}?" if near else "remove it." if where else ""
         known = f"Known settings: {', '.join(_FIELDS)}."

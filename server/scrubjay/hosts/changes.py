@@ -5,10 +5,8 @@ restored byte for byte; otherwise only our entries are removed.
 """
 
 import base64
-import hashlib
 import json
 import os
-import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -218,7 +216,7 @@ def _replace(path: str, content: bytes | None, *, expected: bytes | None) -> Non
             return
         os.makedirs(os.path.dirname(path), exist_ok=True)
         mode = os.stat(path).st_mode & 0o7777 if expected is not None else 0o600
-        draft = f"{path}.{secrets.token_hex(4)}"
+        draft = f"{path}.{os.urandom(4).hex()}"
         try:
             with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(content)
@@ -251,4 +249,6 @@ def _note(home: Home, path: str, fact: dict[str, Any] | None) -> None:
 
 
 def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    from hashlib import sha256  # takes 2.5 ms, only when a file changes
+
+    return sha256(content).hexdigest()

@@ -22,13 +22,13 @@ from scrubjay.http_api.options import Address, Options
 from scrubjay.http_api.permissions import READ_ONLY, Permissions
 from scrubjay.http_api.refusals import refusal
 from scrubjay.http_api.tokens import Token, match
-from scrubjay.pipe import session
-from scrubjay.wire.lines import CALL_LIMIT, CALL_MARKS, LARGE, MOST_MARKS, NOT_UTF_8, crowded, is_crowded
+from scrubjay.pipe import link, session
+from scrubjay.wire.messages import CALL_LIMIT, CALL_MARKS, LARGE, MOST_MARKS, NOT_UTF_8, crowded, is_crowded
 
 LONGEST_BODY = 55_000_000  # bytes: a file of 50 MB and the multipart form around it
 LONGEST_JSON = CALL_LIMIT  # bytes: a document of ten million characters of three bytes each
 BURST_SECONDS = 2.0  # in which a caller may spend its allowance at once
-CALL_SECONDS = session.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
+CALL_SECONDS = link.CALL_SECONDS - 1.0  # this process also loads the engine, so its timers fire late
 AT_ONCE = session.AT_ONCE  # requests of one caller that work at once
 WAITING = 256  # requests of one caller that wait for their turn
 DROP_SECONDS = 5.0  # to read and discard the rest of a body that is too long

@@ -24,7 +24,7 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.http_api.door import LONGEST_BODY
 from scrubjay.http_api.permissions import DEFAULT_TAG, Permissions
 from scrubjay.http_api.refusals import refusal, status_of
-from scrubjay.wire.lines import glance
+from scrubjay.wire.messages import glance
 
 PATH = "/mcp"
 SCOPE_HEADER = "X-Scrubjay-Scope"

@@ -71,7 +71,8 @@ class Permissions:
             raise InputError(f"containerTag = {tag!r} is reserved and not open over HTTP. Name another tag.")
         if not is_scope(tag):
             raise InputError(
-                f"containerTag = {tag[:80]!r} must be 1 to 100 letters, digits or . _ : -; name another tag."
+                f"containerTag = {tag[:80]!r} must be 1 to 100 letters (A to Z), digits or . _ : -; "
+                "name another tag."
             )
         if self.tag not in (None, tag):
             raise Forbidden(f"This token reaches only the tag {self.tag!r}, and not {tag!r}.")

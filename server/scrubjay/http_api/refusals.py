@@ -72,7 +72,7 @@ def misnamed(path: str) -> str | None:
     name, *rest = path.removeprefix(NAMESPACES).split("/")
     if name and (not rest or rest[0] in _NOUNS):
         return None
-    rule = "its name has 1 to 100 letters, digits or . _ : -, so it is neither empty nor has a slash"
+    rule = "its name has 1 to 100 letters (A to Z), digits or . _ : -, so it is neither empty nor has a slash"
     return f"{path[:120]} names no namespace: {rule}."
 
 

@@ -86,7 +86,9 @@ def add(
         HomeError: the file cannot be written.
     """
     if name is not None and not is_scope(name):
-        raise InputError(f"--name {name[:80]!r} must be 1 to 100 letters, digits or . _ : -; choose another.")
+        raise InputError(
+            f"--name {name[:80]!r} must be 1 to 100 letters (A to Z), digits or . _ : -; choose another."
+        )
     Permissions().writes_to(tag)  # refuses a malformed tag
     key = f"sm_{secrets.token_urlsafe(32)}"
     with _changing(home):

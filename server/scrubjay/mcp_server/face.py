@@ -19,7 +19,7 @@ from scrubjay.mcp_server.calls import BY_NAME, call, reporting
 from scrubjay.pipe.offer import Offer, Usual, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
-from scrubjay.wire.lines import LARGE, answered, glance, key_of, well_formed
+from scrubjay.wire.messages import LARGE, answered, glance, key_of, well_formed
 
 if TYPE_CHECKING:
     from mcp.server import Server

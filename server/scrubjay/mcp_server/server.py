@@ -42,9 +42,10 @@ from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.mcp_server import prompts, resources
 from scrubjay.mcp_server.calls import BY_NAME, call, failure, reporting
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
+from scrubjay.pipe.link import CALL_SECONDS
 from scrubjay.pipe.offer import INSTEAD
-from scrubjay.pipe.session import CALL_SECONDS, LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
-from scrubjay.wire.lines import key_of
+from scrubjay.pipe.session import LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
+from scrubjay.wire.messages import key_of
 
 R = TypeVar("R")
 Context = ServerRequestContext[Any, Any]

@@ -116,8 +116,8 @@ _LABEL = f"^{SCOPE_NAME}$"
 _SCOPES = rf"^(\*|{SCOPE_NAME})$"
 _PARTITION = r"^mem_[a-z0-9_]{1,60}$"
 PATTERNS = {  # pattern -> its meaning in words
-    _LABEL: "1 to 100 letters, digits or . _ : -",
-    _SCOPES: "1 to 100 letters, digits or . _ : -, or * for every scope",
+    _LABEL: "1 to 100 letters (A to Z), digits or . _ : -",
+    _SCOPES: "1 to 100 letters (A to Z), digits or . _ : -, or * for every scope",
     _PARTITION: "mem_ and 1 to 60 lower-case letters, digits or _",
 }
 

@@ -9,25 +9,30 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
 
 from scrubjay import errors
 from scrubjay.errors import EngineError, ScrubjayError
-from scrubjay.home.paths import Home
-from scrubjay.pipe.link import STALL_SECONDS, Link
+from scrubjay.pipe.link import CALL_SECONDS, STALL_SECONDS, STARTING_SECONDS
 from scrubjay.pipe.reach import reach
-from scrubjay.pipe.session import CALL_SECONDS, STARTING_SECONDS
 from scrubjay.pipe.spawn import engine_command
-from scrubjay.wire.hello import Hello, line_of
+from scrubjay.wire.hello import line_of
+
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from scrubjay.home.paths import Home
+    from scrubjay.pipe.link import Link
+    from scrubjay.wire.hello import Hello
+
+    OnProgress = Callable[[dict[str, Any]], None]
 
 # Calls that must be answered within CALL_SECONDS; of a loading engine within STARTING_SECONDS of the start.
 # Others may take minutes while the engine is alive.
 READS = frozenset("show list sessions tags search search_documents documents scopes profile".split())
 PROMPT = READS | frozenset("add edit forget restore undo open reload finish".split())
 _LOOK_SECONDS = 1.0  # between two checks of a silent engine
-
-OnProgress = Callable[[dict[str, Any]], None]
 
 
 class EngineClient:

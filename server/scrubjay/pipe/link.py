@@ -6,8 +6,6 @@ import contextlib
 import selectors
 import socket
 import time
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from scrubjay.errors import EngineError
 from scrubjay.home.files import read_regular
@@ -16,12 +14,16 @@ from scrubjay.wire.hello import HELLO_LIMIT, encode, fields_of
 from scrubjay.wire.lines import BEAT, LineCutter
 from scrubjay.wire.lock import identity
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from scrubjay.home.paths import Home
     from scrubjay.wire.hello import Hello
 
+CALL_SECONDS = 9.0  # after which a call is answered, if only with an error
+STARTING_SECONDS = 25.0  # the same for the first calls, which meet a starting engine; hosts wait 60
 STALL_SECONDS = 5.0  # without a sign of life
 _CHUNK = 64 * 1024  # bytes per read
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import time
-from typing import TYPE_CHECKING
 
 from scrubjay.errors import EngineError
 from scrubjay.pipe.link import Link, knock
@@ -17,6 +16,7 @@ from scrubjay.wire.address import engine_facts
 from scrubjay.wire.hello import is_newer
 from scrubjay.wire.lock import FileLock, check_filesystem, is_held
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

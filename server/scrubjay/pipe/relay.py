@@ -14,17 +14,16 @@ import time
 from typing import TYPE_CHECKING
 
 from scrubjay.errors import ScrubjayError
-from scrubjay.pipe.link import STALL_SECONDS
+from scrubjay.pipe.link import CALL_SECONDS, STALL_SECONDS, STARTING_SECONDS
 from scrubjay.pipe.session import (
-    CALL_SECONDS,
     LATE,
-    STARTING_SECONDS,
     UNCONFIRMED,
     UNWRITTEN,
     Message,
     Session,
 )
-from scrubjay.wire.lines import CALL_LIMIT, NOT_JSON, LineCutter, TooLong, answered, glance
+from scrubjay.wire.lines import LineCutter, TooLong
+from scrubjay.wire.messages import CALL_LIMIT, NOT_JSON, answered, glance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

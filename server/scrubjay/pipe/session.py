@@ -6,11 +6,10 @@ import itertools
 import time
 from typing import NamedTuple
 
-from scrubjay.wire.lines import glance, key_of
+from scrubjay.pipe.link import CALL_SECONDS
+from scrubjay.wire.messages import glance, key_of
 
 WRITING_TOOLS = frozenset({"add_memory", "record_turn", "add_document", "forget"})
-CALL_SECONDS = 9.0  # after which a call is answered, if only with an error
-STARTING_SECONDS = 25.0  # the same for the first calls, which meet a starting engine; hosts wait 60
 AT_ONCE = 8  # calls of one client that an engine processes at once; the others wait for these
 LATE = "The engine is starting or busy, and this call has no answer in time. Call again in a few seconds."
 UNWRITTEN = (  # no engine has read the call

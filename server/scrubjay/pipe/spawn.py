@@ -10,11 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
 
 from scrubjay.errors import EngineError
 from scrubjay.home.files import is_running, open_log, open_regular
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -30,12 +30,12 @@ AWS_WEB_IDENTITY_TOKEN_FILE SYSTEMROOT WINDIR APPDATA LOCALAPPDATA USERPROFILE P
 """.split()
 
 
-class Spawned(NamedTuple):
+class Spawned:
     """A process that we started, and the log that it writes to."""
 
-    pid: int
-    log: str
-    log_start: int  # bytes in the log before its start
+    def __init__(self, pid: int, log: str, log_start: int) -> None:
+        self.pid, self.log = pid, log
+        self.log_start = log_start  # bytes in the log before its start
 
     def is_alive(self) -> bool:
         """Return True if the process is still running; a zombie is not."""

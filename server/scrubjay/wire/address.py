@@ -14,10 +14,10 @@ import json
 import os
 import socket
 import time
-from typing import TYPE_CHECKING
 
 from scrubjay.home.files import move_aside_nonfile, parsed, read_regular
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every command would pay
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

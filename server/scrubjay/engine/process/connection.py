@@ -15,19 +15,8 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from scrubjay.wire.hello import Hello, line_of
-from scrubjay.wire.lines import (
-    BEAT,
-    CALL_LIMIT,
-    CALL_MARKS,
-    LINE_LIMIT,
-    MOST_MARKS,
-    NOT_JSON,
-    LineCutter,
-    TooLong,
-    answered,
-    glance,
-    key_of,
-)
+from scrubjay.wire.lines import BEAT, LINE_LIMIT, LineCutter, TooLong
+from scrubjay.wire.messages import CALL_LIMIT, CALL_MARKS, MOST_MARKS, NOT_JSON, answered, glance, key_of
 
 log = logging.getLogger("scrubjay.engine.process.connection")
 

@@ -40,7 +40,7 @@ def _number_or_digits(value: Any) -> Any:
 
 Tag = Annotated[
     str,
-    Field(description="The scope: 1 to 100 letters, digits or . _ : -, but not `user`."),
+    Field(description="The scope: 1 to 100 letters (A to Z), digits or . _ : -, but not `user`."),
     WithJsonSchema({"type": "string", "pattern": f"^{SCOPE_NAME}$"}),
 ]
 TagList = Annotated[  # the older spelling: one text is a list of one

@@ -14,7 +14,7 @@ from scrubjay.http_api.supermemory.fields import LONGEST_ID
 from scrubjay.models.records import Document, Memory
 
 MOST = 100  # entries of a page
-_RULE = "A namespace has a name of 1 to 100 letters, digits or . _ : -"
+_RULE = "A namespace has a name of 1 to 100 letters (A to Z), digits or . _ : -"
 _SCHEMA = {
     "type": "string",
     "minLength": 1,
