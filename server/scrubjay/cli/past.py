@@ -6,14 +6,15 @@ import argparse
 import os
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
 from scrubjay.cli.command import Place, call_engine, switch_on
 from scrubjay.cli.display import Progress, plural, print_answer, replaced
+from scrubjay.cli.tally import COUNTS, Tally
 from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.errors import InputError
 from scrubjay.histories.disk import Disk, files_below
@@ -53,44 +54,8 @@ FOREIGN = (
     "Most of this is not in English, which the bundled model reads: "
     "`pip install 'scrubjay[multilingual]'`, then `scrubjay config model multilingual`."
 )
-OUTCOMES = {
-    "completed": "completed",
-    "updated": "updated",
-    "known": "already known",
-    "different": "different here",
-    "restored": "restored",
-}
-COUNTS = ("sessions", "turns", "facts", "added", *OUTCOMES, "redacted", "left_out")
-
 # a damaged store, or one of another version: a missing column is a lookup error
 _Unreadable = (OSError, ValueError, LookupError, sqlite3.Error)
-
-
-@dataclass(eq=False)
-class Tally:
-    """What came of the past of one project in one program."""
-
-    host: str
-    folder: str | None
-    scope: str | None
-    sessions: int = 0
-    turns: int = 0
-    facts: int = 0
-    added: int = 0
-    completed: int = 0
-    updated: int = 0  # facts that got a newer version
-    known: int = 0
-    different: int = 0  # facts that have another content here
-    restored: int = 0  # facts that a host's memory holds again
-    redacted: int = 0
-    left_out: int = 0  # turns that the policy does not record, or of no project
-    why: str | None = None  # they were left out, if all of them were
-
-    def add(self, came: Mapping[str, Any]) -> None:
-        """Count what came of a session or fact."""
-        self.scope = came.get("scope", self.scope)
-        for name in COUNTS:
-            setattr(self, name, getattr(self, name) + came.get(name, 0))
 
 
 _Pair = tuple[Tally, dict[str, Any]]  # what is handed to the engine, and where its answer is counted
@@ -437,7 +402,8 @@ def _report(
 ) -> Iterator[str]:
     shown = [tally for tally in tallies if tally.turns or tally.facts or tally.left_out]
     for tally in shown:
-        yield f"{tally.host:<12} {_home_short(tally.folder) or 'no project'}: {_came(tally, options.dry_run)}"
+        came = tally.told(dry_run=options.dry_run)
+        yield f"{tally.host:<12} {_home_short(tally.folder) or 'no project'}: {came}"
     if not shown:
         yield f"Nothing to import was found {_searched(options.file, histories)}."
         if not options.file:
@@ -446,7 +412,7 @@ def _report(
         total = Tally("all", None, None)
         for tally in shown:
             total.add({name: getattr(tally, name) for name in COUNTS})
-        yield f"{'together':<12} {_came(total, options.dry_run)}"
+        yield f"{'together':<12} {total.told(dry_run=options.dry_run)}"
     yield from replaced(sum(tally.redacted for tally in tallies))
     if importer.hidden:
         what = f"{plural(importer.hidden, 'fact')} hidden, because the host deleted it"
@@ -465,24 +431,6 @@ def _searched(file: str | None, histories: Sequence[History]) -> str:
     names = [history.host for history in histories]
     others = f" and {plural(len(names) - SHOWN, 'other program')}" if len(names) > SHOWN else ""
     return f"in the usual places of {', '.join(names[:SHOWN])}{others}"
-
-
-def _came(tally: Tally, dry_run: bool) -> str:
-    """What came of a tally, in words."""
-    what = [
-        *([f"{plural(tally.turns, 'turn')} of {plural(tally.sessions, 'session')}"] if tally.turns else []),
-        *([plural(tally.facts, "fact")] if tally.facts else []),
-    ]
-    if tally.why:
-        return f"{' and '.join(what)} left out: {tally.why}"
-    if tally.left_out and tally.scope:
-        what = what or ["no turn"]
-        what[0] += f" ({tally.left_out:,} more left out: said in a pause or an excluded folder, or too short)"
-    if dry_run:
-        return " and ".join(what)
-    counts = ((getattr(tally, name), words) for name, words in OUTCOMES.items())
-    parts = [f"{count:,} {words}" for count, words in counts if count]
-    return f"{' and '.join(what)}: {', '.join([f'{tally.added:,} imported', *parts])}"
 
 
 def _home_short(path: str | None) -> str:

@@ -6,13 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
-
-from pydantic import Field
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
-from scrubjay.engine.verbs.facts import Rival, Which
+from scrubjay.engine.verbs.facts import Rival
 from scrubjay.errors import InputError, NotFound
 from scrubjay.home import given
 from scrubjay.home.capture import CAPTURES, INJECTIONS
@@ -20,33 +18,40 @@ from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, display_name, search_s
 from scrubjay.home.settings import change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
-from scrubjay.models.fields import Name, OneScope
 from scrubjay.models.records import Memory
 from scrubjay.models.requests import (
-    AddMemory,
     Forget,
-    Query,
-    Reason,
     Request,
     SearchRecords,
-    Tags,
     parse,
 )
 from scrubjay.models.results import Hit, Restored
+from scrubjay.page.arguments import (
+    Asked,
+    AskedGiven,
+    ChangedFact,
+    Facts,
+    Marked,
+    NewFact,
+    OneRecord,
+    OneSession,
+    Path,
+    Records,
+    Scoped,
+    Sessions,
+    Setting,
+    TakenBack,
+)
 from scrubjay.records.exchange import values_of
 from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
 MORE = 30  # hits, including those that a model would not be shown
-MOST_AT_ONCE = 200  # records changed by one call
 LONGEST_STRETCH = 200_000  # characters of a document sent at once
 
 Report = Callable[[int, int, str], None]
 Hosts = Callable[[], list[dict[str, Any]]]  # returns the state of each host on this machine
-Ids = Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
-Size = Annotated[int, Field(ge=1, le=200)]
-Start = Annotated[int, Field(ge=0, le=1_000_000_000)]
 R = TypeVar("R", bound=Request)
 
 
@@ -66,122 +71,6 @@ class Call(NamedTuple):
             InputError: they are wrong.
         """
         return parse(kind, dict(self.params))
-
-
-class Sessions(Request):
-    """A page of sessions; `day` is a local date."""
-
-    scope: str | None = None
-    host: str | None = None
-    day: str | None = None
-    start: Start = 0
-    size: Size = 40
-
-
-class OneSession(Request):
-    """A part of a session, from `start` or around the turn numbered `turn`."""
-
-    scope: str
-    session_id: str
-    start: Start = 0
-    size: Size = 40
-    turn: Start | None = None
-
-
-class OneRecord(Request):
-    """A record of any kind."""
-
-    id: str
-    start: Start = 0
-
-
-class Records(Request):
-    """Records to change together."""
-
-    ids: Ids
-    reason: Reason | None = None
-
-
-class Asked(Request):
-    """The input of the search: the words, and the chips next to them."""
-
-    query: Query
-    kinds: tuple[Literal["memory", "turn", "chunk"], ...] = ("memory", "turn", "chunk")
-    scope: str | None = None
-    host: str | None = None
-    since: str | None = None
-    until: str | None = None
-    tags: Tags | None = None
-    more: bool = False
-
-
-class Marked(Request):
-    """Texts of hits in which to mark what matched the query."""
-
-    query: Query
-    texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
-
-
-class Facts(Request):
-    """A page of facts: all of them, or as the fields narrow them; each word of `words` must occur."""
-
-    scope: str | None = None
-    which: Which = "current"
-    words: Annotated[str, Field(max_length=500)] = ""
-    kind: str | None = None
-    tag: str | None = None
-    source: str | None = None
-    sort: Literal["created_at", "updated_at"] = "updated_at"
-    start: Start = 0
-    size: Size = 50
-
-
-class NewFact(AddMemory):
-    """A fact and its place."""
-
-    scope: OneScope = USER_SCOPE
-
-
-class ChangedFact(Request):
-    """New words for a fact: its next version."""
-
-    id: str
-    content: str
-
-
-class Scoped(Request):
-    """A project, or all projects."""
-
-    scope: str | None = None
-
-
-class AskedGiven(Request):
-    """What models were given: everywhere, in a project, or in one session; the last `size` times."""
-
-    scope: str | None = None
-    session_id: str | None = None
-    size: Size = 8
-
-
-class TakenBack(Request):
-    """Distilled facts of a project to take back; without ids, all of the last run."""
-
-    scope: OneScope
-    ids: Annotated[tuple[Name, ...], Field(max_length=MOST_AT_ONCE)] = ()
-
-
-class Path(Request):
-    """An indexed file or folder to read again."""
-
-    path: str
-    scope: OneScope
-
-
-class Setting(Request):
-    """One setting, as a user would type it."""
-
-    key: str
-    value: str
 
 
 async def _home(call: Call) -> Any:
