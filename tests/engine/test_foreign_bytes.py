@@ -29,7 +29,7 @@ from scrubjay.http_api import tokens
 from scrubjay.models.filters import parse_filter
 from scrubjay.transcripts import claude_code, matching
 from scrubjay.transcripts.turn import fields_of
-from scrubjay.wire import address, hello, lines
+from scrubjay.wire import address, hello, messages
 
 NOW = datetime(2026, 3, 5, 12, 0, tzinfo=UTC)
 
@@ -105,7 +105,7 @@ def test_any_line_is_a_hello_or_an_error(line: bytes) -> None:
 
 @given(damaged(CALL) | st.binary(max_size=60))
 def test_any_line_of_a_client_can_be_glanced_at(line: bytes) -> None:
-    seen = lines.glance(lines.well_formed(line))
+    seen = messages.glance(messages.well_formed(line))
     assert seen.key is None or seen.key[1] is not None
 
 
