@@ -70,7 +70,7 @@ def test_forgotten_facts_are_shown_on_request_and_can_be_restored(user):
     assert f"{id}: forgotten: searches no longer find it." in user.gets(
         "forget", "--query", "heron queue", "--yes", "--reason", "moved"
     )
-    assert "RabbitMQ" not in user.gets("search", "heron queue")
+    assert "RabbitMQ" not in user.types("search", "heron queue").stdout  # which may find nothing at all
     assert (
         "(forgotten on 20" in (page := user.gets("search", "heron queue", "--forgotten"))
         and ": moved)" in page
