@@ -155,3 +155,13 @@ def peak_memory(process: psutil.Process) -> int:
     with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
         (line,) = (line for line in file if line.startswith("VmHWM"))
     return int(line.split()[1]) * 1024
+
+
+def rested(engine: psutil.Process, most: float = 60.0) -> None:
+    """Wait until the engine has worked for less than .3 s in 6: its background work pauses for 3 at a time."""
+    end = time.monotonic() + most
+    while time.monotonic() < end:
+        before = sum(engine.cpu_times()[:2])
+        time.sleep(6)
+        if sum(engine.cpu_times()[:2]) - before < 0.3:
+            return

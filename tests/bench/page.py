@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Any
 import psutil
 import scale_text
 from figures import Row, any_short, header, percentile, report, say, spread, table
-from homes import COMMAND, Place
+from homes import COMMAND, Place, rested
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from scrubjay import VERSION
@@ -82,7 +81,7 @@ def _fill(place: Place, options: argparse.Namespace) -> None:
     say("waiting for their vectors")
     place.until("embedded", lambda status: status["records"]["waiting_for_vector"] == 0, 3600)
     say("waiting for the summaries of its sessions")
-    _rested(place.start_engine(), 1800)
+    rested(place.start_engine(), 1800)
     place.stop_engine()
     if options.kept:
         shutil.copytree(place.home, options.kept, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
@@ -121,7 +120,7 @@ def _measured(place: Place, rounds: int, turns: int) -> Iterator[Row]:
         client.initialize()
         for number in range(WARM):
             client.call("search_memories", {"query": scale_text.question(number, turns)[1], "scope": "*"})
-    _rested(engine)
+    rested(engine)
     before = _resident(engine)
     with sync_playwright() as run:
         path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -132,7 +131,7 @@ def _measured(place: Place, rounds: int, turns: int) -> Iterator[Row]:
         page = context.new_page()
         page.goto(_link(place))
         page.evaluate("seen")
-        _rested(engine)
+        rested(engine)
         yield _memory("memory more with Today open", engine, before)
         yield from _typed(page, turns)
         yield _memory("memory more after these searches", engine, before, judged=False)
@@ -228,16 +227,6 @@ def _resident(engine: psutil.Process) -> int:
     with open(f"/proc/{engine.pid}/status", encoding="ascii") as file:
         (line,) = (line for line in file if line.startswith("RssAnon"))
     return int(line.split()[1]) * 1024
-
-
-def _rested(engine: psutil.Process, most: float = 60.0) -> None:
-    """Wait until the engine has worked for less than .3 s in 6: its background work pauses for 3 at a time."""
-    end = time.monotonic() + most
-    while time.monotonic() < end:
-        before = sum(engine.cpu_times()[:2])
-        time.sleep(6)
-        if sum(engine.cpu_times()[:2]) - before < 0.3:
-            return
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ from typing import Any
 import scale_load
 import scale_text
 from figures import grid, head, header
-from homes import Place
+from homes import Place, rested
 from http_face import Visitor, served
 from scale_engine import Ready, embedded, search
 
@@ -222,6 +222,7 @@ def _through_faces(place: Place, turns: int, options: argparse.Namespace) -> str
     with served(place) as (url, engine), place.client() as client:
         client.initialize()
         visitor, numbers = Visitor(url), itertools.count(10**6)
+        rested(engine, most=600.0)  # summaries and links of the new turns are made
 
         def pipe(scope: str, question: str) -> object:
             return client.call("search_memories", {"query": question, "scope": scope})

@@ -113,7 +113,7 @@ async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: boo
         return request
     known = {each["scope"] for each in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
     if named not in {*known, USER_SCOPE, EVERY_SCOPE}:
-        known |= (await (await engine.core_soon()).counts.summary()).keys()
+        known |= await (await engine.core_soon()).counts.scopes()
     may_be_new = writes and not isinstance(request, Forget)
     return request.model_copy(update={"scope": find_scope(named, known, may_be_new=may_be_new)})
 
