@@ -228,7 +228,8 @@ def _through_faces(place: Place, turns: int, options: argparse.Namespace) -> str
             return client.call("search_memories", {"query": question, "scope": scope})
 
         def http(scope: str, question: str) -> object:
-            return visitor.ask("POST", "/v4/search", {"q": question, "containerTag": scope, "limit": 10})
+            asked = {"q": question, "containerTag": scope, "limit": 10, "threshold": 0, "includeChats": True}
+            return visitor.ask("POST", "/v4/search", asked)
 
         for name, ask in {"pipe": pipe, "HTTP": http}.items():
             cells = []
