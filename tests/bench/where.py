@@ -229,7 +229,10 @@ def _through_faces(place: Place, turns: int, options: argparse.Namespace) -> str
 
         def http(scope: str, question: str) -> object:
             asked = {"q": question, "containerTag": scope, "limit": 10, "threshold": 0, "includeChats": True}
-            return visitor.ask("POST", "/v4/search", asked)
+            status, answer = visitor.ask("POST", "/v4/search", asked)
+            if status != 200:
+                raise RuntimeError(f"{status}: {answer}")
+            return answer
 
         for name, ask in {"pipe": pipe, "HTTP": http}.items():
             cells = []

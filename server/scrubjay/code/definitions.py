@@ -4,18 +4,16 @@ import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 from tree_sitter import Node, Parser, TreeCursor
 
 from scrubjay.reading.kinds import endings, kind_of
-from scrubjay.text.chunking.grammars import LANGUAGES, LARGEST, grammar, name_of
+from scrubjay.text.chunking.grammars import LANGUAGES, LARGEST, grammar, may_define, name_of
 
 Definitions = Mapping[tuple[str, ...], str]  # a hash by the names around a definition and its own
 
 DIGEST = 12  # hex digits of a hash
-_DEFINING = (*"definition declaration item specifier _spec _signature export_statement method".split(),)
 _WRAPPED = ("definition", "declaration")  # fields whose node has the name of the node around it
 # Nodes that give a value a name, by the field of the name: a constant of a module or class.
 _VALUES = {"assignment": "left", "variable_declarator": "name", "const_spec": "name", "var_spec": "name"}
@@ -180,7 +178,7 @@ class _Walk:
             return self._value(node, field)
         if self._cursor.field_name in _WRAPPED and self._open and self._open[-1].depth == depth - 1:
             return ()  # it has the name of the node around it
-        return _split(node.type, name_of(node) or "") if _may_define(node.type) else ()
+        return _split(node.type, name_of(node) or "") if may_define(node.type) else ()
 
     def _value(self, node: Node, field: str) -> tuple[str, ...]:
         """Return the name of a constant that is neither a variable of a function nor an imported module."""
@@ -217,8 +215,3 @@ def _split(kind: str, name: str) -> tuple[str, ...]:
     if kind == "impl_item":
         words = words[-1:]
     return tuple(words[-2:] if name.startswith("(") else words)
-
-
-@cache
-def _may_define(kind: str) -> bool:
-    return kind.endswith(_DEFINING) or kind in ("class", "module", "singleton_method")

@@ -96,13 +96,19 @@ def _end(node: Node) -> int:
     return node.end_point.row + (node.end_point.column > 0 or node.end_point.row == node.start_point.row)
 
 
+@cache
+def may_define(kind: str) -> bool:
+    """Return True if nodes of this type give something a name."""
+    return _DEFINES.search(kind) is not None
+
+
 def name_of(node: Node) -> str | None:
     """Return the name of a definition, with its type if the language has it there."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
         return name_of(inner)
     if node.type in ("lexical_declaration", "variable_declaration"):
         return _constant(node)
-    if not _DEFINES.search(node.type) or _USES.search(node.type):
+    if not may_define(node.type) or _USES.search(node.type):
         return None
     fields = ("receiver", "trait", "type" if node.type == "impl_item" else "name")
     names = [_text(node.child_by_field_name(field)) for field in fields]
