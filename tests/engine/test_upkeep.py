@@ -27,6 +27,18 @@ async def test_upkeep_compacts_by_fragments_and_loses_nothing(core: Core):
     assert len((await search(core, "zebra number", top_k=50)).results) == 25
 
 
+async def test_upkeep_survives_the_end_of_a_reindex_while_it_looks_for_work(core: Core):
+    """It ended for as long as the engine ran, because the table that was being built had gone."""
+    await turn(core, "s", user="zebra")
+    await core.writer.settle()
+    await core.indexer.begin_generation(await core.indexer.load())
+    upkeep = Upkeep(core.store)
+    looking = core.store.tables.names
+    await core.store.finish_generation()
+    assert looking[-1] == "building" and core.store.building is None
+    assert not await upkeep._due("building", Bounds(fragments=2, unindexed=500))
+
+
 @pytest.mark.long
 async def test_superseded_versions_are_deleted_when_the_engine_is_idle(core: Core, home: Home, monkeypatch):
     """Found by a bulk load: 3 GB of older versions stayed until the next compaction, if there was one."""

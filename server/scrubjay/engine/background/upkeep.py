@@ -151,6 +151,8 @@ class Upkeep:
             self.working = False
 
     async def _due(self, name: str, bounds: Bounds) -> bool:
+        if name not in self._store.tables.names:  # a reindex ended meanwhile
+            return False
         table = self._store.tables.of(name)
         stats: Any = await table.stats()
         slack = LARGE_TABLE_SLACK if stats["num_rows"] > LARGE else 1
