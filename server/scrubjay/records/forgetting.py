@@ -109,7 +109,7 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
     found: list[AnyRecord] = [*(facts if request.purge or not current else current)]
     if not found:
         problem = f"No fact of the scope {scope!r} says exactly that."
-        raise NotFound(f"{problem} Give the id, or a query with dry_run true.")
+        raise NotFound(f"{problem} Give the id, or list candidates by a query and a dry run.")
     return found
 
 
