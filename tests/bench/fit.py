@@ -329,7 +329,8 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tupl
             keeps = bool(each.right[older] and not each.right[newer] and not each.stale[newer])
             if amends or keeps:
                 rows, labels = found[each.examined.src(older)]
-                row = currency._features(each.examined, total, older, newer, cosine, read)
+                row = currency._fit(each.examined, total, older, newer)
+                row |= currency.compare(read(older), read(newer), cosine)
                 is_fact = each.examined.src(older) == "memory"
                 matter = is_fact and is_same_matter(read(older).text, read(newer).text, cosine)
                 rows.append(row | {"matter": float(matter)})

@@ -11,6 +11,8 @@ import pytest
 from hashing_encoder import Gated, HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
+from scrubjay.encoders import bundled
+from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.engine.background import indexing
 from scrubjay.engine.background.indexing import MANY, NEW, NEW_OF_ONE, Indexer
@@ -122,6 +124,31 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     assert len(hits.results) == 3 and hits.degraded is None
     assert await core.store.passages.count("space_id IS NULL") == 0
     assert core.store.note.space_id == HashingEncoder("another model").space.space_id
+    await core.close()
+
+
+async def test_vectors_of_the_last_releases_bundled_model_are_searched_until_they_are_made_again(home, clock):
+    class Former(BundledEncoder):
+        def __init__(self) -> None:
+            super().__init__()
+            self.space = self.space.model_copy(update={"weights": bundled._FORMER_WEIGHTS})
+
+    core = await opened(home, clock, Former)
+    await fact(core, "The invoices are mailed on the third of each month.")
+    await embedded(core)
+    former = core.store.note.space_id
+    await core.close()
+
+    core = await opened(home, clock, BundledEncoder)
+    await fact(core, "Birds nest in the attic.")  # its vector is not lost, whichever index it comes into
+    hits = await search(core, "when are bills sent")
+    assert texts(hits)[0] == "The invoices are mailed on the third of each month." and hits.degraded is None
+    async with asyncio.timeout(60):
+        while core.store.note.space_id == former or await core.store.passages.count("space_id IS NULL"):
+            await asyncio.sleep(0.02)
+    assert core.store.note.space_id == BundledEncoder().space.space_id and core.store.building is None
+    assert await core.store.passages.count(f"space_id = '{core.store.note.space_id}'") == 2
+    assert (await search(core, "when are bills sent")).degraded is None
     await core.close()
 
 

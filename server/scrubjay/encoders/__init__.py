@@ -1,10 +1,11 @@
 """Embedding models: texts in, unit vectors out.
 
 open_encoder opens a model by name, EmbeddingWorker runs one for callers on an event loop, Space identifies
-its vectors, and canary_vectors and drift detect a model that has changed.
+its vectors, is_former knows those of the bundled model of an earlier release, and canary_vectors and drift detect
+a model that has changed.
 """
 
-from scrubjay.encoders.bundled import BUNDLED
+from scrubjay.encoders.bundled import BUNDLED, is_former
 from scrubjay.encoders.opening import open_encoder
 from scrubjay.encoders.protocol import DRIFT_LIMIT, Encoder, Space, TokenEncoder, canary_vectors, drift
 from scrubjay.encoders.worker import EmbeddingWorker
@@ -18,5 +19,6 @@ __all__ = [
     "TokenEncoder",
     "canary_vectors",
     "drift",
+    "is_former",
     "open_encoder",
 ]

@@ -167,7 +167,7 @@ class Core:
             self._background.begin(self.reindex.run())
 
     async def _renew(self) -> None:
-        """Rebuild the index if it was made with another developers' dictionary than the current one.
+        """Rebuild the index if it was made with another developers' dictionary, or an earlier bundled model.
 
         If its vectors are from another model, the user has to decide. A running reindex is awaited first,
         because it may only be filling the current index.

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from scrubjay.encoders.bundled import is_former
 from scrubjay.encoders.protocol import (
     CANARY_DOCUMENTS,
     CANARY_QUERY,
@@ -184,6 +185,8 @@ class Indexer:
         elif note.space_id is None and note.dim == space.dim:
             await self._store.write_note(_accepted(note, encoder, fresh))
             self.trouble = None
+        elif note.space_id is not None and is_former(space, note.space_id):
+            self.trouble = None  # its vectors are near enough until the engine has made them again
         elif note.space_id != space.space_id:
             self.trouble = (
                 "The stored vectors were made by another model; words alone are searched. "
@@ -419,8 +422,9 @@ class Indexer:
 
     async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         vectors, codes = await self._encoded(encoder, waiting, soon=soon)
-        space_id = encoder.space.space_id
-        if self._store.note.space_id == space_id and self._store.is_writer:  # else a reindex began meanwhile
+        space_id, stored = encoder.space.space_id, self._store.note.space_id
+        fits = stored is not None and (stored == space_id or is_former(encoder.space, stored))
+        if fits and self._store.is_writer:  # else a reindex began meanwhile
             if await self._store.set_vectors(vectors, space_id, codes):
                 self._embedded()
             made, self._made = self._made, asyncio.Event()

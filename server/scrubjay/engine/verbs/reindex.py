@@ -1,6 +1,7 @@
 """Rebuilds the passages from the records.
 
-This is needed after a change of the model, of chunking or of the developers' dictionary, or after damage.
+This is needed after a change of the model, of chunking or of the developers' dictionary, or after damage; after an
+upgrade that brings another bundled model or dictionary it runs by itself.
 """
 
 import asyncio
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from scrubjay.encoders import Encoder
+from scrubjay.encoders import Encoder, is_former
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Memory, Turn
@@ -65,6 +66,21 @@ class Reindex(Verb):
                 self._listeners.remove(progress)
 
     async def is_needed(self) -> bool:
+        """Return True if the passages were made with another developers' dictionary or bundled model.
+
+        Vectors of a bucket that engines share stay, because an engine of an earlier release may search them.
+
+        Raises:
+            EncoderError: the model in the settings cannot be loaded.
+        """
+        if await self._has_other_words():
+            return True
+        store = self._store
+        if not store.is_writer or store.shared is not None or store.note.space_id is None:
+            return False
+        return is_former((await self._indexer.load()).space, store.note.space_id)
+
+    async def _has_other_words(self) -> bool:
         """Return True if the passages were made with another developers' dictionary than the current one.
 
         A store without passages adopts the current one. A store that several engines share keeps the first

@@ -23,14 +23,15 @@ FEW, ALONE_AHEAD = 2, 1.0  # with so few candidates, the lead of the first is un
 EVEN = 0.5  # fit of an answer if unknown
 READ = 3  # top candidates whose sentences are read for the verdict
 DEPTH = 5  # top candidates whose evidence counts for the verdict
-# Cosines with all-MiniLM-L6-v2; 0.1 to 0.2, and spans of 0.5 to 0.7, are a plateau.
-UNRELATED, PARAPHRASE = 0.15, 0.75
+# Cosines with the bundled model; 0.15 to 0.2, and spans of 0.5 to 0.7, are a plateau. Words without a meaning
+# reach 0.27.
+UNRELATED, PARAPHRASE = 0.2, 0.75
 BY_WORDS = 0.8  # weight of coverage: words alone are weaker evidence than meaning; 0.7 to 0.9 is a plateau
 # Coverage of a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
-# Proof below which nothing supports an answer: no word of the question and a cosine below 0.21, as for words
+# Proof below which nothing supports an answer: no word of the question and a cosine below 0.27, as for words
 # that mean nothing. Only a caller that requests an amount gets hits then.
-LEAST_PROOF = 0.1
+LEAST_PROOF = 0.13
 FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
 # Chances below which an answer is doubtful, or empty. A caller that requests an amount gets doubtful hits
 # from half of WEAK on.
