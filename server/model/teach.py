@@ -44,7 +44,7 @@ from scrubjay.text.developer_words import gloss
 
 QUESTIONS = Path(__file__).with_name("questions")
 RANK, RATE, EPOCHS = 16, 1e-3, 3
-SHARE = 0.75  # of what was learned; with 1, plain questions lose more than paraphrases gain on the dev projects
+SHARE = 0.75  # of what was learned; with 1, plain questions of the dev projects lose places by the cosine
 BATCH, LONG_BATCH = 64, 32  # memories
 LONG = 250  # characters from which a project's memories are long, on average
 TOGETHER = 16  # memories of a project in a batch

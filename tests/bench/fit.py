@@ -48,9 +48,12 @@ from scrubjay.engine.core import Core
 from scrubjay.models.records import Turn
 from scrubjay.records.passages import speeches, with_gloss
 from scrubjay.search.retrieval import currency, relevance, retrieve, weights
+from scrubjay.search.retrieval.asked import coverage
+from scrubjay.search.retrieval.asked import read as asked_of
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
+from scrubjay.text.answer_kinds import holds
 from scrubjay.text.developer_words import gloss
 from scrubjay.text.likeness import is_same_matter
 from scrubjay.text.terms import parts, runs
@@ -59,6 +62,9 @@ WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
 CERTAIN = 0.15  # share of the questions that nothing answers with an answer that is not called doubtful
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
+OWN_PAIR = 0.05  # likewise, of a pair of facts of `amendments.tsv`; those of turns are only tested
+CHAT = 0.02  # likewise, of a pair of LoCoMo's turns
+CHATS = 8  # every so many questions to LoCoMo are looked at for such pairs
 # Lower bounds for names, which are rare in the projects: a record tagged with everything asked for comes
 # first, and is found at the default threshold of clients.
 NAMED, NAMED_ALONE = 4.0, 2.0
@@ -174,7 +180,7 @@ async def _ask(
     if gathered.tokens is not None and rows:
         matched = await retrieve.token_matches(core.store, candidates, np.arange(len(rows)), gathered.tokens)
     vectors, texts = {}, [""] * len(rows)
-    if source != "LoCoMo":
+    if source != "LoCoMo" or (kind == "answered" and Random(text).randrange(CHATS) == 0):
         row_ids = gathered.pools.row_ids
         best = [row for row in candidates.passages if row is not None and row.id in row_ids]
         by_id = await core.store.passages.vectors_of({row_ids[row.id]: row.id for row in best})
@@ -305,11 +311,14 @@ def place_of(each: Asked, positions: Ints) -> int:
     return int(found[0]) if len(found) else 999
 
 
-def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tuple[list[Any], list[bool]]]:
+Pairs = tuple[list[dict[str, float]], list[bool], list[float]]  # evidence, whether one amends, and weight
+
+
+def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pairs]:
     """Gather pairs of candidates, an earlier and a later one, and whether the later amends the earlier."""
-    found: dict[str, tuple[list[Any], list[bool]]] = {"memory": ([], []), "turn": ([], [])}
+    found: dict[str, Pairs] = {"memory": ([], [], []), "turn": ([], [], [])}
     for each in asked:
-        if not each.is_project or not each.has_answer or each.examined is None:
+        if not each.vectors or not each.has_answer or each.examined is None:
             continue
         total = weighed(each, values)
         said: dict[int, Any] = {}
@@ -327,14 +336,35 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, tupl
         for older, newer, cosine in currency._pairs(each.examined, top, each.vectors):
             amends = bool(each.stale[older] and each.right[newer])
             keeps = bool(each.right[older] and not each.right[newer] and not each.stale[newer])
-            if amends or keeps:
-                rows, labels = found[each.examined.src(older)]
+            if amends or keeps or not each.is_project:
+                rows, labels, shares = found[each.examined.src(older)]
                 row = currency._fit(each.examined, total, older, newer)
                 row |= currency.compare(read(older), read(newer), cosine)
                 is_fact = each.examined.src(older) == "memory"
                 matter = is_fact and is_same_matter(read(older).text, read(newer).text, cosine)
                 rows.append(row | {"matter": float(matter)})
                 labels.append(amends)
+                shares.append(1.0 if each.is_project else CHAT)
+    return found
+
+
+def amendments_written(encoder: Encoder, half: str) -> dict[str, tuple[list[dict[str, float]], list[bool]]]:
+    """Gather the pairs of `amendments.tsv`, each with a question that both records seem to answer."""
+    found: dict[str, tuple[list[dict[str, float]], list[bool]]] = {"memory": ([], []), "turn": ([], [])}
+    lines = Path(__file__).with_name("amendments.tsv").read_text("utf-8").splitlines()
+    kept = [cells for line in lines if (cells := line.split("\t"))[0] == half]
+    olds, news = (
+        encoder.embed_documents([with_gloss(cells[at], gloss(cells[at])) for cells in kept]) for at in (3, 4)
+    )
+    for (_, src, label, old, new, question), one, other in zip(kept, olds, news, strict=True):
+        cosine, kind = float(one @ other), asked_of(question).answer
+        before, now = coverage(question, [old, new]).tolist()
+        values = currency.compare(currency.Compared.of(old), currency.Compared.of(new), cosine)
+        values |= {"matter": float(src == "memory" and is_same_matter(old, new, cosine)), "distance": 0.0}
+        values |= {"coverage": now, "coverage_gain": now - before, "days": 1.0}
+        values["answer"] = 0.0 if kind is None else 1.0 if holds(kind, new) else -1.0
+        found[src][0].append(values)
+        found[src][1].append(label == "update")
     return found
 
 
@@ -515,19 +545,32 @@ def amendments(
 ) -> dict[str, dict[str, float]]:
     """Fit the evidence that a later record amends an earlier one, for facts and for turns."""
     amends = {}
-    for kind, (rows, labels) in pairs(asked, values).items():
+    written, tested = amendments_written(encoder, "dev")["memory"], amendments_written(encoder, "test")
+    for kind, (rows, labels, shares) in pairs(asked, values).items():
         if kind == "memory":
-            written, said = written_pairs(encoder)
-            shares = [1.0] * len(rows) + [WRITTEN] * len(written)
-            rows, labels = [*rows, *written], [*labels, *said]
-        amends[kind] = logistic(rows, labels, shares if kind == "memory" else None, tight=2e-3)
-        odds = np.array([sum(amends[kind][name] * value for name, value in row.items()) for row in rows])
-        right = np.array(labels)
-        print(
-            f"amends, {kind}: {right.sum()} of {len(right)}; found {(odds[right] >= currency.SURE).sum()}, wrong {(odds[~right] >= currency.SURE).sum()}",
-            amends[kind],
+            for (each, said), weight in ((written, OWN_PAIR), (written_pairs(encoder), WRITTEN)):
+                rows, labels = [*rows, *each], [*labels, *said]
+                shares = [*shares, *[weight] * len(each)]
+        amends[kind] = logistic(rows, labels, shares, tight=2e-3)
+        for name, (some, truth) in (("fitted", (rows, labels)), ("written, test half", tested[kind])):
+            odds = np.array([odds_of(amends[kind], row) for row in some])
+            right, told = np.array(truth), currency.TOLD[kind]
+            print(
+                f"amends, {kind}, {name}: {right.sum()} of {len(right)}; found {(odds[right] >= currency.SURE).sum()},"
+                f" wrong {(odds[~right] >= currency.SURE).sum()}; told {(odds[right] >= told).sum()},"
+                f" wrong {(odds[~right] >= told).sum()}",
+            )
+        chats = np.array(
+            [odds_of(amends[kind], row) for row, share in zip(rows, shares, strict=True) if share == CHAT]
         )
+        moved, told = ((chats >= most).sum() for most in (currency.SURE, currency.TOLD[kind]))
+        print(f"  of {len(chats)} pairs of LoCoMo: {moved} moved, {told} told", amends[kind])
     return amends
+
+
+def odds_of(weights: Mapping[str, float], row: Mapping[str, float]) -> float:
+    """Add up the evidence of a pair by these weights."""
+    return sum(weights[name] * value for name, value in row.items())
 
 
 def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]) -> dict[str, Any]:

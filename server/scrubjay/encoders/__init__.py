@@ -1,7 +1,7 @@
 """Embedding models: texts in, unit vectors out.
 
 open_encoder opens a model by name, EmbeddingWorker runs one for callers on an event loop, Space identifies
-its vectors, is_former knows those of the bundled model of an earlier release, and canary_vectors and drift detect
+its vectors, is_former knows those of an earlier release's bundled model, and canary_vectors and drift detect
 a model that has changed.
 """
 

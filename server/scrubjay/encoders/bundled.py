@@ -1,6 +1,6 @@
-"""The bundled model: all-MiniLM-L6-v2, trained further on developers' memories, with int8 weights, run by onnxruntime.
+"""The bundled model: all-MiniLM-L6-v2, trained further on developers' memories, run by onnxruntime.
 
-`server/model/make_minilm.py` makes its files from the published weights and `taught.npz`.
+Its weights are int8. `server/model/make_minilm.py` makes its files from the published ones and `taught.npz`.
 """
 
 import hashlib
@@ -64,10 +64,10 @@ def check_files(folder: Path = FOLDER) -> None:
 
 
 def is_former(space: Space, space_id: str) -> bool:
-    """Return True if this is the vector space of an earlier release's bundled model, and `space` that of today's.
+    """Return True if `space` is the bundled model's, and `space_id` that of an earlier release's.
 
-    The two are near enough to be compared until the engine has made the vectors again: questions of this model
-    find passages of the former one as often as the former model did (BENCHMARKS, "The bundled model").
+    The two are near enough to be compared until the engine has made the vectors again: this model's questions
+    find the former one's passages as often as its own did (BENCHMARKS, "The bundled model").
     """
     former = space.model_copy(update={"weights": _FORMER_WEIGHTS})
     return space.model == BUNDLED and former.space_id == space_id

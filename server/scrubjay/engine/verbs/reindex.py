@@ -1,7 +1,7 @@
 """Rebuilds the passages from the records.
 
-This is needed after a change of the model, of chunking or of the developers' dictionary, or after damage; after an
-upgrade that brings another bundled model or dictionary it runs by itself.
+This is needed after a change of the model, of chunking or of the developers' dictionary, or after damage.
+After an upgrade that brings another bundled model or dictionary it runs by itself.
 """
 
 import asyncio
