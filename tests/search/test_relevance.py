@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from signals_made import any_signals, signals, some
 
 from scrubjay.search.retrieval.asked import coverage, read
-from scrubjay.search.retrieval.ranking import QUOTED, Signals
+from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Signals
 from scrubjay.search.retrieval.relevance import (
     DOUBTFUL,
     QUOTATION,
@@ -84,7 +84,7 @@ def test_without_candidates_there_is_no_relevance():
 
 
 def test_evidence_is_the_sum_of_meaning_and_words():
-    values = evidence(np.array([0.1, 0.45, 0.45, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
+    values = evidence(np.array([0.1, RELATED, RELATED, 0.9, np.nan]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]))
     assert (
         values[0] == 0
         and np.isclose(values[1], 0.5)

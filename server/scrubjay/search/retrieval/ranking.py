@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COSINE_SPAN = 0.3  # least span of cosines; smaller spans occur only in tiny stores
-RELATED = 0.45  # cosine: halfway between unrelated texts and a paraphrase (see `relevance`)
+RELATED = 0.475  # cosine: halfway between unrelated texts and a paraphrase (see `relevance`)
 NEAR, FAR = 0.25, 0.15  # shares of the scores of the turns one and two places away
 # Weight of a neighbour's tokens for each place away: on LoCoMo's dev half 1 gives 90.1 / 95.9, 0.8 to 0.9 is
 # a plateau; without the neighbours' tokens 88.3 / 96.2.
