@@ -111,7 +111,10 @@ async def test_a_query_forgets_exactly_what_its_dry_run_showed(client: Client):
     assert (shown["ids"], shown["forgotten"], len(shown["candidates"])) == ([], 0, 2)
     assert "2 records would be forgotten; none is yet." in text and "> The zebra cache is Redis." in text
     quoted, same = await call(client, "forget", query="zebra cache", dry_run=True)
-    assert quoted == {"ids": [], "forgotten": 0, "purged": 0, "note": text} and same == text
+    assert quoted == {"ids": [], "forgotten": 0, "purged": 0, "note": same}
+    assert sorted(same.splitlines()) == sorted(
+        text.splitlines()
+    )  # a vector made meanwhile may change the order
     await call(client, "add_memory", content="The zebra cache was renamed.")
     done, text = await call(client, "forget", query="zebra cache", reason="gone")
     assert set(done["ids"]) == {hit["id"] for hit in shown["candidates"]} and done["forgotten"] == 2
