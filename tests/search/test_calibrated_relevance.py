@@ -60,7 +60,7 @@ async def test_plain_questions_exceed_the_threshold_among_few_facts_and_among_ma
         assert {query: text for query, (text, _) in found.items()} == PLAIN
         assert all(value > 0.6 for _, value in found.values()), found
     for query in NOT_THERE:
-        assert (await relevance(shipped, query))[1] < 0.3, query
+        assert (await relevance(shipped, query))[1] < 0.4, query
 
 
 @pytest.mark.parametrize("waits", [True, False], ids=["no vectors", "vectors of before"])
