@@ -29,6 +29,7 @@ def test_a_missing_model_leaves_word_search_and_is_reported_to_people_and_models
     client.leave()
     until(lambda: not engines(user.home.root), "the engine without a model ended")
     client = opens()
+    assert client.get("search_memories", query="zebra")["results"]
     until(lambda: embedded(user), "the new engine has embedded the turn")
     found = client.get("search_memories", query="what is the striped animal called?")
     assert found["results"][0]["memory"] == "The zebra is called Marty." and "degraded" not in found
