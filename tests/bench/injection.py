@@ -36,7 +36,7 @@ from scrubjay.engine.core import Core
 from scrubjay.search.injection import FLOOR, injection, search_for
 
 ADVERSARIAL = 5  # the category of questions that ask about the wrong person
-FLOORS = (0.5, 0.6, 0.7, 0.8, 0.9)
+FLOORS = (0.6, 0.7, 0.75, 0.8, 0.9)
 ROOM = 2048  # bytes, as the hooks ask for
 _ORIGIN = re.compile(r"^- \S+ \((?:(\S+)/(\d+)|\S+)\): (.*)$", re.MULTILINE)
 
@@ -111,7 +111,7 @@ async def _prompt(
 def contents(prompted: Sequence[Prompted]) -> str:
     """Silence, precision and length at each floor; the shipped floor is marked."""
     lines = [
-        ("prompts", "n", "", *(f"{floor:.1f}{' (shipped)' if floor == FLOOR else ''}" for floor in FLOORS))
+        ("prompts", "n", "", *(f"{floor:g}{' (shipped)' if floor == FLOOR else ''}" for floor in FLOORS))
     ]
     for kind in dict.fromkeys(each.kind for each in prompted):
         for half in (*HALVES, "developer"):

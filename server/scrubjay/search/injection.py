@@ -9,9 +9,9 @@ from scrubjay.text.foreign import one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.terms import content_words, expand
 
-# Least relevance. On LoCoMo's dev half, injection is silent on 91 % of what the store does not contain, and
-# right in 77 % of what it says (at 0.7: 95 and 73).
-FLOOR = 0.6
+# Least relevance. On LoCoMo, injection is silent on 85 % of what the store does not contain, nearly as it was
+# at 0.6 with the published model, and is right more often (BENCHMARKS, "Injection").
+FLOOR = 0.75
 HITS = 5
 MOST_BYTES = 2048  # of a block, unless the hook gives a size
 LEAST_WORDS = 2  # content words of a prompt: "continue" and "yes, do it" trigger no search

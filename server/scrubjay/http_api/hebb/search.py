@@ -10,11 +10,11 @@ from scrubjay.http_api.routes import Routes
 from scrubjay.models import records
 from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits
-from scrubjay.search.injection import FLOOR
 
 _WEIGHTS = {"weight_relevance", "weight_importance", "weight_recency"}
 # What Hebb Mind's hook asks at the start of every session; no memory is likely about it.
 _SESSION_START = "recent context and user preferences"
+STRICT = 0.6  # least relevance of strict recall: where plain answers begin
 _SAME = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}  # fields of a query and of a search
 _SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_score")
 
@@ -37,7 +37,7 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
         **query.model_dump(include=_SAME),
         partition_ids=query.partition_ids or None,
         tags=query.tags or None,
-        threshold=FLOOR if is_strict else 0.0,
+        threshold=STRICT if is_strict else 0.0,
     )
     scopes = await request.reads()
     hits = await request.core.search.recall(question, scopes, programmatic=True, least_score=least or 0.0)
