@@ -162,6 +162,9 @@ def _records(engine: Engine) -> list[Line]:
         ("index", f"{plural(records['passages'], 'passage')}, {waiting}"),
         ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
     ]
+    if made := engine["reindex"]:
+        part = f"{made['step']}, {made['done']:,} of {made['total']:,} done"
+        lines.insert(2, ("", f"being made again in the background ({part}); searches work meanwhile"))
     if disk["bytes"] > disk["limit"]:
         purge = "`scrubjay forget --purge` deletes permanently"
         lines.append(("", f"TOO MUCH: `scrubjay config disk_limit_gb N` raises the limit, {purge}"))

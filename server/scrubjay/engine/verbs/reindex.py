@@ -34,11 +34,18 @@ class Reindex(Verb):
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _listeners: list[Progress] = field(default_factory=list)
     _finished: int = 0
+    _state: tuple[int, int, str] | None = None  # what was last said to the listeners
 
     @property
     def is_running(self) -> bool:
         """Return True while a reindex is running."""
         return self._turn.locked()
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """Return the step of a running reindex, and its records or passages; None without one."""
+        names = ("done", "total", "step")
+        return dict(zip(names, self._state, strict=True)) if self.is_running and self._state else None
 
     async def run(self, progress: Progress | None = None) -> int:
         """Build new passages and vectors next to the current ones; return the number of passages.
@@ -58,6 +65,7 @@ class Reindex(Verb):
         try:
             async with self._turn:
                 if not waits or self._finished == finished:
+                    self._state = None
                     await self._run_through()
                     self._finished += 1
             return await self._store.passages.count()
@@ -204,5 +212,6 @@ class Reindex(Verb):
             await self._store.passages.set_built_vectors(had)
 
     def _say(self, done: int, total: int, what: str) -> None:
+        self._state = (done, total, what)
         for listener in self._listeners:
             listener(done, total, what)

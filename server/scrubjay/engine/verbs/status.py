@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from scrubjay.engine.background.upkeep import Upkeep
+from scrubjay.engine.verbs.reindex import Reindex
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import ScrubjayError
 from scrubjay.home import spool
@@ -29,6 +30,7 @@ class Status(Verb):
     """Reports the state of a home in numbers."""
 
     _upkeep: Upkeep
+    _reindex: Reindex
 
     def model(self) -> dict[str, Any]:
         """Return the model's name, the dimension of its vectors, and its state."""
@@ -78,6 +80,7 @@ class Status(Verb):
                 "failures": self._upkeep.failures,
                 "fragments": await _fragments(store),
             },
+            "reindex": self._reindex.state,
             "unindexed": await store.passages.unindexed(),
             "repairs": list(store.repairs),
             "damage": list(store.damage),
