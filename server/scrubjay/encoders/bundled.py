@@ -22,13 +22,11 @@ FOLDER = Path(__file__).parent / "minilm"
 GRAPH, WEIGHTS, VOCABULARY = "model.onnx", "model.bin", "vocab.txt"
 DIGESTS = {
     GRAPH: "63301e5c94ae58066fa80568d027d7dc8964c70c366d3dd1bf79d367f5382c83",
-    WEIGHTS: "bdbc6668db7fdb2e6c80daaa4b14a81c4a43d3f413b0a0f5dea5a8129a758a86",
+    WEIGHTS: "e54b9ffcd4780ef309f984469a1fa5f310229b7057d99ed13b44b3c31a386d4b",
     VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
 # The published tokenizer.json, which `WordPiece` implements; every home's space names it.
 _TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
-# The weights of releases up to 0.2.0, which are the published ones.
-_FORMER_WEIGHTS = "8d07ebdd0adc9c55671f85a0be3a4c22ae02782d776b58c5d8397fef96a16a56"
 
 LONGEST = 256  # tokens of a text, including [CLS] and [SEP]
 _BEGIN, _END = 101, 102  # the ids of [CLS] and [SEP]
@@ -61,16 +59,6 @@ def check_files(folder: Path = FOLDER) -> None:
         if digest != expected:
             sentence = f"The file {file} of the bundled model was altered: its SHA-256 is {digest},"
             raise EncoderError(f"{sentence} but should be {expected}. {_REMEDY}")
-
-
-def is_former(space: Space, space_id: str) -> bool:
-    """Return True if `space` is the bundled model's, and `space_id` that of an earlier release's.
-
-    The two are near enough to be compared until the engine has made the vectors again: this model's questions
-    find the former one's passages as often as its own did (BENCHMARKS, "The bundled model").
-    """
-    former = space.model_copy(update={"weights": _FORMER_WEIGHTS})
-    return space.model == BUNDLED and former.space_id == space_id
 
 
 class BundledEncoder(OnnxTokenEncoder):

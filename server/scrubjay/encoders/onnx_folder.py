@@ -91,7 +91,7 @@ class OnnxEncoder(OnnxTokenEncoder):
         """Return the positions in a text of the tokens for which `embed_passages` returns codes."""
         start = len(self.space.document_prompt)
         encoding = self._tokenizer.encode(self.space.document_prompt + text)
-        spans = [encoding.offsets[at] for at in np.flatnonzero(_telling(encoding, start))]
+        spans = [encoding.offsets[at] for at in np.flatnonzero(content_tokens(encoding, start))]
         return [(max(first - start, 0), last - start) for first, last in spans]
 
     def states(self, text: str) -> NDArray[np.float32]:
@@ -135,10 +135,10 @@ class OnnxEncoder(OnnxTokenEncoder):
     def _read(self, prompt: str, text: str) -> Run:
         encoding = self._tokenizer.encode(prompt + text)
         states = self._run(encoding)
-        return Run(self._vector(states), states[_telling(encoding, len(prompt))])
+        return Run(self._vector(states), states[content_tokens(encoding, len(prompt))])
 
 
-def _telling(encoding: Any, start: int) -> NDArray[np.bool_]:
+def content_tokens(encoding: Any, start: int) -> NDArray[np.bool_]:
     """Mark the content tokens of an encoded text whose own part begins at `start`."""
     kinds = zip(encoding.tokens, encoding.offsets, encoding.special_tokens_mask, strict=True)
     return np.array(

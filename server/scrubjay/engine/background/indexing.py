@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from scrubjay.encoders.bundled import is_former
+from scrubjay.encoders.former import is_former
 from scrubjay.encoders.protocol import (
     CANARY_DOCUMENTS,
     CANARY_QUERY,
@@ -253,7 +253,7 @@ class Indexer:
         asked = await self._worker.question(text)
         if self._store.note.space_id is None:
             return None
-        return asked if self._late() else EncodedQuery(asked.vector)
+        return asked if self._late() else asked._replace(tokens=None)
 
     async def _has_compared(self) -> bool:
         """Wait a moment for the model: a vector from another one would find wrong passages, or none."""
