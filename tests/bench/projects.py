@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 FOLDER = Path(__file__).parent / "projects"
+STORES = Path(__file__).parent / "stores"  # short facts alone, all of the half `dev`
 HALVES = ("dev", "test")
 ANSWERED = (
     "plain", "paraphrase", "why", "name", "time", "changed", "amended", "preference", "document", "cross",

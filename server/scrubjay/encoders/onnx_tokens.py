@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.encoders.prior import prior
 from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, signs
 
@@ -51,9 +52,10 @@ class OnnxTokenEncoder(ABC):
         return EncodedTexts(vectors, tuple(codes))
 
     def embed_question(self, text: str) -> EncodedQuery:
-        """Embed as `embed_query` does, and return the codes of the content tokens, or None without any."""
+        """Embed as `embed_query` does; add the codes of the content tokens, if any, and the prior."""
         vector, states = self._read(self.space.query_prompt, text)
-        return EncodedQuery(vector, signs(states.T) if len(states) else None)
+        codes = signs(states.T) if len(states) else None
+        return EncodedQuery(vector, codes, prior(self.space.model, vector))
 
 
 def open_session(graph: Path) -> Any:

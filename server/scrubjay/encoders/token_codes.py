@@ -28,10 +28,11 @@ Bits = NDArray[np.uint64]  # (tokens, BITS / 64)
 
 
 class EncodedQuery(NamedTuple):
-    """A question's vector, shape (dim,), and its tokens' codes; None without tokens to compare."""
+    """A question's vector, shape (dim,), its tokens' codes, None without tokens to compare, and its prior."""
 
     vector: NDArray[np.float32]
     tokens: Bits | None = None
+    prior: float = 0.0
 
 
 class EncodedTexts(NamedTuple):

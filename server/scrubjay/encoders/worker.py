@@ -132,7 +132,7 @@ class EmbeddingWorker:
                 )
                 answer.add_done_callback(lambda _: self._asked.pop(text, None))
                 known = await answer
-            for array in known:
+            for array in (known.vector, known.tokens):
                 if array is not None:
                     array.setflags(write=False)
             self._questions[text] = known

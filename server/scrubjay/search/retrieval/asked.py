@@ -27,7 +27,8 @@ class Asked:
 
     `weights` maps the stem of each content word to its rarity, in (0, 1]; `topic` is the same without words
     that only name the kind of answer ("version" in "which version of Redis"); `kinds` are the kinds of things
-    it asks for ("package manager"), see `text.developer_words`; `answer` is the kind of answer it wants.
+    it asks for ("package manager"), see `text.developer_words`; `answer` is the kind of answer it wants;
+    `prior` are the log odds that memories answer such a question, see `encoders.prior`.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Asked:
     kinds: tuple[str, ...]
     answer: AnswerKind | None
     language: str
+    prior: float = 0.0
 
     @property
     def embedded_text(self) -> str:

@@ -62,6 +62,7 @@ def grounds_of(
     lacking  the rarest word of the question that the first does not have
     unsaid   the rarest word of its topic that none of the first few has
     ahead    how far the first is ahead of the next ones, in ranking sum
+    prior    log odds that memories answer such a question, whatever is stored
     wants    whether the question wants a kind of answer
     reason   whether that is a reason, which texts give in many ways
     holds    whether the first has the wanted kind of answer
@@ -85,6 +86,7 @@ def grounds_of(
         "lacking": _rarest_missing(asked.weights, texts[0]),
         "unsaid": _rarest_missing(asked.topic, " ".join(texts)),
         "ahead": min(max(ahead, 0.0), MOST_AHEAD),
+        "prior": asked.prior,
         "wants": float(kind is not None),
         "reason": float(kind == "reason"),
         "holds": float(kind is not None and holds(kind, texts[0])),
@@ -137,6 +139,7 @@ def own_evidence(asked: Asked, signals: Signals) -> dict[str, Floats]:
     cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known), 0.0, 1.0)
     return {
         "offset": every,
+        "prior": every * asked.prior,
         "wants": every * (asked.answer is not None),
         "reason": every * (asked.answer == "reason"),
         "cosine": cosine,

@@ -163,6 +163,8 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     if query is None:  # words replace the meaning of all
         signals = replace(candidates.signals, unembedded=np.ones(len(candidates.ids), dtype=bool))
         candidates = replace(candidates, signals=signals)
+    else:
+        asked = replace(asked, prior=query.prior)
     return Gathered(asked, pools, candidates, query)
 
 
