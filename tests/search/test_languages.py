@@ -96,8 +96,8 @@ async def test_code_names_inside_a_sentence_without_spaces_are_found(core: Core)
 def test_text_that_the_model_cannot_read_gets_no_vector() -> None:
     encoder = open_encoder()
     for unread in ("缓存的过期时间是多少", "订单服务为什么用gRPC", "ฐานข้อมูลใหม่"):
-        vector, tokens = encoder.embed_question(unread)
-        assert not np.any(vector) and tokens is None
+        asked = encoder.embed_question(unread)
+        assert not np.any(asked.vector) and asked.tokens is None and asked.prior == 0
     for read in (
         "What did 小王 say about the cache?",
         "done 🎉🎉🎉",

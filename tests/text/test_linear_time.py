@@ -281,7 +281,7 @@ def test_every_pattern_takes_linear_time_on_texts_made_of_its_own_parts() -> Non
     ids=lambda part: None if callable(part) else repr(part[:20]),
 )
 def test_texts_that_once_took_seconds_are_read_quickly(work: Callable[[str], object], text: str) -> None:
-    assert seconds(work, text) < 1.0
+    assert seconds(work, text) < 2.0  # quadratic, they take 10 and more; linear, up to 1.0 on a slow machine
 
 
 def test_neither_a_huge_heading_nor_metadata_grows_with_the_number_of_chunks() -> None:

@@ -162,7 +162,7 @@ def _records(engine: Engine) -> list[Line]:
         ("index", f"{plural(records['passages'], 'passage')}, {waiting}"),
         ("disk", f"{size(disk['bytes'])} of at most {size(disk['limit'])}"),
     ]
-    if made := engine["reindex"]:
+    if made := engine.get("reindex"):  # an engine of 0.2.0 does not say
         part = f"{made['step']}, {made['done']:,} of {made['total']:,} done"
         lines.insert(2, ("", f"being made again in the background ({part}); searches work meanwhile"))
     if disk["bytes"] > disk["limit"]:
