@@ -22,7 +22,7 @@ TOGETHER = 16  # memories of a project in a batch
 
 
 class Memory(NamedTuple):
-    """A memory, the questions that it answers, and those that nothing answers."""
+    """A memory, questions that it answers, and questions that nothing answers."""
 
     text: str
     answered: list[str]

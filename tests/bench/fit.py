@@ -61,8 +61,8 @@ from scrubjay.text.terms import parts, runs
 
 WEIGHTS = Path(weights.__file__).with_name("weights.json")
 PROJECT = 10.0  # times that a question to a project counts as much as one of LoCoMo
-# Likewise, of a question to a store. Stores are harder: what their writers asked shares no word with the answer,
-# and what nothing answers does. With 3, plain questions to projects lose 6 points of certainty.
+# Likewise, of a question to a store. Stores are harder: most of their questions share no word with the answer,
+# and many without an answer do. With 3, of plain questions to projects 6 points fewer are certain.
 STORE = 1.0
 CERTAIN = 0.15  # share of the questions that nothing answers with an answer that is not called doubtful
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
