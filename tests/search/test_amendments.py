@@ -79,6 +79,33 @@ async def test_a_later_restatement_of_a_fact_comes_first_and_the_older_one_names
     await core.close()
 
 
+IN_PASSING = [
+    (
+        "The nightly Postgres dumps go to the NAS in the server room.",
+        "The dump of the database lands in the Wasabi bucket; the NAS was scrapped.",
+        "where do the Postgres dumps go?",
+    ),
+    (
+        "Standup is at 9:30 every weekday.",
+        "We write our standup in the #daily thread, no call any more.",
+        "when is the standup?",
+    ),
+    (
+        "The ledger service is owned by Priya Raman.",
+        "Questions about ledger go to Tomasz, he has taken the pager and the backlog for it.",
+        "who owns the ledger service?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "query"), IN_PASSING)
+async def test_a_change_in_other_words_comes_first(
+    shipped: Core, now: datetime, old: str, new: str, query: str
+):
+    await both_noted(shipped, old, new, now)
+    assert texts(await search(shipped, query))[0] == new
+
+
 @pytest.mark.parametrize(("old", "new", "query"), AMENDED)
 async def test_it_does_not_matter_which_of_the_two_was_stored_first(
     shipped: Core, now: datetime, old: str, new: str, query: str

@@ -1,6 +1,7 @@
 """The bundled model: all-MiniLM-L6-v2, trained further on developers' memories, run by onnxruntime.
 
-Its weights are int8. `server/model/make_minilm.py` makes its files from the published ones and `taught.npz`.
+Its weights are int8. `server/model/make_minilm.py` makes its files from the published ones and `taught.npz`;
+those of `change_reader` lie in the same folder.
 """
 
 import hashlib
@@ -23,6 +24,8 @@ GRAPH, WEIGHTS, VOCABULARY = "model.onnx", "model.bin", "vocab.txt"
 DIGESTS = {
     GRAPH: "63301e5c94ae58066fa80568d027d7dc8964c70c366d3dd1bf79d367f5382c83",
     WEIGHTS: "e54b9ffcd4780ef309f984469a1fa5f310229b7057d99ed13b44b3c31a386d4b",
+    "reader.onnx": "7a52f6f707c234a79c80bc667c3125561e9ac3b7107fd3ebf2c2c8a0c645b453",
+    "reader.bin": "75737ca23049d6819a8599a69625b93d9a027ebb350c18c40a876bc559a5a67b",
     VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
 # The published tokenizer.json, which `WordPiece` implements; every home's space names it.

@@ -13,9 +13,10 @@ from functools import cache, lru_cache
 
 import numpy as np
 
+from scrubjay.models.records import Src
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.ranking import DAY, Floats, Ints
-from scrubjay.search.retrieval.weights import AMENDS
+from scrubjay.search.retrieval.weights import AMENDS, READS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
 from scrubjay.text import tables
@@ -29,6 +30,9 @@ NEAR = 0.35  # cosine from which a fact outside the first candidates is consider
 # Log odds from which a later record comes before an earlier one, and from which this is shown. A wrong order
 # costs a place; a wrong statement costs trust.
 SURE = -1.0
+LIKELY = -4.0  # log odds from which a model reads a pair; all 39 amending pairs of the dev projects have more
+READ_PAIRS = 3  # of a question; of developers' questions, most have none or one
+MOST_ODDS = 6.0  # either way; more says nothing more
 TOLD = {"memory": 1.5, "turn": 0.0}
 # Share of the question's words: a fact that lacks so many of the earlier one's words is about another thing.
 # On the dev projects 0.2 costs 1 of 22 facts that amend one, 0 costs 3.
@@ -66,42 +70,81 @@ def _compared_text(text: str) -> Compared:
     return Compared(text, weights, sum(weights.values()), _CHANGE.search(text.lower()) is not None)
 
 
-def amend(
+@dataclass(frozen=True)
+class Pair:
+    """Two candidates, by position, and the log odds that the later one amends the earlier."""
+
+    earlier: int
+    later: int
+    odds: float
+    is_told: bool  # the same statement with another value, whatever the odds
+    is_doubtful: bool  # by their words they are about different things, which a reading may refute
+
+
+def pairs(
     candidates: Candidates,
     total: Floats,
     ranked: Ints,
     vectors: Vectors,
     texts: Callable[[int], str],
     numbers: frozenset[str] = frozenset(),
-) -> Candidates:
-    """Move later records before those that they amend, and note these in `amended`; `ranked` is best first.
+) -> list[Pair]:
+    """Find later records that may amend earlier ones, oldest of these first; `ranked` is best first.
 
     `texts` returns a candidate's text; `numbers` are those in the question: someone who asks for build 41
     does not mean the later build 42.
     """
     read = cache(lambda at: Compared.of(texts(at)))
-    shift, amended = np.zeros(len(total)), dict(candidates.amended)
+    found = []
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     for older, newer, cosine in _pairs(candidates, top, vectors):
         src = candidates.src(older)
         weights, values = AMENDS[src], _fit(candidates, total, older, newer)
-        if _most(weights, values, cosine) < SURE:  # four of five pairs need no reading
+        if _most(weights, values, cosine) < LIKELY:  # four of five pairs need no comparison
             continue
         values |= compare(read(older), read(newer), cosine)
         odds = sum(weights[name] * value for name, value in values.items())
-        if odds + max(weights["matter"], 0.0) < SURE or _is_another(src, values):
+        if odds + max(weights["matter"], 0.0) < LIKELY:
             continue
         if any(each in read(older).weights and each not in read(newer).weights for each in numbers):
             continue
         matter = src == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
         odds += weights["matter"] * matter
-        if odds < SURE:
+        if odds >= LIKELY:
+            found.append(Pair(older, newer, odds, matter, _is_another(src, values)))
+    return found
+
+
+def to_read(found: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs that a model should read: the most likely ones."""
+    return sorted(found, key=lambda pair: -pair.odds)[:READ_PAIRS]
+
+
+def with_reading(src: Src, pair: Pair, reading: float) -> Pair:
+    """Return a pair with the log odds after a model has read it."""
+    weights, values = READS[src], read_evidence(pair.odds, reading)
+    odds = sum(weights[name] * value for name, value in values.items())
+    return replace(pair, odds=odds, is_doubtful=False)
+
+
+def read_evidence(plain: float, reading: float) -> dict[str, float]:
+    """Return the evidence from the log odds without a reading, and from those of the reading alone."""
+    kept = (min(max(value, -MOST_ODDS), MOST_ODDS) for value in (plain, reading))
+    return {"offset": 1.0, **dict(zip(("plain", "read"), kept, strict=True))}
+
+
+def amend(candidates: Candidates, total: Floats, found: Sequence[Pair]) -> Candidates:
+    """Move later records before those that they amend, and note these in `amended`."""
+    shift, amended = np.zeros(len(total)), dict(candidates.amended)
+    for pair in found:
+        older, newer = pair.earlier, pair.later
+        if pair.odds < SURE or pair.is_doubtful:
             continue
         ahead = max(total[older] + shift[older] + AHEAD, total[newer] + shift[newer])
         shift[newer] = ahead - total[newer]
         later = candidates.ids[newer], moment(int(candidates.dated_at[newer]))
         known = amended.get(candidates.ids[older])
-        is_told = odds >= TOLD[src] or matter
+        is_told = pair.odds >= TOLD[candidates.src(older)] or pair.is_told
         if is_told and (known is None or later[1] > known[1]):
             amended[candidates.ids[older]] = later
     if not shift.any() and not amended:

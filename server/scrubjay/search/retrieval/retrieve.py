@@ -1,11 +1,12 @@
 """Retrieval: from a question to ranked candidates, each with its relevance."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from scrubjay.encoders.change_reader import log_odds
 from scrubjay.encoders.token_codes import Bits, EncodedQuery, matches
 from scrubjay.home.scopes import display_name
 from scrubjay.models.records import Turn
@@ -13,7 +14,7 @@ from scrubjay.models.results import Confidence
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.asked import Asked, read
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
-from scrubjay.search.retrieval.currency import amend, compared
+from scrubjay.search.retrieval.currency import Pair, amend, compared, pairs, to_read, with_reading
 from scrubjay.search.retrieval.pools import Pools, search_pools
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
@@ -244,7 +245,35 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         passage = candidates.passages[at]
         return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
-    return amend(candidates, total, ranked, by_record, text, gathered.asked.numbers)
+    found = pairs(candidates, total, ranked, by_record, text, gathered.asked.numbers)
+    if found and gathered.asked.language == "en":
+        # In a thread, because it takes milliseconds in which the loop can serve other clients.
+        found = await asyncio.to_thread(with_readings, gathered.asked, candidates, found)
+    return amend(candidates, total, found)
+
+
+def with_readings(asked: Asked, candidates: Candidates, found: Sequence[Pair]) -> list[Pair]:
+    """Have a model read the pairs that most likely amend each other."""
+    chosen = to_read(found)
+    return [
+        with_reading(
+            candidates.src(pair.earlier),
+            pair,
+            log_odds(asked.text, *(passage_text(candidates, at) for at in (pair.earlier, pair.later))),
+        )
+        if pair in chosen
+        else pair
+        for pair in found
+    ]
+
+
+def passage_text(candidates: Candidates, at: int) -> str:
+    """Return a candidate's best passage, and after a user's words the best passage of the answer."""
+    passage = candidates.passages[at]
+    if passage is None:
+        return ""
+    answer = candidates.answers.get(candidates.ids[at], "") if passage.role == "user" else ""
+    return f"{passage.text} {answer}".strip()
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
