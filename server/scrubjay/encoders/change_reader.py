@@ -14,7 +14,7 @@ from scrubjay.encoders.onnx_tokens import open_session
 from scrubjay.encoders.wordpiece import WordPiece
 
 GRAPH, WEIGHTS = "reader.onnx", "reader.bin"
-ASKED, SAID = 24, 100  # tokens of the question and of each text that are read
+ASKED, SAID = 24, 64  # tokens that are read of the question and of each text; time grows with them
 _BEGIN, _END = 101, 102  # the ids of [CLS] and [SEP]
 _QUESTION = 0  # segment; 1 is the earlier text, 2 the later one
 

@@ -13,7 +13,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from scrubjay.models.records import Src
 from scrubjay.search.retrieval.candidates import Candidates
 from scrubjay.search.retrieval.ranking import DAY, Floats, Ints
 from scrubjay.search.retrieval.weights import AMENDS, READS
@@ -31,7 +30,9 @@ NEAR = 0.35  # cosine from which a fact outside the first candidates is consider
 # costs a place; a wrong statement costs trust.
 SURE = -1.0
 LIKELY = -4.0  # log odds from which a model reads a pair; all 39 amending pairs of the dev projects have more
-READ_PAIRS = 3  # of a question; of developers' questions, most have none or one
+READ_PAIRS = 2  # of a question; one of short facts takes as long as half a search
+READ_FIRST = 3  # candidates that a model reads as the earlier of a pair
+CLEAR = 3.0  # log odds from which no reading makes a difference
 MOST_ODDS = 6.0  # either way; more says nothing more
 TOLD = {"memory": 1.5, "turn": 0.0}
 # Share of the question's words: a fact that lacks so many of the earlier one's words is about another thing.
@@ -79,6 +80,7 @@ class Pair:
     odds: float
     is_told: bool  # the same statement with another value, whatever the odds
     is_doubtful: bool  # by their words they are about different things, which a reading may refute
+    is_worth_reading: bool  # a wrong order would be seen: the earlier one is ahead, and among the first
 
 
 def pairs(
@@ -111,18 +113,21 @@ def pairs(
         matter = src == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
         odds += weights["matter"] * matter
         if odds >= LIKELY:
-            found.append(Pair(older, newer, odds, matter, _is_another(src, values)))
+            is_seen = older in top[:READ_FIRST] and bool(total[older] > total[newer])
+            is_read = src in READS and is_seen and odds < CLEAR
+            found.append(Pair(older, newer, odds, matter, _is_another(src, values), is_read))
     return found
 
 
 def to_read(found: Sequence[Pair]) -> list[Pair]:
-    """Return the pairs that a model should read: the most likely ones."""
-    return sorted(found, key=lambda pair: -pair.odds)[:READ_PAIRS]
+    """Return the pairs that a model should read: the most likely ones whose order may be wrong."""
+    some = (pair for pair in found if pair.is_worth_reading)
+    return sorted(some, key=lambda pair: -pair.odds)[:READ_PAIRS]
 
 
-def with_reading(src: Src, pair: Pair, reading: float) -> Pair:
-    """Return a pair with the log odds after a model has read it."""
-    weights, values = READS[src], read_evidence(pair.odds, reading)
+def with_reading(pair: Pair, reading: float) -> Pair:
+    """Return a pair of facts with the log odds after a model has read it."""
+    weights, values = READS["memory"], read_evidence(pair.odds, reading)
     odds = sum(weights[name] * value for name, value in values.items())
     return replace(pair, odds=odds, is_doubtful=False)
 

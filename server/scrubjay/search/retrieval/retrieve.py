@@ -246,7 +246,7 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
     found = pairs(candidates, total, ranked, by_record, text, gathered.asked.numbers)
-    if found and gathered.asked.language == "en":
+    if gathered.asked.language == "en" and to_read(found):
         # In a thread, because it takes milliseconds in which the loop can serve other clients.
         found = await asyncio.to_thread(with_readings, gathered.asked, candidates, found)
     return amend(candidates, total, found)
@@ -257,7 +257,6 @@ def with_readings(asked: Asked, candidates: Candidates, found: Sequence[Pair]) -
     chosen = to_read(found)
     return [
         with_reading(
-            candidates.src(pair.earlier),
             pair,
             log_odds(asked.text, *(passage_text(candidates, at) for at in (pair.earlier, pair.later))),
         )
@@ -268,12 +267,9 @@ def with_readings(asked: Asked, candidates: Candidates, found: Sequence[Pair]) -
 
 
 def passage_text(candidates: Candidates, at: int) -> str:
-    """Return a candidate's best passage, and after a user's words the best passage of the answer."""
+    """Return a candidate's best passage."""
     passage = candidates.passages[at]
-    if passage is None:
-        return ""
-    answer = candidates.answers.get(candidates.ids[at], "") if passage.role == "user" else ""
-    return f"{passage.text} {answer}".strip()
+    return "" if passage is None else passage.text
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
