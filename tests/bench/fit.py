@@ -380,8 +380,7 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pair
                 share = CHAT if each.is_chat else each.weight / PROJECT
                 texts = None
                 if each.gathered.asked.language == "en":
-                    one, other = (retrieve.passage_text(each.examined, at) for at in (older, newer))
-                    texts = each.gathered.asked.text, one, other
+                    texts = each.gathered.asked.text, each.texts[older], each.texts[newer]
                 found[each.examined.src(older)].add(row | {"matter": float(matter)}, amends, share, texts)
     return found
 
@@ -441,11 +440,10 @@ def amended(each: Asked, values: Mapping[str, float]) -> tuple[Candidates, Float
     assert each.examined is not None
     total = weighed(each, values)
     numbers = each.gathered.asked.numbers
-    found = currency.pairs(
-        each.examined, total, order(total), each.vectors, lambda at: each.texts[at], numbers
-    )
+    text = each.texts.__getitem__
+    found = currency.pairs(each.examined, total, order(total), each.vectors, text, numbers)
     if each.gathered.asked.language == "en":
-        found = retrieve.with_readings(each.gathered.asked, each.examined, found)
+        found = retrieve.with_readings(each.gathered.asked, text, found)
     candidates = currency.amend(each.examined, total, found)
     return candidates, total + candidates.signals.current
 

@@ -1,7 +1,5 @@
 """The model that reads whether a later text changes what an earlier one says."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,28 +9,29 @@ from scrubjay.encoders.change_reader import ASKED, SAID, log_odds, read
 from scrubjay.encoders.wordpiece import WordPiece
 
 WORDS = WordPiece(FOLDER / VOCABULARY)
-DUMPS = "where do the Postgres dumps go?", "The nightly Postgres dumps go to the NAS in the server room."
-OWNER = "who owns the ledger service?", "The ledger service is owned by Priya."
-STANDUP = "when is the standup?", "Standup is at 9:30 every weekday."
+# None of these sentences is among the lessons.
+PHOTOS = "where are the product photos kept?", "The product photos are kept on the disk of the shop's server."
+OWNER = "who maintains the importer?", "The importer is maintained by Halvard."
+RETRO = "when is the retro?", "The retro takes place every other Thursday."
 
 
 @pytest.mark.parametrize(
     ("question", "earlier", "changing", "other"),
     [
         (
-            *DUMPS,
-            "The database dumps land in the Wasabi bucket, the NAS was scrapped.",
-            "The dump takes an hour.",
+            *PHOTOS,
+            "Photos of products live in an R2 bucket; the server's disk was full.",
+            "Each photo has three sizes.",
         ),
         (
             *OWNER,
-            "Tomasz took the ledger over, with pager and backlog.",
-            "Priya also reviews its migrations.",
+            "For anything about the importer ask Mirembe, Halvard has gone to the mobile team.",
+            "Halvard also writes its documentation.",
         ),
         (
-            *STANDUP,
-            "We write our standup in a thread, no call any more.",
-            "Standup should stay under 12 minutes.",
+            *RETRO,
+            "Nobody came to the retro, so we collect points in a shared document and skip the call.",
+            "The retro should take 40 minutes at most.",
         ),
     ],
 )
@@ -42,7 +41,7 @@ def test_a_text_that_replaces_another_has_higher_odds_than_one_that_adds_to_it(
     assert log_odds(question, earlier, changing) > 0 > log_odds(question, earlier, other)
 
 
-@pytest.mark.parametrize(("question", "earlier"), [DUMPS, OWNER, STANDUP])
+@pytest.mark.parametrize(("question", "earlier"), [PHOTOS, OWNER, RETRO])
 def test_a_change_of_another_thing_changes_nothing(question: str, earlier: str):
     change = "Invoices are rendered with Typst now, the old template package is gone."
     assert log_odds(question, earlier, change) < 0
@@ -63,7 +62,7 @@ def test_any_texts_are_read_up_to_a_bound(texts: list[str]):
 
 
 def test_a_pair_that_was_read_is_not_read_again():
-    first = log_odds(*DUMPS, "The dumps are encrypted.")
-    begun = time.process_time()
-    assert [log_odds(*DUMPS, "The dumps are encrypted.") for _ in range(1000)] == [first] * 1000
-    assert time.process_time() - begun < 0.5
+    log_odds(*PHOTOS, "The photos are square.")
+    read_before = log_odds.cache_info().misses
+    log_odds(*PHOTOS, "The photos are square.")
+    assert log_odds.cache_info().misses == read_before

@@ -81,19 +81,14 @@ async def test_a_later_restatement_of_a_fact_comes_first_and_the_older_one_names
 
 IN_PASSING = [
     (
-        "The nightly Postgres dumps go to the NAS in the server room.",
-        "The dump of the database lands in the Wasabi bucket; the NAS was scrapped.",
-        "where do the Postgres dumps go?",
+        "The product photos are kept on the disk of the shop's server.",
+        "Photos of products live in an R2 bucket; the server's disk was full.",
+        "where are the product photos kept?",
     ),
     (
-        "Standup is at 9:30 every weekday.",
-        "We write our standup in the #daily thread, no call any more.",
-        "when is the standup?",
-    ),
-    (
-        "The ledger service is owned by Priya Raman.",
-        "Questions about ledger go to Tomasz, he has taken the pager and the backlog for it.",
-        "who owns the ledger service?",
+        "The importer is maintained by Halvard.",
+        "For anything about the importer ask Mirembe, Halvard has gone to the mobile team.",
+        "who maintains the importer?",
     ),
 ]
 

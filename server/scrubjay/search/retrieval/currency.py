@@ -102,17 +102,18 @@ def pairs(
     for older, newer, cosine in _pairs(candidates, top, vectors):
         src = candidates.src(older)
         weights, values = AMENDS[src], _fit(candidates, total, older, newer)
-        if _most(weights, values, cosine) < LIKELY:  # four of five pairs need no comparison
+        least = LIKELY if src in READS else SURE
+        if _most(weights, values, cosine) < least:  # four of five pairs need no comparison
             continue
         values |= compare(read(older), read(newer), cosine)
         odds = sum(weights[name] * value for name, value in values.items())
-        if odds + max(weights["matter"], 0.0) < LIKELY:
+        if odds + max(weights["matter"], 0.0) < least:
             continue
         if any(each in read(older).weights and each not in read(newer).weights for each in numbers):
             continue
         matter = src == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
         odds += weights["matter"] * matter
-        if odds >= LIKELY:
+        if odds >= least:
             is_seen = older in top[:READ_FIRST] and bool(total[older] > total[newer])
             is_read = src in READS and is_seen and odds < CLEAR
             found.append(Pair(older, newer, odds, matter, _is_another(src, values), is_read))

@@ -246,30 +246,21 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
         return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
     found = pairs(candidates, total, ranked, by_record, text, gathered.asked.numbers)
-    if gathered.asked.language == "en" and to_read(found):
+    if gathered.asked.language == "en" and any(pair.is_worth_reading for pair in found):
         # In a thread, because it takes milliseconds in which the loop can serve other clients.
-        found = await asyncio.to_thread(with_readings, gathered.asked, candidates, found)
+        found = await asyncio.to_thread(with_readings, gathered.asked, text, found)
     return amend(candidates, total, found)
 
 
-def with_readings(asked: Asked, candidates: Candidates, found: Sequence[Pair]) -> list[Pair]:
-    """Have a model read the pairs that most likely amend each other."""
+def with_readings(asked: Asked, text: Callable[[int], str], found: Sequence[Pair]) -> list[Pair]:
+    """Have a model read the pairs that most likely amend each other; `text` returns a candidate's text."""
     chosen = to_read(found)
     return [
-        with_reading(
-            pair,
-            log_odds(asked.text, *(passage_text(candidates, at) for at in (pair.earlier, pair.later))),
-        )
+        with_reading(pair, log_odds(asked.text, text(pair.earlier), text(pair.later)))
         if pair in chosen
         else pair
         for pair in found
     ]
-
-
-def passage_text(candidates: Candidates, at: int) -> str:
-    """Return a candidate's best passage."""
-    passage = candidates.passages[at]
-    return "" if passage is None else passage.text
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
