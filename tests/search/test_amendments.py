@@ -81,14 +81,14 @@ async def test_a_later_restatement_of_a_fact_comes_first_and_the_older_one_names
 
 IN_PASSING = [
     (
-        "The product photos are kept on the disk of the shop's server.",
-        "Photos of products live in an R2 bucket; the server's disk was full.",
-        "where are the product photos kept?",
+        "The weekly MySQL dumps go to the tape drive in the cellar.",
+        "The dump of the database lands in the Backblaze bucket; the tape drive was sold.",
+        "where do the MySQL dumps go?",
     ),
     (
-        "The importer is maintained by Halvard.",
-        "For anything about the importer ask Mirembe, Halvard has gone to the mobile team.",
-        "who maintains the importer?",
+        "The invoice service is owned by Halvard.",
+        "Questions about invoices go to Mirembe, she has the pager and the backlog for it.",
+        "who owns the invoice service?",
     ),
 ]
 
