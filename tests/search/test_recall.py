@@ -12,8 +12,9 @@ from said import SCOPE, embedded, fact, search, texts, turn
 from scrubjay.engine.core import Core
 from scrubjay.models.requests import SearchMemories, parse
 from scrubjay.models.results import Hit, MemoryHits
-from scrubjay.search.hits import condensed, excerpt
+from scrubjay.search.hits import condensed
 from scrubjay.search.recall import search_memories
+from scrubjay.search.retrieval.excerpts import excerpt
 
 DAY = "2026-03-0{}T09:00:00Z"
 

@@ -8,8 +8,9 @@ from scrubjay.encoders.token_codes import EncodedQuery
 from scrubjay.models.records import COMMIT, Document
 from scrubjay.models.requests import SearchMemories, SearchRecords
 from scrubjay.models.results import DocumentPlace, Hit
-from scrubjay.search.hits import chunk_as_hit, excerpt
+from scrubjay.search.hits import chunk_as_hit
 from scrubjay.search.retrieval.chunks import RankedChunk, body_of, rank_chunks
+from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed, Ranking

@@ -11,9 +11,10 @@ from scrubjay.home.scopes import search_scopes
 from scrubjay.models.records import Document, Passage, fields_of
 from scrubjay.models.requests import SearchDocuments
 from scrubjay.models.results import Chunk, Confidence, DocumentHit, DocumentHits, Hit, Tokens
-from scrubjay.search.hits import chunk_as_hit, excerpt
+from scrubjay.search.hits import chunk_as_hit
 from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.chunks import RankedChunk, defines, identifiers, rank_chunks
+from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.relevance import BY_WORDS, DEPTH, QUOTATION
 from scrubjay.search.retrieval.retrieve import Embed

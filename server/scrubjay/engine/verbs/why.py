@@ -19,8 +19,9 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import AnyRecord, Memory, Turn, is_current
 from scrubjay.models.results import Mark, Result
 from scrubjay.records.ingest.commits import text_of
-from scrubjay.search.hits import as_hit, excerpt
+from scrubjay.search.hits import as_hit
 from scrubjay.search.retrieval.asked import coverage
+from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.text.short_ids import short_id
 
 MOST, SHOWN = 100, 240  # reasons from which a query chooses; characters of each
