@@ -43,7 +43,7 @@ AMENDMENTS = Path(__file__).with_name("amendments")
 RATE, DECAY = 1e-3, 0.01
 WARM_UP, LEAST_RATE = 40, 0.02  # steps, and the share of the rate at the end
 GROUPS, LESSONS = 8, 6  # groups, and pairs of memories, in a step
-TOGETHER = 16  # pairs of similar length that are padded together
+TOGETHER = 32  # pairs of similar length that are padded together
 UNASKED = 0.1  # share of groups without their question
 REVERSED = 0.5  # share of groups with the earlier note after another
 FOREIGN = 8  # notes of other groups to choose from, by cosine
@@ -200,8 +200,9 @@ class Teacher:
             torch.tensor([[*values, *[0] * (width - len(values))] for values in each])
             for each in zip(*rows, strict=True)
         )
-        odds: torch.Tensor = self.reader(ids, segments, (ids != 0).long())
-        return odds
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            odds: torch.Tensor = self.reader(ids, segments, (ids != 0).long())
+        return odds.float()
 
 
 def main() -> None:

@@ -84,7 +84,10 @@ class Bundled:
     first, taught = 0, TAUGHT
 
     def __init__(self) -> None:
-        self.bert = BertModel.from_pretrained(published(), add_pooling_layer=False)
+        # "eager": in torch 2.13 the backward pass of fused attention takes a CPU as long as all other work.
+        self.bert = BertModel.from_pretrained(
+            published(), add_pooling_layer=False, attn_implementation="eager"
+        )
         self._vocabulary = WordPiece(bundled.FOLDER / bundled.VOCABULARY)
 
     def read(self, text: str, is_question: bool) -> Tokens:
