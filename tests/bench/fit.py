@@ -54,6 +54,7 @@ from scrubjay.search.retrieval import currency, relevance, retrieve, weights
 from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.asked import read as asked_of
 from scrubjay.search.retrieval.candidates import Candidates
+from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import EXAMINED, Floats, Ints, features, order
 from scrubjay.text.answer_kinds import holds
@@ -70,6 +71,8 @@ CERTAIN = 0.15  # share of the questions that nothing answers with an answer tha
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
 OWN_PAIR = 0.05  # likewise, of a pair of facts of `amendments.tsv`; those of turns are only tested
 CHAT = 0.02  # likewise, of a pair of LoCoMo's turns
+# Log odds from which a pair's reading counts in the fit; all 39 amending pairs of the dev projects have more.
+READ_FROM = -4.0
 CHATS = 8  # every so many questions to LoCoMo are looked at for such pairs
 # Lower bounds for names, which are rare in the projects: a record tagged with everything asked for comes
 # first, and is found at the default threshold of clients.
@@ -379,8 +382,11 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pair
                 matter = is_fact and is_same_matter(read(older).text, read(newer).text, cosine)
                 share = CHAT if each.is_chat else each.weight / PROJECT
                 texts = None
-                if each.gathered.asked.language == "en":
-                    texts = each.gathered.asked.text, each.texts[older], each.texts[newer]
+                if (question := each.gathered.asked).language == "en":
+                    earlier, later = (
+                        excerpt(each.texts[at], question.text, currency.READ_LENGTH) for at in (older, newer)
+                    )
+                    texts = question.text, earlier, later
                 found[each.examined.src(older)].add(row | {"matter": float(matter)}, amends, share, texts)
     return found
 
@@ -594,25 +600,24 @@ def amendments(
             [each for some in every for each in getattr(some, name)] for name in ("rows", "labels", "shares")
         )
         amends[kind] = logistic(rows, labels, shares, tight=2e-3)
-        if kind == "memory":  # turns are too long to be read in time
-            read = [*readings(found, amends[kind]), *readings(written[kind], amends[kind])]
-            reads[kind] = logistic(*zip(*read, strict=True), tight=1e-3)
+        read = [pair for some in (found, written[kind]) for pair in readings(some, amends[kind])]
+        reads[kind] = logistic(*zip(*read, strict=True), tight=1e-3)
         for name, some in (
             ("fitted", found),
             ("written, dev half", written[kind]),
             ("written, test half", tested[kind]),
         ):
             print(
-                f"amends, {kind}, {name}: plain {told(kind, some, amends[kind])}; read {told(kind, some, amends[kind], reads.get(kind))}"
+                f"amends, {kind}, {name}: plain {told(kind, some, amends[kind])}; read {told(kind, some, amends[kind], reads[kind])}"
             )
-        print(amends[kind], reads.get(kind))
+        print(amends[kind], reads[kind])
     return {"amends": amends, "reads": reads}
 
 
 def readings(found: Pairs, weights: Mapping[str, float]) -> Iterator[tuple[dict[str, float], bool, float]]:
     """Yield the evidence of pairs that a model reads, whether they amend, and their weights."""
     for row, label, share, texts in zip(found.rows, found.labels, found.shares, found.texts, strict=True):
-        if texts is not None and (plain := odds_of(weights, row)) >= currency.LIKELY:
+        if texts is not None and (plain := odds_of(weights, row)) >= READ_FROM:
             yield currency.read_evidence(plain, log_odds(*texts)), label, share
 
 
@@ -623,7 +628,7 @@ def told(
     odds = np.array([odds_of(weights, row) for row in found.rows])
     if read is not None:
         for at, texts in enumerate(found.texts):
-            if texts is not None and odds[at] >= currency.LIKELY:
+            if texts is not None and odds[at] >= currency.LIKELY[kind]:
                 odds[at] = odds_of(read, currency.read_evidence(odds[at], log_odds(*texts)))
     right, chat = np.array(found.labels), np.array(found.shares) == CHAT
     return ", ".join(

@@ -86,9 +86,9 @@ IN_PASSING = [
         "where do the MySQL dumps go?",
     ),
     (
-        "The invoice service is owned by Halvard.",
-        "Questions about invoices go to Mirembe, she has the pager and the backlog for it.",
-        "who owns the invoice service?",
+        "The importer reads CSV files with the csv module.",
+        "Polars parses the importer's CSV files, the csv module took twelve minutes.",
+        "how does the importer read CSV files?",
     ),
 ]
 
@@ -192,6 +192,29 @@ async def test_a_later_turn_comes_before_one_that_it_amends_and_that_one_names_i
     assert (later.amended_by, earlier.amended_by, earlier.amended_name) == (None, later.id, "b/0")
     assert "2026-02-01 09:00 a/0 (later: 2026-02-20 09:00 b/0):" in memory_hits(hits, FRAME)
     assert f"{later.date.astimezone():%Y-%m-%d %H:%M} b/0)" in "\n".join(lines_of(hits.wire(), None))
+
+
+async def test_a_turn_that_changes_another_in_other_words_comes_first(shipped: Core):
+    for session, day, user, assistant in (
+        (
+            "a",
+            1,
+            "Where do crash reports go?",
+            "Crash reports are sent to Sentry, in the project ios-release.",
+        ),
+        (
+            "b",
+            20,
+            "Sentry was too expensive for us, what did you do?",
+            "Crash reports land in our own GlitchTip instance; the Sentry account is closed.",
+        ),
+        ("c", 21, "What is for lunch?", "The canteen has soup."),
+    ):
+        at = f"2026-02-{day:02}T09:00:00Z"
+        await turn(shipped, session, user=user, assistant=assistant, ts=at)
+    await embedded(shipped)
+    hits = await search(shipped, "where do the crash reports end up?")
+    assert hits.results[0].session_id == "b"
 
 
 async def test_a_question_about_the_day_of_the_earlier_turn_gets_it_first(shipped: Core):

@@ -29,8 +29,10 @@ NEAR = 0.35  # cosine from which a fact outside the first candidates is consider
 # Log odds from which a later record comes before an earlier one, and from which this is shown. A wrong order
 # costs a place; a wrong statement costs trust.
 SURE = -1.0
-LIKELY = -4.0  # log odds from which a model reads a pair; all 39 amending pairs of the dev projects have more
+# Log odds from which a model reads a pair: with fewer, a reading of 3 would not bring them to SURE.
+LIKELY = {"memory": -4.0, "turn": -2.5}
 READ_PAIRS = 2  # of a question; one of short facts takes as long as half a search
+READ_LENGTH = 260  # characters of each record that a model reads: some 64 tokens
 READ_FIRST = 3  # candidates that a model reads as the earlier of a pair
 CLEAR = 3.0  # log odds from which no reading makes a difference
 MOST_ODDS = 6.0  # either way; more says nothing more
@@ -77,6 +79,7 @@ class Pair:
 
     earlier: int
     later: int
+    src: str  # of both
     odds: float
     is_told: bool  # the same statement with another value, whatever the odds
     is_doubtful: bool  # by their words they are about different things, which a reading may refute
@@ -102,21 +105,20 @@ def pairs(
     for older, newer, cosine in _pairs(candidates, top, vectors):
         src = candidates.src(older)
         weights, values = AMENDS[src], _fit(candidates, total, older, newer)
-        least = LIKELY if src in READS else SURE
-        if _most(weights, values, cosine) < least:  # four of five pairs need no comparison
+        if _most(weights, values, cosine) < LIKELY[src]:  # four of five pairs need no comparison
             continue
         values |= compare(read(older), read(newer), cosine)
         odds = sum(weights[name] * value for name, value in values.items())
-        if odds + max(weights["matter"], 0.0) < least:
+        if odds + max(weights["matter"], 0.0) < LIKELY[src]:
             continue
         if any(each in read(older).weights and each not in read(newer).weights for each in numbers):
             continue
         matter = src == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
         odds += weights["matter"] * matter
-        if odds >= least:
+        if odds >= LIKELY[src]:
             is_seen = older in top[:READ_FIRST] and bool(total[older] > total[newer])
-            is_read = src in READS and is_seen and odds < CLEAR
-            found.append(Pair(older, newer, odds, matter, _is_another(src, values), is_read))
+            is_doubtful = _is_another(src, values)
+            found.append(Pair(older, newer, src, odds, matter, is_doubtful, is_seen and odds < CLEAR))
     return found
 
 
@@ -127,8 +129,8 @@ def to_read(found: Sequence[Pair]) -> list[Pair]:
 
 
 def with_reading(pair: Pair, reading: float) -> Pair:
-    """Return a pair of facts with the log odds after a model has read it."""
-    weights, values = READS["memory"], read_evidence(pair.odds, reading)
+    """Return a pair with the log odds after a model has read it."""
+    weights, values = READS[pair.src], read_evidence(pair.odds, reading)
     odds = sum(weights[name] * value for name, value in values.items())
     return replace(pair, odds=odds, is_doubtful=False)
 

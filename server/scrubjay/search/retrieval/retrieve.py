@@ -14,7 +14,16 @@ from scrubjay.models.results import Confidence
 from scrubjay.records.passages import speeches
 from scrubjay.search.retrieval.asked import Asked, read
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
-from scrubjay.search.retrieval.currency import Pair, amend, compared, pairs, to_read, with_reading
+from scrubjay.search.retrieval.currency import (
+    READ_LENGTH,
+    Pair,
+    amend,
+    compared,
+    pairs,
+    to_read,
+    with_reading,
+)
+from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.search.retrieval.pools import Pools, search_pools
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import (
@@ -255,12 +264,12 @@ async def with_amended(store: Store, gathered: Gathered, candidates: Candidates,
 def with_readings(asked: Asked, text: Callable[[int], str], found: Sequence[Pair]) -> list[Pair]:
     """Have a model read the pairs that most likely amend each other; `text` returns a candidate's text."""
     chosen = to_read(found)
-    return [
-        with_reading(pair, log_odds(asked.text, text(pair.earlier), text(pair.later)))
-        if pair in chosen
-        else pair
-        for pair in found
-    ]
+
+    def read(pair: Pair) -> float:
+        earlier, later = (excerpt(text(at), asked.text, READ_LENGTH) for at in (pair.earlier, pair.later))
+        return log_odds(asked.text, earlier, later)
+
+    return [with_reading(pair, read(pair)) if pair in chosen else pair for pair in found]
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
