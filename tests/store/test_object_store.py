@@ -277,6 +277,22 @@ async def test_sweeping_leaves_one_generation_and_every_record(start: Start):
     assert texts(await search(first, "archive")) == ["The archive stays."]
 
 
+@pytest.mark.long
+async def test_notes_that_are_written_meanwhile_end_no_sweep(start: Start):
+    shared = (await start("a")).store.shared
+    assert shared is not None
+
+    async def write() -> None:
+        for number in range(40):
+            await shared.notes.write("test", str(number))
+
+    written = asyncio.ensure_future(write())
+    while not written.done():
+        await shared.tidy()
+    await written
+    assert await shared.notes.read("test") == "39"
+
+
 async def test_a_backup_of_a_bucket_is_refused_with_what_to_do_instead(start: Start, tmp_path: Path):
     first = await start("a")
     with pytest.raises(InputError, match="scrubjay export"):

@@ -88,6 +88,7 @@ class Lease:
         return True
 
 
+_PREEMPTED = "Retryable commit conflict"  # of a compaction, by a write
 # how long an older version stays: another engine may be reading it, and we cannot know
 VERSION_LIFETIME = timedelta(hours=1)
 SWEEP_SECONDS = 600.0  # between the maintainer's checks for expired versions
@@ -106,9 +107,16 @@ class Shared:
         return self.leads and self.lease.is_valid
 
     async def tidy(self) -> None:
-        """Compact the tables of the lease and the inbox; the maintainer calls this from time to time."""
+        """Compact the tables of the lease and the inbox; the maintainer calls this from time to time.
+
+        A table that is written meanwhile is left to the next time: engines renew the lease every few seconds.
+        """
         for table in (self.notes.table, self.inbox.table):
-            await table.optimize(cleanup_older_than=VERSION_LIFETIME)
+            try:
+                await table.optimize(cleanup_older_than=VERSION_LIFETIME)
+            except RuntimeError as error:  # LanceDB has no class of its own for it
+                if _PREEMPTED not in str(error):
+                    raise
 
 
 def refuse_follower(shared: Shared | None, what: str) -> None:
