@@ -71,8 +71,7 @@ CERTAIN = 0.15  # share of the questions that nothing answers with an answer tha
 WRITTEN = 0.15  # weight of a pair of `pairs.tsv`, relative to one of the projects
 OWN_PAIR = 0.05  # likewise, of a pair of facts of `amendments.tsv`; those of turns are only tested
 CHAT = 0.02  # likewise, of a pair of LoCoMo's turns
-# Log odds from which a pair's reading counts in the fit; all 39 amending pairs of the dev projects have more.
-READ_FROM = -4.0
+READ_FROM = -4.0  # log odds from which a pair's reading counts in the fit
 CHATS = 8  # every so many questions to LoCoMo are looked at for such pairs
 # Lower bounds for names, which are rare in the projects: a record tagged with everything asked for comes
 # first, and is found at the default threshold of clients.

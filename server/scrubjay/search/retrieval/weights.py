@@ -22,4 +22,4 @@ VERDICT: Weights = _ALL["verdict"]  # log odds that an answer is among the first
 RIGHT: Weights = _ALL["right"]  # log odds that one hit is right
 SIMILARITY: Weights = _ALL["similarity"]  # log odds that a record answers by itself
 AMENDS: Mapping[str, Weights] = _ALL["amends"]  # log odds that a later record amends an earlier one, by kind
-READS: Mapping[str, Weights] = _ALL["reads"]  # likewise, of those that a model has read
+READS: Mapping[str, Weights] = _ALL["reads"]  # likewise, after a model has read both
