@@ -147,7 +147,7 @@ def test_writes_of_four_clients_are_stored_once_however_often_the_engine_is_kill
     tmp_path: Path,
     record_property: Callable[[str, object], None],
 ) -> None:
-    each, tally = round(60 * SCALE), Tally()
+    each, tally = round(30 * SCALE), Tally()
     clients = [opens() for _ in range(4)]
     work: list[Callable[[], object]] = [
         lambda client=client, name=f"p{n}": by_pipe(client, tally, name, range(each))  # type: ignore[misc]
@@ -216,7 +216,7 @@ def by_http(served: Served, tally: Tally, name: str, numbers: range) -> None:
 def test_writes_of_eight_http_programs_are_stored_once_however_often_the_engine_is_killed(
     tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
-    each, tally, of = round(30 * SCALE), Tally(), make_user(tmp_path)
+    each, tally, of = round(15 * SCALE), Tally(), make_user(tmp_path)
     served = Served(of)
 
     def write_all() -> None:
