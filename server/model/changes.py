@@ -31,7 +31,7 @@ import numpy as np
 import torch
 from lessons import QUESTIONS, projects
 from make_minilm import READER, TAUGHT, Reader, add_taught
-from pupils import Bundled, Taught
+from pupils import Bundled, learn
 from torch.nn import functional
 
 from scrubjay.encoders import BUNDLED, open_encoder
@@ -141,12 +141,7 @@ class Teacher:
         self._random, self._vocabulary = random, WordPiece(FOLDER / VOCABULARY)
         bert = Bundled().bert
         add_taught(bert, TAUGHT)
-        for parameter in bert.parameters():
-            parameter.requires_grad_(False)
-        for part in list(bert.encoder.modules()):
-            for name, child in list(part.named_children()):
-                if isinstance(child, torch.nn.Linear) and not isinstance(part, Taught):
-                    setattr(part, name, Taught(child))
+        learn(bert)
         self.reader = Reader(bert)
 
     def teach(self, some: list[Group], lessons: Sequence[Pair], minutes: float) -> None:

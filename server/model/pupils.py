@@ -61,6 +61,17 @@ class Taught(torch.nn.Module):
         return self.layer(states) + learned  # type: ignore[no-any-return]
 
 
+def learn(bert: BertModel, first: int = 0) -> None:
+    """Let each linear layer learn from the layer `first` on; all else stays."""
+    for parameter in bert.parameters():
+        parameter.requires_grad_(False)
+    for layer in bert.encoder.layer[first:]:
+        for part in list(layer.modules()):
+            for name, child in list(part.named_children()):
+                if isinstance(child, torch.nn.Linear):
+                    setattr(part, name, Taught(child))
+
+
 class Pupil(Protocol):
     """A model that learns."""
 

@@ -24,7 +24,7 @@ from random import Random
 import numpy as np
 import torch
 from lessons import QUESTIONS, Project, batches, projects
-from pupils import Bundled, Encoded, Multilingual, Pupil, Taught, Tokens
+from pupils import Bundled, Encoded, Multilingual, Pupil, Taught, Tokens, learn
 from torch.nn import functional
 
 from scrubjay.records.passages import GLOSSED, with_gloss
@@ -46,13 +46,8 @@ class Teacher:
 
     def __init__(self, pupil: Pupil, random: Random) -> None:
         self._pupil, self._random = pupil, random
-        for parameter in pupil.bert.parameters():
-            parameter.requires_grad_(False)
+        learn(pupil.bert, pupil.first)
         for layer in pupil.bert.encoder.layer[pupil.first :]:
-            for part in list(layer.modules()):
-                for name, child in list(part.named_children()):
-                    if isinstance(child, torch.nn.Linear):
-                        setattr(part, name, Taught(child))
             layer.train()
 
     def remember(self) -> None:
