@@ -9,6 +9,7 @@ import pytest
 from said import SCOPE, embedded, search, texts, turn
 
 from scrubjay.cli.lookup import lines_of
+from scrubjay.encoders.change_reader import log_odds
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import Home
 from scrubjay.home.settings import Settings
@@ -221,6 +222,24 @@ async def test_a_question_about_the_day_of_the_earlier_turn_gets_it_first(shippe
     await uploads(shipped)
     hits = await search(shipped, "how long were uploads kept on 1 February 2026?", top_k=2)
     assert hits.results[0].session_id == "a"
+
+
+async def test_no_model_reads_turns_about_the_same_thing_that_say_something_else(
+    shipped: Core, now: datetime
+):
+    said = (
+        "The rate limiter held its lock while the socket was open; that is what made checkout slow.",
+        "I moved the rate limiter's counters to Redis, because each worker had its own.",
+        "All 212 tests of the rate limiter pass, the slowest takes 3.1 s.",
+        "The dashboard has a histogram of what the rate limiter refuses, by tenant.",
+    )
+    for number, answer in enumerate(said):
+        at = now - timedelta(days=20 - number)
+        await turn(shipped, f"s{number}", user="And the limiter?", assistant=answer, ts=at.isoformat())
+    await embedded(shipped)
+    before = log_odds.cache_info().misses
+    await search(shipped, "why did the rate limiter slow checkout down?")
+    assert log_odds.cache_info().misses == before
 
 
 async def test_facts_of_the_same_day_show_the_time(shipped: Core, now: datetime):
