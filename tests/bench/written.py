@@ -44,7 +44,7 @@ class Session(NamedTuple):
 
 def read(file: Path) -> Iterator[Session]:
     """Yield the sessions of a file."""
-    for part in file.read_text("utf-8").split("@ ")[1:]:
+    for part in re.split(r"(?m)^@ ", file.read_text("utf-8"))[1:]:
         turns: list[tuple[list[str], list[str]]] = []
         signs: dict[str, str] = {}
         for line in part.splitlines()[1:]:
