@@ -62,7 +62,7 @@ class Taught(torch.nn.Module):
 
 
 def learn(bert: BertModel, first: int = 0) -> None:
-    """Let each linear layer learn from the layer `first` on; all else stays."""
+    """Give the linear layers from block `first` on their thin matrices; all other weights stay."""
     for parameter in bert.parameters():
         parameter.requires_grad_(False)
     for layer in bert.encoder.layer[first:]:

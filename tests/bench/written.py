@@ -12,27 +12,26 @@ a sentence each:
     ~ it says so, and a later turn settles it
     ? it is a matter of opinion
 
-A sentence of the user has its sign after the >. An open point is found if one of the sentences that an opening may show is it; a sentence
-shown is wrong unless it is + or ?. The baseline shows the last sentence of the last answer.
+A sentence of the user has its sign after the >. What an opening may show is part of a sentence: a prompt loses its politeness. An open
+point is found if a part of it is shown; what is shown is wrong unless it is part of a sentence with + or ?. The baseline is that of `told.py`.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from figures import grid, head, header
+from told import first_and_last, ours
 
-from scrubjay.text.open_points import left_open
-from scrubjay.text.sentences import clip, sentences
+from scrubjay.text.sentences import sentences
 from scrubjay.text.titles import Exchange
 
 FOLDER = Path(__file__).with_name("sessions")
 _LINE = re.compile(r"(>?)([-+~?]?) *(.+)")
-_BEGINNING = 60  # characters by which a sentence is known
 
 
 class Session(NamedTuple):
@@ -55,39 +54,41 @@ def read(file: Path) -> Iterator[Session]:
                 turns.append(([], []))
             if turns:
                 turns[-1][0 if is_user else 1].append(text)
-                signs |= {sentence.text[:_BEGINNING]: sign for sentence in sentences(text)}
+                signs |= {sentence.text: sign for sentence in sentences(text)}
         yield Session([Exchange(*("\n\n".join(side) for side in turn)) for turn in turns], signs)
 
 
-def last_sentence(exchanges: Sequence[Exchange]) -> list[str]:
-    """Return the baseline."""
-    return [sentence.text for sentence in sentences(exchanges[-1].assistant)][-1:]
-
-
-def counted(some: Sequence[Session], tell: Callable[[Sequence[Exchange]], list[str]]) -> tuple[str, str]:
+def counted(some: Iterable[tuple[Session, Sequence[str]]]) -> tuple[str, str]:
     """Return how many open points are found, and how many of what is shown is wrong."""
     points = found = shown = wrong = 0
-    for exchanges, signs in some:
-        told = {clip(text, _BEGINNING).removesuffix("…") for text in tell(exchanges)}
-        due = {text for text, sign in signs.items() if sign == "+"}
+    for session, told in some:
+        due = [text for text, sign in session.signs.items() if sign == "+"]
+        fine = [text for text, sign in session.signs.items() if sign in "+?"]
         points += len(due)
-        found += sum(any(text.startswith(each[:_BEGINNING]) for each in told) for text in due)
+        found += sum(any(is_part(each, text) for each in told) for text in due)
         shown += len(told)
-        fine = [text for text, sign in signs.items() if sign in "+?"]
-        wrong += sum(not any(text.startswith(each) for text in fine) for each in told)
+        wrong += sum(not any(is_part(each, text) for text in fine) for each in told)
     return f"{found} of {points}", f"{wrong} of {shown}"
+
+
+def is_part(told: str, text: str) -> bool:
+    """Return True if what is told is part of a text; "…" stands where it was cut."""
+    return told.removesuffix("…").casefold() in text.casefold()
 
 
 def main() -> int:
     """Print a row for each writer."""
     print(head(header()), end="\n\n")
-    rows = [("writer", "sessions", "found", "wrong", "last sentence: found", "wrong")]
-    every: list[Session] = []
-    for file in sorted(FOLDER.glob("*.txt")):
-        some = list(read(file))
-        every += some
-        rows.append((file.stem, str(len(some)), *counted(some, left_open), *counted(some, last_sentence)))
-    print(grid([*rows, ("all", str(len(every)), *counted(every, left_open), *counted(every, last_sentence))]))
+    files = {file.stem: list(read(file)) for file in sorted(FOLDER.glob("*.txt"))}
+    files["all"] = [session for some in files.values() for session in some]
+    rows = [("writer", "sessions", "found", "wrong", "first and last: found", "wrong")]
+    for name, some in files.items():
+        counts = (
+            counted((session, tell(session.exchanges).open) for session in some)
+            for tell in (ours, first_and_last)
+        )
+        rows.append((name, str(len(some)), *(cell for count in counts for cell in count)))
+    print(grid(rows))
     return 0
 
 

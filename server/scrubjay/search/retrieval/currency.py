@@ -29,8 +29,8 @@ NEAR = 0.35  # cosine from which a fact outside the first candidates is consider
 # Log odds from which a later record comes before an earlier one, and from which this is shown. A wrong order
 # costs a place; a wrong statement costs trust.
 SURE = -1.0
-# Log odds from which a pair counts: a reading may bring it to SURE. With fewer, nearly every question to
-# turns that are alike had a pair to read, which takes half as long as the rest of the search.
+# Log odds from which a pair counts, because a reading may bring it to SURE. With bounds one lower, most
+# questions to turns that are alike wait for a reading, which takes half as long as the rest of a search.
 LIKELY = {"memory": -3.0, "turn": -1.5}
 READ_PAIRS = 2  # of a question
 READ_LENGTH = 260  # characters of each record that a model reads: some 64 tokens
