@@ -8,10 +8,11 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
-# A sentence ends before anything but a lower-case letter, or after a longer word, which spares `e.g. this`;
-# CJK needs no space.
+# A sentence ends before anything but a lower-case letter, but not after a form of address, or after a longer
+# word, which spares `e.g. this`; CJK needs no space.
 _SENTENCE_END = re.compile(
-    r"(?<=[.!?\u2026])[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])|(?<=[\u3002\uff01\uff1f])"
+    r"(?<=[.!?\u2026])(?<!\b[DHM][rs]\.)(?<!\bMrs\.)(?<!\bProf\.)[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])"
+    r"|(?<=[\u3002\uff01\uff1f])"
     r"|(?<=[a-z0-9)]{3}[.!?])(?<!\betc\.)(?<!\bincl\.)(?<!\bapprox\.)\s+(?=[a-z])"
 )
 QUESTION = ("?", "\uff1f")  # how a question ends
