@@ -2,60 +2,26 @@
 
     python tests/bench/written.py
 
-They saw neither the signs nor `told.toml`, and each wrote in a style of their own (`sessions/*.txt`); nothing is fitted to them. Lines,
-a sentence each:
+Their files, in `sessions`, have the form of `server/model/sessions.py`. Three writers; no model was trained on
+theirs, and each wrote in a style of their own.
 
-    @ a project: what the session is about
-    > the user's; more of them belong to one prompt
-    - the assistant's, and nothing is to be done because of it
-    + it says that something is open, and nothing later settles it
-    ~ it says so, and a later turn settles it
-    ? it is a matter of opinion
-
-A sentence of the user has its sign after the >. What an opening may show is part of a sentence: a prompt loses its politeness. An open
-point is found if a part of it is shown; what is shown is wrong unless it is part of a sentence with + or ?. The baseline is that of `told.py`.
+What an opening may show is part of a sentence: a long one is cut. An open point is found if a part of it is
+shown; what is shown is wrong unless it is part of a sentence with + or ?. The baseline is that of `told.py`.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from figures import grid, head, header
 from told import first_and_last, ours
 
-from scrubjay.text.sentences import sentences
-from scrubjay.text.titles import Exchange
+sys.path.insert(0, str(Path(__file__).parents[2] / "server" / "model"))
+from sessions import Session, read
 
 FOLDER = Path(__file__).with_name("sessions")
-_LINE = re.compile(r"(>?)([-+~?]?) *(.+)")
-
-
-class Session(NamedTuple):
-    """A session, and the sign of each of its sentences."""
-
-    exchanges: list[Exchange]
-    signs: dict[str, str]
-
-
-def read(file: Path) -> Iterator[Session]:
-    """Yield the sessions of a file."""
-    for part in re.split(r"(?m)^@ ", file.read_text("utf-8"))[1:]:
-        turns: list[tuple[list[str], list[str]]] = []
-        signs: dict[str, str] = {}
-        for line in part.splitlines()[1:]:
-            if not (match := _LINE.match(line)):
-                continue
-            is_user, sign, text = bool(match[1]), match[2] or "-", match[3]
-            if is_user and (not turns or turns[-1][1]):
-                turns.append(([], []))
-            if turns:
-                turns[-1][0 if is_user else 1].append(text)
-                signs |= {sentence.text: sign for sentence in sentences(text)}
-        yield Session([Exchange(*("\n\n".join(side) for side in turn)) for turn in turns], signs)
 
 
 def counted(some: Iterable[tuple[Session, Sequence[str]]]) -> tuple[str, str]:
