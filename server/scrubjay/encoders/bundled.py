@@ -5,6 +5,7 @@ those of `change_reader` lie in the same folder.
 """
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,12 @@ def check_files(folder: Path = FOLDER) -> None:
             raise EncoderError(f"{sentence} but should be {expected}. {_REMEDY}")
 
 
+@cache
+def vocabulary() -> WordPiece:
+    """Return the vocabulary of the models in the folder, of which a process needs one."""
+    return WordPiece(FOLDER / VOCABULARY)
+
+
 class BundledEncoder(OnnxTokenEncoder):
     """Runs the model, whose weights are mapped.
 
@@ -85,7 +92,7 @@ class BundledEncoder(OnnxTokenEncoder):
             precision="int8",
         )
         self.symmetric = query_prompt == document_prompt
-        self._vocabulary = WordPiece(FOLDER / VOCABULARY)
+        self._vocabulary = vocabulary()
         self._session = open_session(FOLDER / GRAPH)
         # For the codes: rotating a few tokens took three times the processor time with two BLAS threads. Set
         # once for the process, because threads that set and reset it would interfere.

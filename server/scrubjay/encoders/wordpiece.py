@@ -40,6 +40,10 @@ class WordPiece:
         """Return the ids of a text's tokens, without [CLS] and [SEP]."""
         return [piece for word in _words(text) for piece in self._pieces(word)]
 
+    def number(self, token: str) -> int | None:
+        """Return the id of a token; None if the vocabulary does not have it."""
+        return self._ids.get(token)
+
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return the position in the text of each token of `ids`, from its first character to after its last.
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.encoders.bundled import FOLDER, VOCABULARY
+from scrubjay.encoders.bundled import vocabulary
 from scrubjay.text.terms import hidden_words, may_begin, singular, spelled_words
 
 Floats = NDArray[np.float64]
@@ -16,19 +16,12 @@ Floats = NDArray[np.float64]
 _INFLECTIONS = dict.fromkeys("ings ing ies ied ed es s".split(), 3)
 _DERIVATIONS = {"ment": 4, "enc": 4, "anc": 4, "ion": 4, "at": 4, "er": 3, "or": 3, "al": 5}
 _KEPT = frozenset({"format"})  # not an inflected form
-_FIRST_WORD = 1_995  # line of the first whole word in the vocabulary, which is sorted by frequency from there
+_FIRST_WORD = 1_995  # id of the first whole word in the vocabulary, which is sorted by frequency from there
 _LAST_WORD = 28_526  # the last rank
 # Slope of the rarity over the logarithm of the rank: "use" .28, "port" .5, "retention" .92, "pnpm" 1.
 _STEEP = 2.0
 _LEAST = 0.05
 _DIGIT = 0.5
-
-
-@lru_cache(maxsize=1)
-def _ranks() -> Mapping[str, int]:
-    """Read the rank of each word by its frequency in English, from the vocabulary of the bundled model."""
-    tokens = (FOLDER / VOCABULARY).read_text("utf-8").split("\n")[_FIRST_WORD:]
-    return {token: rank for rank, token in enumerate(tokens, 1) if token.isalnum()}
 
 
 @lru_cache(maxsize=4096)
@@ -40,9 +33,14 @@ def rarity(word: str) -> float:
     """
     if word.isdigit():
         return 1.0 if len(word) > 1 else _DIGIT
-    ranks = _ranks()
-    rank = ranks.get(word) or ranks.get(word.removesuffix("s"))
+    rank = _rank(word) or _rank(word.removesuffix("s"))
     return 1.0 if rank is None else max(_LEAST, (math.log(rank) / math.log(_LAST_WORD)) ** _STEEP)
+
+
+def _rank(word: str) -> int | None:
+    """Return the rank of a word by its frequency in English, which the bundled model's vocabulary shows."""
+    number = vocabulary().number(word)
+    return None if number is None or number < _FIRST_WORD else number - _FIRST_WORD + 1
 
 
 @lru_cache(maxsize=8192)  # most words of searches are among a few thousand

@@ -1,0 +1,41 @@
+"""What the teachers of the two cross-encoders share."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import torch
+
+from scrubjay.encoders.cross_encoder import Input
+
+RATE, DECAY = 1e-3, 0.01
+WARM_UP, LEAST_RATE = 40, 0.02  # steps, and the share of the rate at the end
+
+
+def train(model: torch.nn.Module, minutes: float, losses: Callable[[], Iterable[torch.Tensor]]) -> None:
+    """Take steps for so many minutes, each with the sum of some losses; print the mean sum now and then."""
+    learned = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(learned, lr=RATE, weight_decay=DECAY)
+    model.train()
+    begun, sums = time.monotonic(), [0.0]
+    while (past := (time.monotonic() - begun) / 60 / minutes) < 1:
+        for group in optimizer.param_groups:
+            group["lr"] = RATE * min(1.0, len(sums) / WARM_UP) * max(LEAST_RATE, 1 - past)
+        optimizer.zero_grad()
+        sums.append(0.0)
+        for loss in losses():
+            loss.backward()  # type: ignore[no-untyped-call]
+            sums[-1] += loss.item()
+        torch.nn.utils.clip_grad_norm_(learned, 1.0)
+        optimizer.step()
+        if len(sums) % 50 == 0:
+            print(f"{len(sums)} steps, {past:.0%}: {np.mean(sums[-50:]):.3f}", flush=True)
+    model.eval()
+
+
+def padded(inputs: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the ids, the segments and the mask of some inputs, each of shape (inputs, tokens)."""
+    width = max(given.shape[1] for given in inputs)
+    rows = [np.pad(given, ((0, 0), (0, width - given.shape[1]))) for given in inputs]
+    ids, segments = torch.tensor(np.stack(rows, axis=1).astype(np.int64))
+    return ids, segments, (ids != 0).long()

@@ -1,0 +1,100 @@
+"""Reads which sentences of a turn say that something is open, and is not settled in what follows.
+
+A cross-encoder, taught by `server/model/left_open.py`, reads the prompt, the answer and what follows
+together, so it sees that "Legal has the text" waits for an answer, and that "they signed" two turns later
+settles it. It reads English.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from scrubjay.encoders.cross_encoder import CrossEncoder, Input, lay_out
+from scrubjay.text.sentences import sentences
+from scrubjay.text.titles import Exchange
+
+GRAPH, WEIGHTS = "open.onnx", "open.bin"
+PROMPT, ANSWER, FOLLOWING = 96, 224, 160  # tokens that are read together; the model has 512 positions
+SENTENCE = 40  # tokens of a sentence
+NEXT = 40, 80  # tokens of each prompt and answer that follows
+_MODEL = CrossEncoder(GRAPH)
+
+
+class Span(NamedTuple):
+    """A sentence, and where its tokens begin and end in the input."""
+
+    text: str
+    start: int
+    end: int
+
+
+class Window(NamedTuple):
+    """A turn, or a part of a long one, as an input; its segments are the prompt, the answer, what follows."""
+
+    given: Input
+    spans: list[Span]
+
+
+def log_odds(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[tuple[str, float]]:
+    """Yield the sentences of a turn, the prompt's first, each with the log odds that something is open by it.
+
+    Of a long prompt and of what follows only the beginning is read. Takes 10 to 40 ms for 150 words.
+    """
+    for window in windows(turn, following):
+        places = tuple((span.start, span.end) for span in window.spans)
+        odds = _read(window.given.tobytes(), places)
+        yield from zip((span.text for span in window.spans), odds, strict=True)
+
+
+def windows(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[Window]:
+    """Lay out a turn; a long answer takes several inputs, each with the prompt and what follows."""
+    prompt = next(_groups(turn.user, PROMPT), [])
+    after = [(2, ids) for ids in _beginnings(following)]
+    asked = [token for _, ids in prompt for token in ids]
+    for number, answer in enumerate(list(_groups(turn.assistant, ANSWER)) or [[]]):
+        said = [token for _, ids in answer for token in ids]
+        spans = [*(_spans(prompt, 1) if number == 0 else ()), *_spans(answer, 2 + len(asked))]
+        yield Window(lay_out([(0, asked), (1, said), *after]), spans)
+
+
+@lru_cache(maxsize=1024)  # a session is summarised again when it has further turns
+def _read(given: bytes, places: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
+    scores = _MODEL.read(np.frombuffer(given, np.int16).reshape(2, -1))
+    return tuple(float(scores[start:end].mean()) for start, end in places)
+
+
+def _groups(text: str, room: int) -> Iterator[list[tuple[str, list[int]]]]:
+    """Yield the sentences of a text with their tokens, as many together as there is room for."""
+    group, size = list[tuple[str, list[int]]](), 0
+    for sentence in sentences(text):
+        ids = _MODEL.ids(sentence.text, SENTENCE)
+        if not ids:
+            continue
+        if group and size + len(ids) > room:
+            yield group
+            group, size = [], 0
+        group.append((sentence.text, ids))
+        size += len(ids)
+    if group:
+        yield group
+
+
+def _spans(group: Sequence[tuple[str, list[int]]], start: int) -> Iterator[Span]:
+    for text, ids in group:
+        yield Span(text, start, start + len(ids))
+        start += len(ids)
+
+
+def _beginnings(following: Sequence[Exchange]) -> Iterator[list[int]]:
+    """Yield the first tokens of the prompts and answers that follow."""
+    room = FOLLOWING
+    for turn in following:
+        for text, most in zip((turn.user, turn.assistant), NEXT, strict=False):
+            ids = _MODEL.ids(text, min(most, room - 1))
+            if ids:
+                yield ids
+                room -= len(ids) + 1
+            if room < 2:
+                return
