@@ -25,9 +25,7 @@ from scrubjay.encoders.open_reader import Window, windows
 from scrubjay.text.titles import Exchange
 
 TURNS, TOGETHER = 24, 8  # windows in a step, and those of similar length that are padded together
-# Shares of turns that are read without what follows, and with turns of another session: nothing settles what
-# they leave open.
-ALONE, FOREIGN = 0.15, 0.3
+ALONE = 0.25  # share of turns that are read without what follows: nothing has settled what they leave open
 OPEN = {"-": 0.0, "~": 0.0, "+": 1.0}  # a matter of opinion is not learned
 HELD = 25
 
@@ -50,9 +48,9 @@ class Turn(NamedTuple):
         """Return the turn with what follows."""
         return self._lessons(self.following, OPEN)
 
-    def unsettled(self, following: Sequence[Exchange] = ()) -> list[Lesson]:
-        """Return the turn with what settles nothing."""
-        return self._lessons(following, OPEN | {"~": 1.0})
+    def alone(self) -> list[Lesson]:
+        """Return the turn without what follows."""
+        return self._lessons((), OPEN | {"~": 1.0})
 
     def _lessons(self, following: Sequence[Exchange], is_open: Mapping[str, float]) -> list[Lesson]:
         return [
@@ -89,7 +87,8 @@ class Teacher:
             if len(due) < TURNS:
                 due += self._random.sample(some, len(some))
             batch, due = due[:TURNS], due[TURNS:]
-            read = [lesson for turn in batch for lesson in self._lessons(turn, some)]
+            sides = [turn.alone() if self._random.random() < ALONE else turn.lessons() for turn in batch]
+            read = [lesson for side in sides for lesson in side]
             count = sum(len(lesson.truth) for lesson in read)
             for some_of_them in _batches(read):
                 odds, truth = self._odds(some_of_them)
@@ -97,12 +96,6 @@ class Teacher:
                 yield loss / count
 
         train(self.reader, minutes, losses)
-
-    def _lessons(self, turn: Turn, some: Sequence[Turn]) -> list[Lesson]:
-        chance, other = self._random.random(), self._random.choice(some)
-        if chance < ALONE:
-            return turn.unsettled()
-        return turn.unsettled((other.said, *other.following)) if chance < ALONE + FOREIGN else turn.lessons()
 
     def accuracy(self, some: Sequence[Turn]) -> float:
         """Return how often a sentence by which something is open has more odds than one of the others."""

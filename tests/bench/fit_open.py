@@ -55,18 +55,22 @@ def rows(groups: dict[str, list[told.Session]]) -> list[Row]:
     for group, sessions in groups.items():
         for session in sessions:
             points, allowed = session.labels.get("open", []), session.labels.get("may", [])
-            for point in open_points.candidates(session.exchanges):
+            for point in open_points.candidates(session.exchanges, _unread):
                 if point.evidence:
                     named = [f"{session.name} {each}" for each in points if told.names(point.text, each)]
                     is_allowed = any(told.names(point.text, each) for each in allowed)
                     found.append(Row(group, point.evidence | {"alone": 0.0}, named, is_allowed))
     for line in Path(__file__).with_name("open.tsv").read_text("utf-8").splitlines():
         label, text = line.split("\t")
-        for point in open_points.candidates([Exchange("", text)]):
+        for point in open_points.candidates([Exchange("", text)], _unread):
             if point.evidence:
                 evidence = point.evidence | {"end": 0.0, "alone": 1.0}
                 found.append(Row("", evidence, [text] if label == "open" else []))
     return found
+
+
+def _unread(*_: object) -> list[tuple[str, float]]:
+    return []  # the sum is fitted alone
 
 
 def fitted(every: Sequence[Row]) -> dict[str, float]:

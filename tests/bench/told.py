@@ -33,6 +33,7 @@ from figures import grid, head, header
 from kept import SCOPE, embed_all
 from projects import Project, plain
 
+from scrubjay.encoders.open_reader import log_odds
 from scrubjay.engine.core import Core, open_core
 from scrubjay.home.paths import open_home
 from scrubjay.home.settings import Settings
@@ -60,7 +61,7 @@ class Told:
 
 def ours(exchanges: Sequence[Exchange]) -> Told:
     """Return what an opening tells of a session."""
-    return Told(title(exchanges), fitting(outcome(exchanges), OUTCOME), left_open(exchanges))
+    return Told(title(exchanges), fitting(outcome(exchanges), OUTCOME), left_open(exchanges, log_odds))
 
 
 def first_and_last(exchanges: Sequence[Exchange]) -> Told:

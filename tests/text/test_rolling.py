@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.text.open_points import LONGEST_OPEN, MOST_OPEN, left_open
+from scrubjay.encoders.open_reader import log_odds
+from scrubjay.text import open_points
+from scrubjay.text.open_points import LONGEST_OPEN, MOST_OPEN
 from scrubjay.text.sessions import ROLLING_LIMIT, session_summary
 from scrubjay.text.titles import TITLE_LIMIT, Exchange, title
 
@@ -61,8 +63,13 @@ EMPTY = [
 ]
 
 
+def left_open(turns: list[Exchange]) -> list[str]:
+    """Return what a session left open by signs and by the model."""
+    return open_points.left_open(turns, log_odds)
+
+
 def test_a_session_is_summarised_like_a_note():
-    assert session_summary(LOGIN) == (
+    assert session_summary(LOGIN, left_open(LOGIN)) == (
         "Find out why the login page times out when more than 20 users come at once?\n"
         "Outcome: The root cause was a pool of 5 connections in `db/pool.py`, because each worker holds two. "
         "I raised `POOL_SIZE` to 40. I committed it as 4fa21bc. I added a finally block in `jobs/runner.py`.\n"
@@ -107,7 +114,6 @@ def test_an_unanswered_prompt_is_open():
         "We use Next.js and a pending flag.",
         "A short message is sent at once, a long one must wait in line.",
         "I didn't need the lock, so nothing has to be changed by hand.",
-        "If the owner is away, the deputy should sign.",
     ],
 )
 def test_a_sentence_that_only_sounds_open_is_not(answer: str):

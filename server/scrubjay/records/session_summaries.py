@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from scrubjay.encoders.open_reader import log_odds
 from scrubjay.home.scopes import display_name
 from scrubjay.models.records import NOT_FORGOTTEN, SUMMARY, Memory, Turn, changed, content_hash, derived_id
 from scrubjay.records.passages import written
@@ -22,7 +23,8 @@ from scrubjay.store.changes import Change
 from scrubjay.store.schema import micros
 from scrubjay.store.sessions import Key, Session
 from scrubjay.store.store import Store
-from scrubjay.text import open_points, sessions, titles
+from scrubjay.text import sessions, titles
+from scrubjay.text.open_points import left_open
 from scrubjay.text.sentences import shorten
 from scrubjay.text.summary import exchange_in
 from scrubjay.text.titles import Exchange
@@ -31,7 +33,7 @@ from scrubjay.transcripts.turn import HOST_WORDS
 # without a turn, after which a session has ended: shorter than an engine stays without a client (15), so that
 # it still sees the end, and long enough for one summary a session. One that goes on is summarised again.
 SILENCE = timedelta(minutes=10)
-MOST_TURNS = 200  # a longer session's last ones are summarised; each takes 2 ms of processor time
+MOST_TURNS = 200  # a longer session's last ones are summarised
 GONE = "all turns it was made of are forgotten"
 JOINED = "the summary of the whole session replaces it"  # before 0.2.0 every twenty turns had one
 RECAP = 600  # characters of a host's own summary
@@ -53,25 +55,39 @@ class Digest:
     told_by: str | None = None  # the host whose model wrote the title
 
 
-def digest(turns: Sequence[Turn], after: Iterable[Turn] = ()) -> Digest:
+def digest(turns: Sequence[Turn]) -> Digest:
     """Digest the turns of one session, in order and at least one; forgotten ones say nothing.
 
-    What turns of later sessions (`after`) take up is not open. It reads the texts (some ms a turn), so call
-    it in a thread.
+    A model reads the texts (10 to 40 ms for 150 words, once), so call it in a thread.
     """
-    exchanges = [exchange_of(turn) for turn in turns if turn.forgotten_at is None]
-    title, told_by = _host_word(turns, "title")
+    exchanges = _said(turns)
+    title, told_by = title_of(turns)
     touched = Counter(file for exchange in exchanges for file in exchange.files)
     return Digest(
         session_id=turns[0].session_id,
         started_at=turns[0].started_at,
         ended_at=turns[-1].started_at,
-        title=title or titles.title(exchanges),
+        title=title,
         outcome=tuple(sessions.outcome(exchanges)),
-        left_open=tuple(open_points.left_open(exchanges, map(exchange_of, after))),
+        left_open=tuple(left_open(exchanges, log_odds)),
         files=tuple(file for file, _ in touched.most_common()),
         told_by=told_by,
     )
+
+
+def title_of(turns: Sequence[Turn]) -> tuple[str, str | None]:
+    """Return the title of a session and the host whose model wrote it, else a whole sentence and None."""
+    title, told_by = _host_word(turns, "title")
+    return title or titles.title(_said(turns)), told_by
+
+
+def open_points(turns: Sequence[Turn], after: Iterable[Turn]) -> tuple[str, ...]:
+    """Return what a session left open and later turns (`after`) do not take up; call it in a thread."""
+    return tuple(left_open(_said(turns), log_odds, map(exchange_of, after)))
+
+
+def _said(turns: Sequence[Turn]) -> list[Exchange]:
+    return [exchange_of(turn) for turn in turns if turn.forgotten_at is None]
 
 
 def exchange_of(turn: Turn) -> Exchange:
@@ -209,7 +225,7 @@ def _fields(turns: Sequence[Turn]) -> dict[str, Any]:
     """Return the fields of a summary that depend on its turns; none if there is nothing to say."""
     exchanges = [exchange_of(turn) for turn in turns]
     (title, told_by), (recap, recapped_by) = _host_word(turns, "title"), _host_word(turns, "recap")
-    if not (text := sessions.session_summary(exchanges)):
+    if not (text := sessions.session_summary(exchanges, left_open(exchanges, log_odds))):
         return {}
     first, last = turns[0], turns[-1]
     span = f"turns {first.turn} to {last.turn}" if len(turns) > 1 else f"turn {last.turn}"

@@ -16,7 +16,7 @@ from typing import Any
 from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.records import Memory, Turn
 from scrubjay.records.host_memories import SUFFIX, is_of_host
-from scrubjay.records.session_summaries import digest
+from scrubjay.records.session_summaries import digest, open_points, title_of
 from scrubjay.search.injection import block
 from scrubjay.search.profile import PREFERENCES, is_lasting
 from scrubjay.store import conditions
@@ -209,22 +209,24 @@ def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
 
     If the last session left nothing open, the one before it may have.
     """
-    digests = [digest(session, chain(*sessions[:at])) for at, session in enumerate(sessions)]
-    first, then = [], []
-    for at, told in enumerate(digests):
-        day = told.ended_at.astimezone()  # in this machine's time zone
-        if at == 0:
-            count = (
-                f"{len(sessions[0])}{'+' * (len(sessions[0]) == TURNS)} turn{'s' * (len(sessions[0]) > 1)}"
-            )
-            place = f"{day:%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
-            by = f" (title by {told.told_by})" if told.told_by else ""
-            first.append(f"{_SESSION[0]}: {place}: {shorten(told.title, TITLE_LIMIT)}{by}")
-            first += [f"Outcome: {said}" for said in [fitting(told.outcome, OUTCOME)] if said]
-        elif told.title:
-            then.append(f"{_SESSION[1]}, {day:%Y-%m-%d}: {told.title}")
-    left = next((told.left_open for told in digests if told.left_open), ())
-    return first + [f"Left open: {said}" for said in [fitting(left, LEFT_OPEN)] if said], then
+    if not sessions:
+        return [], []
+    last, told = sessions[0], digest(sessions[0])
+    count = f"{len(last)}{'+' * (len(last) == TURNS)} turn{'s' * (len(last) > 1)}"
+    place = f"{_day(last):%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
+    by = f" (title by {told.told_by})" if told.told_by else ""
+    first = [f"{_SESSION[0]}: {place}: {shorten(told.title, TITLE_LIMIT)}{by}"]
+    before = (open_points(sessions[at], chain(*sessions[:at])) for at in range(1, len(sessions)))
+    left = told.left_open or next(filter(None, before), ())
+    for label, said in (("Outcome", fitting(told.outcome, OUTCOME)), ("Left open", fitting(left, LEFT_OPEN))):
+        first += [f"{label}: {said}"] if said else []
+    titles = [(session, title_of(session)[0]) for session in sessions[1:]]
+    return first, [f"{_SESSION[1]}, {_day(session):%Y-%m-%d}: {said}" for session, said in titles if said]
+
+
+def _day(session: Sequence[Turn]) -> datetime:
+    """Return when a session had its last turn, in this machine's time zone."""
+    return session[-1].started_at.astimezone()
 
 
 def fitting(sentences: Sequence[str], room: int) -> str:

@@ -1,18 +1,21 @@
 """Finds what a session left open: questions, tasks, and sentences about what is still to be done.
 
-A sentence of an answer is open if the weights of the signs in it (`signs` in `cues.toml`) and of its place in
-the session sum up to more than 0. `tests/bench/fit_open.py` fits the weights.
+Two judges are added. One is a sum: the weights of the signs in a sentence (`signs` in `cues.toml`) and of its
+place in the session, which `tests/bench/fit_open.py` fits. The other is a model that reads the turn and what
+follows it (`Read`): it knows plain statements, and the sum knows marked ones in long answers.
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 
 from scrubjay.text import open_cues
-from scrubjay.text.sentences import clip, flat, item_of, sentences
+from scrubjay.text.languages import is_english
+from scrubjay.text.sentences import QUESTION, clip, flat, item_of, sentences
 from scrubjay.text.terms import content_words
 from scrubjay.text.titles import Exchange, excerpt, is_empty, subject_words, title
 
@@ -22,53 +25,88 @@ FILE = "open_weights.json"
 WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_text("utf-8"))["weights"]
 # The weight of a phrase of `later` or `state`. Where the phrases were chosen it would be fitted too high.
 PHRASE = 2.5
+# What the model's log odds count for, next to the sum, and what both must exceed together; a task, a listed
+# point, an offer or a plan is open unless the model has odds below UNLIKELY. Chosen on the dev sessions.
+READ, LEAST, UNLIKELY = 0.5, 0.5, -1.5
+_MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
 _TAKEN_UP = 0.6  # share of a sentence's words that occur again later: the point was taken up
 _STEM = 5  # letters by which "mirror" and "mirrored" are the same word
 
 
+# The sentences of a turn with the log odds that something is open by them, given what follows.
+Read = Callable[[Exchange, Sequence[Exchange]], Iterable[tuple[str, float]]]
+
+
 @dataclass(frozen=True)
 class Point:
-    """A sentence that may be open; one without evidence is."""
+    """A sentence that may be open; one without evidence is, unless the model denies it."""
 
     text: str
     evidence: dict[str, float]  # values of the signs that the weights are for
     is_phrased: bool = False  # it has a phrase of `later` or `state`
     is_later: bool = False  # it has a phrase of `later`, which counts wherever it is said
+    read: float | None = None  # log odds of the model; None if it does not know the language or the text
 
 
-def left_open(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> list[str]:
+def left_open(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchange] = ()) -> list[str]:
     """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
 
     They are an unanswered last prompt, a question at the end of the last answer, and what is still to be done
-    and no later turn, nor one of a later session (`after`), takes up.
+    and no later turn, nor one of a later session (`after`), takes up. `read` reads English.
     """
-    points = (clip(point.text, LONGEST_OPEN) for point in candidates(exchanges, after) if _is_open(point))
-    return list(dict.fromkeys(points))[:MOST_OPEN]
+    points = (point.text for point in candidates(exchanges, read, after) if _is_open(point))
+    return list(dict.fromkeys(clip(text, LONGEST_OPEN) for text in points))[:MOST_OPEN]
 
 
-def candidates(exchanges: Sequence[Exchange], after: Iterable[Exchange] = ()) -> Iterator[Point]:
+def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchange] = ()) -> Iterator[Point]:
     """Yield the sentences of a session that no later turn takes up, with the evidence that they are open."""
     later = [_stems(f"{excerpt(each.user)} {excerpt(each.assistant)}") for each in after]
-    following = ""  # the next prompt
+    following: list[Exchange] = []
     for back, exchange in enumerate(reversed(exchanges)):
-        user, assistant = excerpt(exchange.user), excerpt(exchange.assistant)
-        for point in () if open_cues.is_done(following) else _points(user, assistant, back):
+        turn = Exchange(excerpt(exchange.user), excerpt(exchange.assistant))
+        for point in _read_points(turn, following, back, read):
             words = _stems(point.text)
             taken = max((len(words & turn) / (len(words) or 1) for turn in later), default=0.0)
             if len(words) >= _LEAST_WORDS and taken < _TAKEN_UP:
                 if point.evidence:
                     point.evidence["taken"] = taken
                 yield point
-        later.append(_stems(f"{user} {assistant}"))
-        following = user
+        later.append(_stems(f"{turn.user} {turn.assistant}"))
+        following = [turn, *following]
+
+
+def _read_points(turn: Exchange, following: Sequence[Exchange], back: int, read: Read) -> Iterator[Point]:
+    """Yield what may be open of a turn, with what the model says, and what it finds in the prompt."""
+    is_read = is_english(f"{turn.user} {turn.assistant}")
+    odds = dict(read(turn, following)) if is_read else {}
+    is_done = bool(following) and open_cues.is_done(following[0].user)
+    points = [] if is_done else list(_points(turn.user, turn.assistant, back))
+    if _is_unanswered(turn, back):
+        is_asked = turn.user.rstrip().endswith(QUESTION)
+        if is_asked or max(odds.values(), default=0.0) >= 0:
+            yield from points
+        return
+    yield from (replace(point, read=odds.get(point.text)) for point in points)
+    known = {point.text for point in points}
+    for text in (sentence.text for sentence in sentences(turn.user)):
+        if text not in known and odds.get(text, LEAST) > LEAST:
+            yield Point(text, {}, read=odds[text])
 
 
 def _is_open(point: Point) -> bool:
+    if _MARKED.match(point.text):
+        return True
+    if not point.evidence:
+        return point.read is None or point.read > UNLIKELY
     evidence = point.evidence | {"back": 0.0} if point.is_later else point.evidence
-    odds = sum(WEIGHTS[name] * value for name, value in evidence.items())
-    return not point.evidence or odds + PHRASE * point.is_phrased > 0
+    odds = sum(WEIGHTS[name] * value for name, value in evidence.items()) + PHRASE * point.is_phrased
+    return odds > 0 if point.read is None else odds + READ * point.read > LEAST
+
+
+def _is_unanswered(turn: Exchange, back: int) -> bool:
+    return back == 0 and not turn.assistant.strip() and not is_empty(turn.user)
 
 
 def _stems(text: str) -> set[str]:
@@ -80,8 +118,8 @@ def _points(user: str, assistant: str, back: int) -> Iterator[Point]:
 
     `back` is how many turns follow.
     """
-    if back == 0 and not assistant.strip() and not is_empty(user):
-        yield Point(title([Exchange(user, "")]), {})
+    if _is_unanswered(turn := Exchange(user, assistant), back):
+        yield Point(title([turn]), {})
         return
     answer = [sentence.text for sentence in sentences(assistant)]
     size = len(answer)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 from scrubjay.text import open_cues, tables
-from scrubjay.text.open_points import left_open
 from scrubjay.text.sentences import QUESTION, Sentence, clip, join, sentences
 from scrubjay.text.summary import answered_by, name_line
 from scrubjay.text.terms import content_words
@@ -32,13 +31,16 @@ _DEED = re.compile(  # an assistant's report of what it did, at the start of a s
 )
 
 
-def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT) -> str:
+def session_summary(
+    exchanges: Sequence[Exchange], left_open: Iterable[str] = (), *, limit: int = ROLLING_LIMIT
+) -> str:
     """Summarise a session: its title, then lines `Outcome:`, `Answered:`, `Asked:`, `Open:` and `Files:`.
 
     `Answered:` is about turns without decisions or actions, `Asked:` adds to the title.
 
     Args:
         exchanges: the turns in order.
+        left_open: sentences about what is open.
         limit: characters of all lines together.
 
     Returns:
@@ -48,7 +50,7 @@ def session_summary(exchanges: Sequence[Exchange], *, limit: int = ROLLING_LIMIT
     touched = Counter(name for exchange in exchanges for name in exchange.files)
     files = name_line("Files", [name for name, _ in touched.most_common()], limit // 6)
     seen = [subject(exchanges)]
-    left = _session_line("Open", left_open(exchanges), limit // 4, seen)
+    left = _session_line("Open", left_open, limit // 4, seen)
     room = limit - sum(len(line) + 1 for line in (head, files, left) if line)
     prompts = [title([exchange._replace(assistant="")]) for exchange in exchanges]
     prompts = [prompt for prompt in prompts if len(subject_words(prompt)) >= _LEAST_ASKED]
