@@ -69,7 +69,7 @@ def check_files(folder: Path = FOLDER) -> None:
 
 @cache
 def vocabulary() -> WordPiece:
-    """Return the vocabulary of the models in the folder, of which a process needs one."""
+    """Return the vocabulary of the models in the folder; a process shares one."""
     return WordPiece(FOLDER / VOCABULARY)
 
 
