@@ -1,8 +1,8 @@
 """Finds what a session left open: questions, tasks, and sentences about what is still to be done.
 
 Two judgements are added up. One is a sum: the weights of the signs in a sentence (`signs` in `cues.toml`) and
-of its place in the session, which `tests/bench/fit_open.py` fits. The other is a model's, which reads the turn
-and what follows it (`Read`). The model knows plain statements; the sum knows marked ones in long answers.
+of its place in the session, which `tests/bench/fit_open.py` fits. The other is that of a model, which reads
+the turn and what follows (`Read`). The model knows plain statements; the sum knows marked ones in long answers.
 """
 
 import json
@@ -25,8 +25,8 @@ FILE = "open_weights.json"
 WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_text("utf-8"))["weights"]
 # The weight of a phrase of `later` or `state`. Where the phrases were chosen it would be fitted too high.
 PHRASE = 2.5
-# The weight of the model's log odds, and what they and the sum must exceed together. A task, a listed point, an
-# offer or a plan is open unless the model's log odds are below UNLIKELY. Chosen on the dev sessions.
+# The weight of the model's log odds, and what they and the sum must exceed together. A task, a listed point,
+# an offer or a plan is open unless the model's log odds are below UNLIKELY. Chosen on the dev sessions.
 READ, LEAST, UNLIKELY = 0.5, 0.5, -1.5
 _MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
