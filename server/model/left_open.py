@@ -1,11 +1,12 @@
 """Teaches the bundled model to read which sentences of a session say that something is open.
 
-    python server/model/left_open.py [--minutes 24] [--seed 0] [--further]
+    python server/model/left_open.py [--minutes 24] [--seed 0]
 
 It is trained on the labelled sessions of `sessions.py`, a turn at a time, with what follows. Writes
 `left_open.npz`, from which `make_minilm.py` makes the reader's files. A cross-encoder, as in `changes.py`:
 each linear layer learns a product of two thin matrices. Prints the area under the curve for every `HELD`-th
-session, which is not trained on. Another machine rounds differently, so what was learned is kept.
+session, which is not trained on. Another machine rounds differently, so what was learned is kept: by all
+files but `days_*`, `last` and `marked`, which were written later.
 """
 
 import argparse
@@ -132,14 +133,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Teach the bundled model to read what a session left open.")
     parser.add_argument("--minutes", type=float, default=24)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--further", action="store_true", help="begin with what it learned before")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     every = [session for file in sorted(SESSIONS.glob("*.txt")) for session in read(file)]
     taught = [session for at, session in enumerate(every) if at % HELD]
     teacher = Teacher(Random(options.seed))
-    if options.further:
-        teacher.reader.remember()
     teacher.teach(turns(taught), options.minutes)
     accuracy = teacher.accuracy(turns(every[::HELD]))
     print(f"{len(taught)} sessions; AUC of {len(every[::HELD])} others: {accuracy:.3f}")

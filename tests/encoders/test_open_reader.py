@@ -19,35 +19,25 @@ def open_in(turn: Exchange, *following: Exchange) -> list[str]:
 @pytest.mark.parametrize(
     "point",
     [
-        "I have not run the arm job, its runner is offline.",
-        "2 cases fail: refunds with a negative quantity.",
-        "The migration of orders needs a follow-up.",
-        "Production is waiting for Petra's approval.",
-        "The two DKIM records I did not dare to import.",
-        "The manual has not been translated.",
-        "I haven't tried it with Safari.",
-        "The rest of the plugins should be checked by someone with access.",
         "Ingrid has the French strings and sends them on Thursday.",
+        "I had no Windows machine to try it on.",
+        "Whether Excel opens the file with umlauts I could not try here.",
+        "The column names have to be agreed with Ulrike.",
     ],
 )
-def test_what_is_still_to_be_done_is_open(point: str):
+def test_a_plain_statement_of_what_is_to_be_done_is_open(point: str):
     assert open_in(Exchange(ASKED, f"{DONE} {point}")) == [point]
 
 
 @pytest.mark.parametrize(
     "sentence",
     [
-        "Nothing is left to do; all 212 tests pass.",
-        "No open questions remain.",
-        "I opened the file and the next() call returns.",
-        "The API remains compatible.",
-        "We use Next.js and a pending flag.",
-        "A short message is sent at once, a long one must wait in line.",
-        "I didn't need the lock, so nothing has to be changed by hand.",
         "Rows without a date are skipped, as you asked.",
+        "A cell with a quote has it doubled.",
+        "It runs on Windows too.",
     ],
 )
-def test_what_only_sounds_open_is_not(sentence: str):
+def test_what_is_done_or_meant_is_not_open(sentence: str):
     assert open_in(Exchange(ASKED, f"{DONE} {sentence}")) == []
 
 

@@ -220,6 +220,12 @@ async def test_what_a_later_session_did_is_not_open(core: Core):
     assert "Left open" not in await opened(core)
 
 
+async def test_a_model_reads_what_the_user_still_means_to_do(core: Core):
+    plan = "I'll show it to the accountants on Thursday"
+    await said(core, "a", ("Make the exporter write CSV.", "It writes CSV."), (f"good. {plan}", "Good."))
+    assert f"Left open: {plan}" in await opened(core)
+
+
 async def test_traits_of_the_user_come_last_and_are_few(core: Core):
     await said(core, "a", RETRIES)
     traits = ("Alex likes tables.", "Alex writes Danish.", "Alex uses Neovim.", "Alex sleeps late.")

@@ -1,8 +1,9 @@
 """Reads which sentences of a turn say that something is open, and is not settled in what follows.
 
 A cross-encoder, taught by `server/model/left_open.py`, reads the prompt, the answer and what follows
-together, so it sees that "Legal has the text" waits for an answer, and that "they signed" two turns later
-settles it. It reads English.
+together. It finds "the runner for ARM is offline, so half of the matrix has not seen this change", but not
+the barest statements ("Legal has the text"), and a later turn that settles a point only makes it less likely.
+It reads English.
 """
 
 from collections.abc import Iterator, Sequence

@@ -2,7 +2,7 @@
 
 Two judgements are added up. One is a sum: the weights of the signs in a sentence (`signs` in `cues.toml`) and
 of its place in the session, which `tests/bench/fit_open.py` fits. The other is that of a model, which reads
-the turn and what follows (`Read`). The model knows plain statements, the sum marked ones in long answers.
+the turn and what follows (`Read`). The model knows more ways to say it; the sum knows marks in long answers.
 """
 
 import json
