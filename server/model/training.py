@@ -33,6 +33,12 @@ def train(model: torch.nn.Module, minutes: float, losses: Callable[[], Iterable[
     model.eval()
 
 
+def halved() -> torch.autocast:
+    """Return a context with products of 16 bits where they are quicker: AVX2 takes 30 times as long."""
+    is_quicker = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    return torch.autocast("cpu", dtype=torch.bfloat16, enabled=is_quicker)
+
+
 def padded(inputs: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return the ids, the segments and the mask of some inputs, each of shape (inputs, tokens)."""
     width = max(given.shape[1] for given in inputs)

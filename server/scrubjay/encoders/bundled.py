@@ -25,10 +25,10 @@ GRAPH, WEIGHTS, VOCABULARY = "model.onnx", "model.bin", "vocab.txt"
 DIGESTS = {
     GRAPH: "63301e5c94ae58066fa80568d027d7dc8964c70c366d3dd1bf79d367f5382c83",
     WEIGHTS: "e54b9ffcd4780ef309f984469a1fa5f310229b7057d99ed13b44b3c31a386d4b",
-    "reader.onnx": "7a52f6f707c234a79c80bc667c3125561e9ac3b7107fd3ebf2c2c8a0c645b453",
-    "reader.bin": "75737ca23049d6819a8599a69625b93d9a027ebb350c18c40a876bc559a5a67b",
-    "open.onnx": "17c0e53924e2931a363ec9f621d8cabf6b2c1a1ccc8c318c2963c3d5c3d9525f",
-    "open.bin": "389b3a42042dd94bb9d1784c9ce5850a6f9d7035bcae95b8198e27771b719d55",
+    "reader.onnx": "dfe53cffc4e7279d160ca86f4f790acc217271df8bfa6a7d7cdbf456866d5e6d",
+    "reader.bin": "e33db251f663637aaf22ba5f4700d0b0fff828c9bd06fe11660a486d8d4ad7b5",
+    "open.onnx": "675b19167a81d363bf33d6711c4f4d33aad593fe4ad87dbbfa850567ed8c3611",
+    "open.bin": "cf386702a70833eeb5f31ce2c33a29094b1b5c63ffbfcaf83ef85368e5f8fc2f",
     VOCABULARY: "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
 }
 # The published tokenizer.json, which `WordPiece` implements; every home's space names it.

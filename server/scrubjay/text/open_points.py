@@ -27,7 +27,7 @@ WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_t
 PHRASE = 2.5
 # The weight of the model's log odds, and what they and the sum must exceed together. A task, a listed point,
 # an offer or a plan is open unless the model's log odds are below UNLIKELY. Chosen on the dev sessions.
-READ, LEAST, UNLIKELY = 0.5, 0.5, -1.5
+READ, LEAST, UNLIKELY = 0.6, 0.25, -2.5
 _MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
