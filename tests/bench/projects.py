@@ -9,8 +9,8 @@ Knows the format of the files in the folder `projects`; does not know how anythi
 
 `after` is minutes since the turn before, or since the session began. `right` names the keys of the records
 that answer, `holds` phrases, one of them in any answer; both are empty where nothing answers. `stale` names
-older records that say what no longer holds. Weights are fitted on the half `dev`; eight projects are of it as
-a whole. The others (`half = "test"`) are not looked at while choosing.
+older records that say what no longer holds. Weights are fitted on the half `dev`. Projects of the other half,
+`test`, are not looked at while choosing.
 """
 
 from __future__ import annotations

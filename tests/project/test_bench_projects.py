@@ -79,11 +79,11 @@ def test_a_whole_project_belongs_to_one_half_and_the_halves_share_no_record() ->
     assert texts["dev"] and texts["test"] and not texts["dev"] & texts["test"]
 
 
-def test_the_new_projects_ask_enough_and_a_third_has_no_answer() -> None:
+def test_the_new_projects_ask_enough_and_some_three_in_ten_have_no_answer() -> None:
     kinds = [question["kind"] for name in NEW for question in PROJECTS[name]["question"]]
     without = [kind for kind in kinds if kind in UNANSWERED]
-    assert len(NEW) >= 14 and len(kinds) >= 900
-    assert len(without) == pytest.approx(len(kinds) / 3, rel=0.05)
+    assert len(NEW) >= 38 and len(kinds) >= 2_000
+    assert len(without) >= 0.3 * len(kinds)
     assert without.count("plausible") >= len(without) / 2
 
 
