@@ -218,6 +218,37 @@ async def test_a_turn_that_changes_another_in_other_words_comes_first(shipped: C
     assert hits.results[0].session_id == "b"
 
 
+EXPORTS = "Finished exports are deleted after 30 days."
+SHORTER = "Finished exports are deleted after 10 days now, the disk has no room for more."
+ASKED = "after how many days are finished exports deleted?"
+
+
+async def test_a_later_turn_comes_before_a_fact_that_it_amends_and_the_fact_names_it(
+    shipped: Core, now: datetime
+):
+    await noted(shipped, EXPORTS, now - timedelta(days=24))
+    at = (now - timedelta(days=3)).isoformat()
+    await turn(shipped, "b", user="The disk is full again.", assistant=SHORTER, ts=at)
+    await embedded(shipped)
+    hits = await search(shipped, ASKED)
+    later, earlier = hits.results[:2]
+    assert (later.session_id, earlier.memory) == ("b", EXPORTS)
+    assert (later.amended_by, earlier.amended_by, earlier.amended_name) == (None, later.id, "b/0")
+    assert "(older; see b/0):" in memory_hits(hits, FRAME)
+
+
+async def test_a_later_fact_comes_before_a_turn_that_it_amends_and_the_turn_names_it(
+    shipped: Core, now: datetime
+):
+    at = (now - timedelta(days=24)).isoformat()
+    await turn(shipped, "a", user="How long do exports stay?", assistant=EXPORTS, ts=at)
+    newer = await noted(shipped, SHORTER, now - timedelta(days=3))
+    await embedded(shipped)
+    later, earlier = (await search(shipped, ASKED)).results[:2]
+    assert (later.id, earlier.session_id) == (newer, "a")
+    assert (earlier.amended_by, earlier.amended_name) == (newer, short_id("memory", newer))
+
+
 async def test_a_question_about_the_day_of_the_earlier_turn_gets_it_first(shipped: Core):
     await uploads(shipped)
     hits = await search(shipped, "how long were uploads kept on 1 February 2026?", top_k=2)

@@ -12,7 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scrubjay.search.retrieval.ranking import Signals
 
 _NONE = {
-    **dict.fromkeys(("cosine", "bm25", "tokens", "coverage"), np.nan),
+    **dict.fromkeys(("cosine", "bm25", "tokens", "uneven", "coverage"), np.nan),
     **dict.fromkeys(("unembedded", "speaker", "quoted", "user"), False),
     **dict.fromkeys(("session", "place"), -1),
 }
@@ -61,6 +61,7 @@ def any_signals(draw: st.DrawFn, least: int = 1) -> Signals:
         user=column(st.booleans(), bool),
         late=column(_shares) * examined,
         tokens=np.where(examined, known(st.floats(-1, 1)), np.nan),
+        uneven=np.where(examined, known(_shares), np.nan),
         coverage=coverage,
         answer=column(st.sampled_from([-1.0, 0.0, 1.0])) * examined,
         length=column(st.floats(0, 5_000)),

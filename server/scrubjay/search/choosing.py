@@ -247,7 +247,7 @@ class Selector:
 
     async def _name_amendments(self) -> None:
         """Name the later record that amends a hit, and for each of two contradicting facts the other."""
-        later = [hit.amended_by for hit in self.hits if hit.amended_by and hit.src == "turn"]
+        later = [hit.amended_by for hit in self.hits if hit.amended_by]
         turns = await self.store.get(Turn, later) if later else {}
         places = {hit.id: at for at, hit in enumerate(self.hits)}
         for at, hit in enumerate(self.hits):
@@ -255,7 +255,7 @@ class Selector:
                 continue
             turn = turns.get(hit.amended_by)
             spot = (turn.session_id, turn.turn) if turn else (None, None)
-            name = short_id(hit.src, hit.amended_by, *spot)
+            name = short_id("turn" if turn else "memory", hit.amended_by, *spot)
             self.hits[at] = hit.model_copy(update={"amended_name": name})
             newer = places.get(hit.amended_by)
             if newer is None or hit.src != "memory":

@@ -124,7 +124,7 @@ def _found(pools: Pools, ids: Sequence[str], passages: Sequence[PassageRow | Non
         "user": np.array([each is not None and each.role == "user" for each in passages], dtype=bool),
         "length": np.array([0 if each is None else len(each.text) for each in passages], dtype=float),
         **{name: np.zeros(len(ids)) for name in ("late", "answer", "current")},
-        **{name: np.full(len(ids), np.nan) for name in ("tokens", "coverage")},
+        **{name: np.full(len(ids), np.nan) for name in ("tokens", "uneven", "coverage")},
     }
 
 

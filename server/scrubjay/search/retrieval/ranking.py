@@ -69,6 +69,7 @@ class Signals:
     user: NDArray[np.bool_]  # its best passage is the user's
     late: Floats  # see `late_interaction`
     tokens: Floats  # mean cosine of the question's tokens with the nearest in it; NaN: not examined
+    uneven: Floats  # standard deviation of these cosines; NaN: not examined
     coverage: Floats  # share of the question's words in it, weighted by rarity; NaN: not examined
     answer: Floats  # 1: it has the wanted kind of answer, -1: it does not, 0: no kind wanted, or not examined
     length: Floats  # characters of its best passage

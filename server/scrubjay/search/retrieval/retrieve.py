@@ -190,11 +190,11 @@ def examine(
     """
     candidates = gathered.candidates
     signals = candidates.signals
-    late, tokens = np.zeros(len(signals)), np.full(len(signals), np.nan)
+    late, tokens, uneven = np.zeros(len(signals)), *np.full((2, len(signals)), np.nan)
     if matched is not None and len(first):
         late = late_interaction(matched, first, signals.session, signals.place)
-        tokens[first] = matched[first].mean(axis=1)
-    signals = replace(signals, late=late, tokens=tokens)
+        tokens[first], uneven[first] = matched[first].mean(axis=1), matched[first].std(axis=1)
+    signals = replace(signals, late=late, tokens=tokens, uneven=uneven)
     some = first if read_closely is None else read_closely
     return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), some)
 
