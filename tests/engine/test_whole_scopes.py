@@ -51,7 +51,7 @@ async def test_deleting_a_scope_removes_its_bytes_and_touches_no_other(core: Cor
     had = await core.scopes.delete("a", "test")
     assert had is not None and (had.turns, had.memories, had.documents) == (1, 1, 1)
     assert set(await core.counts.by_scope()) == {"b"} and core.scope_settings.all() == {}
-    assert said.texts(await said.search(core, "swordfish launch", scope="b")) == ["The launch is on Monday."]
+    assert said.texts(await said.search(core, "launch", scope="b")) == ["The launch is on Monday."]
     for path in Path(core.home.root).rglob("*"):
         if path.is_file() and "log" not in path.parts:
             assert b"wordfish" not in path.read_bytes(), path
