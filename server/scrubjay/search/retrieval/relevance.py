@@ -28,8 +28,8 @@ DEPTH = 5  # top candidates whose evidence counts for the verdict
 UNRELATED, PARAPHRASE = 0.2, 0.75
 AROUND = 8  # cosines; the missing ones of a smaller store are those of unrelated texts
 USUALLY_UNEVEN = 0.14  # without token codes: the mean on the dev projects
-# Evidence that says more together than apart. Chosen one after another on projects and stores left out: the
-# first five from 143, each lowered the loss by 1 % or more.
+# Evidence that says more together than apart, chosen from 91 products. On projects and stores left out these
+# five lower the loss from .380 to .358.
 PRODUCTS = (
     ("prior", "fitting"),
     ("lacking", "topical"),
