@@ -383,14 +383,13 @@ def pairs(asked: Sequence[Asked], values: Mapping[str, float]) -> dict[str, Pair
             for at in order(total)[: currency.FIRST].tolist()
             if each.gathered.candidates.passages[at] is not None
         ]
-        for older, newer, cosine in currency._pairs(each.examined, top, each.vectors):
+        for older, newer, kind, row in currency.near_pairs(each.examined, total, top, each.vectors):
             amends = bool(each.stale[older] and each.right[newer])
             keeps = bool(each.right[older] and not each.right[newer] and not each.stale[newer])
             if amends or keeps or each.is_chat:
-                row = currency._fit(each.examined, total, older, newer)
-                row |= currency.compare(read(older), read(newer), cosine)
-                kind = currency.kind_of(each.examined, older, newer)
-                matter = kind == "memory" and is_same_matter(read(older).text, read(newer).text, cosine)
+                row |= currency.compare(read(older), read(newer), row["cosine"])
+                same = is_same_matter(read(older).text, read(newer).text, row["cosine"])
+                matter = kind == "memory" and same
                 share = CHAT if each.is_chat else each.weight / PROJECT
                 texts = None
                 if (question := each.gathered.asked).language == "en":

@@ -15,7 +15,7 @@ from scrubjay.search.retrieval.pools import Pools
 from scrubjay.search.retrieval.ranking import Floats, Ints, Signals
 from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import moment
-from scrubjay.store.sessions import Key, Place, Session
+from scrubjay.store.sessions import Key, Session
 from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
@@ -89,10 +89,11 @@ def lay_out(
     with_neighbours: bool,
 ) -> Candidates:
     """Order turns and those up to `REACH` places away by session, then the records without a session."""
-    rows = list(_in_sessions(pools, sessions, REACH if with_neighbours else 0))
+    near = list(_in_sessions(pools, sessions, REACH if with_neighbours else 0))
     others = [passage for passage in pools.best.values() if passage.src != "turn"]
-    turns = [row.turn for row in rows]
-    keys = [*(row.key for row in rows), *((each.scope, each.session_id) for each in others)]
+    turns = [each.session.places[at] for each in near for at in each.places]
+    keys: list[tuple[str, str | None]] = [each.key for each in near for _ in each.places]
+    keys += [(each.scope, each.session_id) for each in others]
     ids = [turn.id for turn in turns] + [passage.record_id for passage in others]
     roles = [turn.role for turn in turns] + [passage.role for passage in others]
     dates = [turn.started_at for turn in turns] + [passage.dated_at for passage in others]
@@ -104,8 +105,8 @@ def lay_out(
         speaker=np.array([bool(speaker) and role == speaker for role in roles], dtype=bool),
         quoted=_quoted(pools, ids, query),
         named=np.maximum(_named(pools, ids), _labelled(passages, query)),
-        session=np.array([row.session for row in rows] + alone, dtype=np.int64),
-        place=np.array([row.place for row in rows] + alone, dtype=np.int64),
+        session=np.array([at for at, each in enumerate(near) for _ in each.places] + alone, dtype=np.int64),
+        place=np.array([at for each in near for at in each.places] + alone, dtype=np.int64),
         **_found(pools, ids, passages),
     )
     columns = np.array(dates, dtype=np.int64), np.array(importance, dtype=float)
@@ -134,24 +135,22 @@ def _dates(dates: Sequence[int], periods: Sequence[Period]) -> Floats:
     return np.array([max(closeness(each, moment(at)) for each in periods) for at in dates], dtype=float)
 
 
-class _Row(NamedTuple):
-    """A turn in its session: the number of the session among the candidates', and the turn's position."""
+class _Near(NamedTuple):
+    """A session, and the positions of its turns that were found and of those around them."""
 
-    key: tuple[str, str | None]
-    session: int
-    place: int
-    turn: Place
+    key: Key
+    session: Session
+    places: list[int]
 
 
-def _in_sessions(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_Row]:
-    """Yield the turns that were found and those up to `reach` places away, in the order of their sessions."""
+def _in_sessions(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_Near]:
+    """Yield the turns that were found and those up to `reach` places away, by session."""
     found: dict[Key, list[str]] = {}
     for passage in pools.best.values():
         if passage.src == "turn" and passage.session_id is not None:
             found.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
-    for number, (key, session) in enumerate(sessions.items()):
-        for at in _near(session, found.get(key, ()), reach):
-            yield _Row(key, number, at, session.places[at])
+    for key, session in sessions.items():
+        yield _Near(key, session, _near(session, found.get(key, ()), reach))
 
 
 def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:

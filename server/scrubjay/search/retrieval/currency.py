@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrubjay.search.retrieval.candidates import Candidates
-from scrubjay.search.retrieval.ranking import DAY, Floats, Ints
+from scrubjay.search.retrieval.ranking import DAY, Floats, Ints, known_or
 from scrubjay.search.retrieval.weights import AMENDS, READS
 from scrubjay.search.retrieval.words import weighed
 from scrubjay.store.schema import moment
@@ -83,7 +84,7 @@ class Pair:
 
     earlier: int
     later: int
-    kind: str  # see `kind_of`
+    kind: str  # that of both records, or `MIXED`
     odds: float
     is_told: bool  # the same statement with another value, whatever the odds
     is_doubtful: bool  # by their words they are about different things, which a reading may refute
@@ -106,12 +107,10 @@ def pairs(
     read = cache(lambda at: Compared.of(texts(at)))
     found = []
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
-    for older, newer, cosine in _pairs(candidates, top, vectors):
-        kind = kind_of(candidates, older, newer)
-        weights, values = AMENDS[kind], _fit(candidates, total, older, newer)
-        if _most(weights, values, cosine) < LIKELY[kind]:  # four of five pairs need no comparison
-            continue
-        values |= compare(read(older), read(newer), cosine)
+    # Four of five pairs need no comparison.
+    for older, newer, kind, fit in near_pairs(candidates, total, top, vectors, LIKELY):
+        weights, cosine = AMENDS[kind], fit["cosine"]
+        values = fit | compare(read(older), read(newer), cosine)
         if kind == MIXED and not values["change"]:  # a turn often asks about a fact, or says it again
             continue
         odds = sum(weights[name] * value for name, value in values.items())
@@ -172,33 +171,68 @@ def compared(candidates: Candidates, ranked: Ints) -> list[int]:
     top = [at for at in ranked[:FIRST].tolist() if candidates.passages[at] is not None]
     if not any(candidates.src(at) == "memory" for at in top):
         return top
-    facts = [at for at in ranked[FIRST:].tolist() if candidates.src(at) == "memory"]
-    return [*top, *facts]
+    others = ranked[FIRST:]
+    alone = others[candidates.signals.session[others] < 0].tolist()
+    return [*top, *(at for at in alone if candidates.src(at) == "memory")]
 
 
-def kind_of(candidates: Candidates, older: int, newer: int) -> str:
-    """Return the kind of a pair: that of both records, or mixed."""
-    src = candidates.src(older)
-    return src if candidates.src(newer) == src else MIXED
+def near_pairs(
+    candidates: Candidates,
+    total: Floats,
+    top: Sequence[int],
+    vectors: Vectors,
+    least: Mapping[str, float] | None = None,
+) -> Iterator[tuple[int, int, str, dict[str, float]]]:
+    """Yield (earlier, later, kind, evidence) of facts and turns close in meaning, in the order of time.
 
-
-def _pairs(candidates: Candidates, top: Sequence[int], vectors: Vectors) -> Iterator[tuple[int, int, float]]:
-    """Yield (earlier, later, cosine) of facts and turns, earlier ones in the order of time."""
-    dates, ids = candidates.dated_at, candidates.ids
+    The evidence is that of the question, the dates and the vectors. Pairs whose texts cannot raise the log
+    odds to `least` of their kind are left out.
+    """
+    ids, signals = candidates.ids, candidates.signals
     srcs = {at: candidates.src(at) for at, each in enumerate(ids) if each in vectors}
-    some = [at for at in top if candidates.src(at) == "memory"][:FACTS]
-    chosen = set(top)
-    every = [*top, *(at for at, src in srcs.items() if src == "memory" and at not in chosen)]
-    for older in sorted(top, key=lambda at: int(dates[at])):
-        if srcs.get(older) not in AMENDS:  # no passage of a document amends
-            continue
-        for newer in every if older in some else top:
-            if srcs.get(newer) not in AMENDS or dates[newer] <= dates[older]:
-                continue
-            cosine = float(vectors[ids[older]] @ vectors[ids[newer]])
-            near = cosine >= (FAR if newer in chosen else NEAR)
-            if near and not _is_meant(candidates, older, newer):
-                yield older, newer, cosine
+    srcs = {at: src for at, src in srcs.items() if src in AMENDS}  # no passage of a document amends
+    first = [at for at in top if at in srcs]
+    every = [*first, *(at for at, src in srcs.items() if src == "memory" and at not in first)]
+    found = _dated(first, every, srcs, candidates.dated_at.tolist())
+    if not found:
+        return
+    old, new = np.array(found).T
+    cosine = _cosines(first, every, [vectors[ids[at]] for at in every], old, new)
+    is_meant = signals.quoted[old] | (signals.named[old] > signals.named[new])  # by the question itself
+    is_near = cosine >= np.where(np.isin(new, first), FAR, NEAR)
+    old, new, cosine = (each[is_near & ~is_meant] for each in (old, new, cosine))
+    both = [(srcs[earlier], srcs[later]) for earlier, later in zip(old.tolist(), new.tolist(), strict=True)]
+    kinds = np.array([one if one == other else MIXED for one, other in both], dtype=str)
+    values = _fit(candidates, total, old, new, kinds == "memory") | {"cosine": cosine}
+    likely = np.ones(len(old), dtype=bool)
+    for kind, bound in (least or {}).items():
+        likely &= (kinds != kind) | (_most(AMENDS[kind], values) >= bound)
+    for at in np.flatnonzero(likely).tolist():
+        evidence = {name: float(column[at]) for name, column in values.items()}
+        yield int(old[at]), int(new[at]), str(kinds[at]), evidence
+
+
+def _dated(
+    first: Sequence[int], every: Sequence[int], srcs: Mapping[int, str], dates: Sequence[int]
+) -> list[tuple[int, int]]:
+    """List (earlier, later) of the first ones; all facts may amend the first `FACTS` facts."""
+    facts = [at for at in first if srcs[at] == "memory"][:FACTS]
+    return [
+        (older, newer)
+        for older in sorted(first, key=dates.__getitem__)
+        for newer in (every if older in facts else first)
+        if dates[newer] > dates[older]
+    ]
+
+
+def _cosines(
+    first: Sequence[int], every: Sequence[int], vectors: Sequence[NDArray[np.float32]], old: Ints, new: Ints
+) -> Floats:
+    """Return the cosines of these pairs; `vectors` are those of `every`, which begins with `first`."""
+    matrix = np.stack(vectors)
+    rows = np.zeros(max(every) + 1, dtype=np.int64)
+    rows[every] = np.arange(len(every))
+    return (matrix[: len(first)] @ matrix.T)[rows[old], rows[new]].astype(float)
 
 
 def _is_another(kind: str, values: Mapping[str, float]) -> bool:
@@ -211,40 +245,32 @@ def _is_another(kind: str, values: Mapping[str, float]) -> bool:
     return kind == "memory" and (lacks or values["overlap"] < SHARED)
 
 
-def _is_meant(candidates: Candidates, older: int, newer: int) -> bool:
-    """Return True if the question itself refers to the earlier record, by quoting or naming it."""
-    signals = candidates.signals
-    return bool(signals.quoted[older] or signals.named[older] > signals.named[newer])
+def _most(weights: Mapping[str, float], values: Mapping[str, Floats]) -> Floats:
+    """Return the greatest log odds that the texts of pairs may give: the same words, and words of change."""
+    every = np.ones(1)
+    texts = {"overlap": every, "change": every, "change_cosine": values["cosine"], "matter": every}
+    known = sum((weights[name] * value for name, value in values.items()), np.zeros(1))
+    return weights["offset"] + sum((max(weights[name], 0.0) * value for name, value in texts.items()), known)
 
 
-def _most(weights: Mapping[str, float], values: Mapping[str, float], cosine: float) -> float:
-    """Return the greatest log odds that the texts of a pair may give: the same words, and words of change."""
-    known = {"offset": 1.0, "cosine": cosine, **values}
-    texts = {"overlap": 1.0, "change": 1.0, "change_cosine": cosine, "matter": 1.0}
-    return sum(weights[name] * value for name, value in known.items()) + sum(
-        max(weights[name], 0.0) * value for name, value in texts.items()
-    )
-
-
-def _fit(candidates: Candidates, total: Floats, older: int, newer: int) -> dict[str, float]:
-    """Return the evidence from the question and the dates that the later record amends the earlier one."""
-    before, now = (
-        0.0 if math.isnan(each) else each for each in candidates.signals.coverage[[older, newer]].tolist()
-    )
-    is_fact = kind_of(candidates, older, newer) == "memory"
+def _fit(
+    candidates: Candidates, total: Floats, older: Ints, newer: Ints, is_fact: NDArray[np.bool_]
+) -> dict[str, Floats]:
+    """Return the evidence from the question and the dates that the later records amend the earlier ones."""
+    covered = known_or(candidates.signals.coverage, 0.0)
     return {
-        "distance": min(max(float(total[older] - total[newer]), -8.0), 8.0),
-        "answer": float(candidates.signals.answer[newer]),
-        "coverage": now,
-        "coverage_gain": now - before,
+        "distance": np.clip(total[older] - total[newer], -8.0, 8.0),
+        "answer": candidates.signals.answer[newer],
+        "coverage": covered[newer],
+        "coverage_gain": covered[newer] - covered[older],
         # Of two facts within an hour one may correct the other; turns of one session rarely do.
-        "days": 1.0 if is_fact else since(int(candidates.dated_at[newer] - candidates.dated_at[older])),
+        "days": np.where(is_fact, 1.0, _since(candidates.dated_at[newer] - candidates.dated_at[older])),
     }
 
 
-def since(microseconds: int) -> float:
-    """Scale the time between two records to [0, 1]: a week and more is 1."""
-    return min(math.log1p(microseconds / DAY) / math.log1p(_WEEK), 1.0)
+def _since(microseconds: Ints) -> Floats:
+    """Scale the time between records to [0, 1]: a week and more is 1."""
+    return np.minimum(np.log1p(microseconds / DAY) / math.log1p(_WEEK), 1.0)
 
 
 def compare(older: Compared, newer: Compared, cosine: float) -> dict[str, float]:
