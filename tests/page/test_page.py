@@ -25,7 +25,7 @@ from scrubjay.models.envelopes import envelope
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.page import serving as page_serving
 from scrubjay.page.calls import CALLS
-from scrubjay.page.serving import HEADERS, LINK_SECONDS, MOST_LINKS, Browsers, serving
+from scrubjay.page.serving import HEADERS, LINK_SECONDS, MOST_LINKS, MOST_NEWS, Browsers, serving
 from scrubjay.search.marking import marked
 from scrubjay.text import foreign
 
@@ -574,6 +574,26 @@ async def test_an_open_page_receives_news_and_hears_when_the_engine_ends(engine:
         assert json.loads(line.removeprefix("data: ")) == told
         assert len(core.listeners) == 1
     assert (await browser.post("nothing")).status_code == 404
+
+
+async def test_the_engine_can_end_while_a_page_does_not_read_its_events(engine: Engine):
+    core = await engine.core()
+    async with (
+        serving(engine, list) as (page, origin),
+        httpx2.AsyncClient(base_url=origin) as client,
+    ):
+        browser = Browser(client, origin, page.invite())
+        await browser.enter()
+        async with client.stream("GET", f"{browser.path}news") as news:
+            lines = news.aiter_lines()
+            assert await anext(lines) == "event: hello"
+            (report,), records = core.listeners, []
+            core.listeners.append(records.append)
+            await turn(core, "one", user="Which port?", assistant="8080.")
+            for _ in range(MOST_NEWS + 1):  # the stream cannot run between them
+                report(records[0])
+            page.close()
+            assert "event: end" in [line async for line in lines]
 
 
 async def test_open_pages_are_notified_of_new_settings(engine: Engine, browser: Browser):

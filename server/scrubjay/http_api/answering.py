@@ -9,7 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-IDLE_SECONDS = 30.0  # a client may send nothing of its request, or read nothing of its answer
+IDLE_SECONDS = 30.0  # a client may pause so long while it sends a request or reads an answer
 CLOSE_SECONDS = 5  # for requests in flight when the engine ends; later ones are cut off
 
 
@@ -26,42 +26,42 @@ async def answering(app: ASGIApp, listening: socket.socket) -> AsyncIterator[Non
         timeout_graceful_shutdown=CLOSE_SECONDS,
     )
     server = _Server(config)
-    running = asyncio.create_task(server.serve(sockets=[listening]))
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
         yield
     finally:
         server.should_exit = True
-        await running
+        await serving
 
 
 class _Connection(H11Protocol):
-    """A connection that is closed if its client sends nothing of an unfinished request for IDLE_SECONDS.
+    """A connection that closes if the client stops in the middle of a request for IDLE_SECONDS.
 
-    The headers must arrive completely in that time. It is also closed if the client reads nothing of its
-    answer, and when the engine ends before the request is complete. uvicorn closes connections that are idle
-    after an answer, but waits for ever in these cases.
+    The headers must arrive completely in that time. It also closes if the client stops reading the answer
+    for as long, and when the engine ends before the request is complete. uvicorn itself only closes
+    connections that are idle after an answer, and would wait forever in these cases.
     """
 
-    _heard = 0.0
-    _in_head = False
-    _unsent = 0  # bytes, at the last look
-    _look: asyncio.TimerHandle | None = None
+    _last_received = 0.0
+    _in_headers = False
+    _unsent = 0  # bytes, at the last check
+    _idle_check: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._heard = self.loop.time()
-        self._look = self.loop.call_later(IDLE_SECONDS, self._end_if_idle)
+        self._last_received = self.loop.time()
+        self._idle_check = self.loop.call_later(IDLE_SECONDS, self._end_if_idle)
 
     def data_received(self, data: bytes) -> None:
-        if not self._in_head:
-            self._heard = self.loop.time()
+        if not self._in_headers:
+            self._last_received = self.loop.time()
         super().data_received(data)
-        answered = self.cycle is None or self.cycle.response_complete
-        self._in_head = answered and bool(self.conn.trailing_data[0])
+        is_answered = self.cycle is None or self.cycle.response_complete
+        self._in_headers = is_answered and bool(self.conn.trailing_data[0])
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self._look is not None:
-            self._look.cancel()
+        if self._idle_check is not None:
+            self._idle_check.cancel()
         super().connection_lost(exc)
 
     def shutdown(self) -> None:
@@ -70,18 +70,18 @@ class _Connection(H11Protocol):
             self.transport.close()
 
     def _end_if_idle(self) -> None:
-        unsent, before = self.transport.get_write_buffer_size(), self._unsent
-        if unsent and unsent == before:
+        unsent, unsent_before = self.transport.get_write_buffer_size(), self._unsent
+        if unsent and unsent == unsent_before:
             self.transport.abort()
             return
         self._unsent = unsent
-        left = self._heard + IDLE_SECONDS - self.loop.time()
-        works = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
-        if left <= 0 and not works:
+        seconds_left = self._last_received + IDLE_SECONDS - self.loop.time()
+        is_working = self.cycle is not None and not self.cycle.response_complete and not self.cycle.more_body
+        if seconds_left <= 0 and not is_working:
             self.transport.close()
         else:
-            self._look = self.loop.call_later(
-                left if left > 0 and not unsent else IDLE_SECONDS, self._end_if_idle
+            self._idle_check = self.loop.call_later(
+                seconds_left if seconds_left > 0 and not unsent else IDLE_SECONDS, self._end_if_idle
             )
 
 

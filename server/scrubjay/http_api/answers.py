@@ -1,4 +1,4 @@
-"""What routes answer, as a table: one line for each kind of answer, in the words of the wire."""
+"""The answers of routes as a table: one line for each kind of answer, with its fields as in the JSON."""
 
 import operator
 import re
@@ -28,13 +28,13 @@ _PLAIN: dict[str, dict[str, Any]] = {
 
 
 class Answers:
-    """The answers of one family of clients, whose `schemas` are JSON Schema by name.
+    """The answers of one family of clients; `schemas` has the JSON Schema of each by name.
 
     A line names an answer and its fields: `name:type`, or `name?:type` for a field that may be absent, or
-    `name=attribute:type` for one that `fill` reads from an attribute with another name. Further lines are
-    indented, and the text after -- describes the answer. `Other+` copies the fields of an earlier answer. A
-    type is plain, the name of an answer, 'a word', [a list of a type], {an object of values of a type}, or
-    several with | between them.
+    `name=attribute:type` for one that `fill` reads from an attribute with another name. Continuation lines
+    are indented, and the text after -- describes the answer. `Other+` copies the fields of an earlier answer.
+    A type is a plain type, the name of an answer, 'a word', [a list of a type], {an object with values of a
+    type}, or several of these separated by |.
 
     >>> answers = Answers("Demo", "Page items:[Item] total:int\\nItem id:str title:str|null kind?:'a'|'b'")
     >>> answers.schemas["DemoItem"]["required"], answers.schema("[Item]")
@@ -46,10 +46,10 @@ class Answers:
         self._attributes: dict[tuple[str, str], str] = {}  # by answer and field, where the names differ
         self.schemas: dict[str, dict[str, Any]] = {}
         for line in re.sub(r"\n\s+", " ", table.strip()).split("\n"):
-            fields, _, text = line.partition(" -- ")
-            name, *words = fields.split()
-            about = {"description": text} if text else {}
-            self.schemas[family + name] = self._object(name, words) | about
+            signature, _, text = line.partition(" -- ")
+            name, *fields = signature.split()
+            description = {"description": text} if text else {}
+            self.schemas[family + name] = self._object(name, fields) | description
 
     def schema(self, text: str) -> dict[str, Any]:
         """Return the JSON Schema of a type."""
@@ -65,21 +65,21 @@ class Answers:
             return {"type": "object", "additionalProperties": self.schema(text[1:-1])}
         return _PLAIN.get(text, {"$ref": f"{_PREFIX}{self._family}{text}"})
 
-    def fill(self, name: str, record: object, /, **own: Any) -> Answer:
-        """Return an answer with its fields in order: the given ones, else read from the record.
+    def fill(self, name: str, record: object, /, **values: Any) -> Answer:
+        """Return an answer with its fields in order; a field that is not in `values` is read from the record.
 
-        An attribute has the field's name in snake_case, unless the table names another. A field with one
-        possible value has that value, and an answer within this one is filled from the same record. An
-        empty object is null if the field may be null. An optional field appears only if it is given.
-        Nothing is updated before it is created.
+        The attribute has the field's name in snake_case, unless the table names another. A field with only
+        one possible value gets that value, and a nested answer is filled from the same record. An empty
+        object becomes null if the field may be null. An optional field appears only if it is in `values`.
+        The time of an update is never before that of the creation.
         """
         schema, answer = self.schemas[self._family + name], dict[str, Any]()
         for field, kind in schema["properties"].items():
-            if field in own:
-                answer[field] = own[field]
+            if field in values:
+                answer[field] = values[field]
             elif field in schema["required"]:
                 answer[field] = self._value(name, field, kind, record)
-        for created, updated in _TIMES:  # the date of a content may be in the future
+        for created, updated in _TIMES:  # a document may be dated in the future
             if answer.get(created) and answer.get(updated):
                 answer[updated] = max(answer[created], answer[updated])
         return answer
@@ -101,8 +101,11 @@ class Answers:
                 other = self.schemas[self._family + text[:-1]]
                 properties |= other["properties"]
                 required += other["required"]
-                renamed = {key[1]: each for key, each in self._attributes.items() if key[0] == text[:-1]}
-                self._attributes |= {(title, field): each for field, each in renamed.items()}
+                self._attributes |= {
+                    (title, field): attribute
+                    for (name, field), attribute in self._attributes.items()
+                    if name == text[:-1]
+                }
             else:
                 name, _, kind = text.partition(":")
                 field, _, attribute = name.rstrip("?").partition("=")
@@ -119,23 +122,23 @@ class Answers:
 
 
 def unknown_fields(*bodies: BaseModel) -> Answer:
-    """Return the field `warnings` of an answer, if these bodies, which allow extra fields, have some."""
-    unknown = dict.fromkeys(name for body in bodies for name in body.model_extra or ())
-    sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in unknown]
+    """Return `{"warnings": [...]}` for the unknown fields of these bodies, or {} if all fields are known."""
+    names = dict.fromkeys(name for body in bodies for name in body.model_extra or ())
+    sentences = [f"{name[:80]!r} is not a field here, and was not stored." for name in names]
     return {"warnings": sentences} if sentences else {}
 
 
 def of_json(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of an OpenAPI response: JSON of this schema."""
+    """Return the `content` of an OpenAPI response: JSON with this schema."""
     return {"content": {"application/json": {"schema": schema}}}
 
 
 def _alternatives(text: str) -> Iterator[str]:
     """Split a type at each | that is not within brackets."""
     depth, start = 0, 0
-    for place, mark in enumerate(text):
-        depth += (mark in "[{") - (mark in "]}")
-        if mark == "|" and not depth:
-            yield text[start:place]
-            start = place + 1
+    for position, character in enumerate(text):
+        depth += (character in "[{") - (character in "]}")
+        if character == "|" and not depth:
+            yield text[start:position]
+            start = position + 1
     yield text[start:]

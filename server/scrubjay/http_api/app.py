@@ -1,4 +1,4 @@
-"""The application: every router of the HTTP face, MCP, and how both refuse."""
+"""Builds the HTTP application from all routers and MCP, and serves it."""
 
 import contextlib
 import socket
@@ -19,7 +19,7 @@ from scrubjay.http_api.door import Door
 from scrubjay.http_api.mcp import PATH, McpOverHttp
 from scrubjay.http_api.openapi import describe
 from scrubjay.http_api.options import Options
-from scrubjay.http_api.refusals import refuse
+from scrubjay.http_api.refusals import add_error_handlers
 from scrubjay.http_api.supermemory import v4, v5
 from scrubjay.http_api.tokens import Tokens
 
@@ -39,9 +39,9 @@ Scrubjay {VERSION}, the memory of a coding assistant, on this machine.
 
 
 def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
-    """Build the routes over this engine; MCP answers within the lifespan.
+    """Build the application of this engine; MCP answers while its lifespan runs.
 
-    Every request needs `request.state.permissions`, which the door sets.
+    Every request needs `request.state.permissions`, which `Door` sets.
     """
     mcp = McpOverHttp(mcp_server)
 
@@ -52,7 +52,7 @@ def build_app(engine: Engine, mcp_server: Server[Any]) -> FastAPI:
 
     app = FastAPI(title="Scrubjay", version=VERSION, docs_url=None, redoc_url=None, lifespan=lifespan)
     app.state.engine = engine
-    refuse(app, [route for router in ROUTERS for route in router.routes])
+    add_error_handlers(app, [route for router in ROUTERS for route in router.routes])
     for router in ROUTERS:
         app.include_router(router)
     app.router.routes += [Route(PATH, mcp), Route("/", _about)]

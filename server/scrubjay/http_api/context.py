@@ -1,4 +1,4 @@
-"""One request as a route sees it, as a parameter of type `Context`: engine, time, and permissions."""
+"""One request as routes see it: a parameter of type `Context` has the engine, the time and permissions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from scrubjay.models import requests
 from scrubjay.models.records import AnyRecord
 from scrubjay.models.results import Result
 
-_LOAD_SECONDS = 8.0  # that a request waits for the engine to load: clients over HTTP have no long patience
-SOURCE = "api"  # of records written over HTTP, unless the request names one
+_LOAD_SECONDS = 8.0  # how long a request waits for the engine to load: HTTP clients soon give up
+SOURCE = "api"  # the source of records written over HTTP, unless the request names another
 
 
 @dataclass(frozen=True)
 class RequestContext:
-    """One request; `now` is when it came."""
+    """One request; `now` is when it arrived."""
 
     core: Core
     permissions: Permissions
     now: datetime
 
     async def scopes(self, tags: str | Iterable[str] | None) -> tuple[str, ...]:
-        """Return the scopes that a read with these tags looks in; see `Permissions.reads`."""
-        return self.permissions.reads(tags, await self.core.counts.scopes())
+        """Return the scopes that a read with these tags covers; see `Permissions.read_scopes`."""
+        return self.permissions.read_scopes(tags, await self.core.counts.scopes())
 
     async def find(self, record_id: str, scope: str | None = None) -> AnyRecord | None:
-        """Return the record with this id; None if it is not in `scope` or out of the caller's reach.
+        """Return the record with this id; None if it is not in `scope` or the caller may not see it.
 
-        The id of a message, `turn_…:user`, stands for its turn.
+        The id of a message, such as `turn_…:user`, finds its turn.
         """
         turn, colon, _ = record_id.partition(":")
         record = await self.core.lists.find(turn if colon and turn.startswith("turn_") else record_id)
@@ -42,7 +42,7 @@ class RequestContext:
         return record
 
     async def find_named(self, name: str, scope: str | None = None) -> AnyRecord | None:
-        """Return the record with this id, else the document with this custom id, that is not forgotten.
+        """Return the record with this id or the document with this custom id, unless it is forgotten.
 
         Raises:
             InputError: documents of several scopes have this custom id.
@@ -50,13 +50,13 @@ class RequestContext:
         record = await self.find(name, scope)
         if record is not None and record.forgotten_at is None:
             return record
-        named = await self.core.documents.with_custom_id(name, await self.scopes(scope))
-        scopes = sorted(row.scope for row in named if row.forgotten_at is None)
+        documents = await self.core.documents.with_custom_id(name, await self.scopes(scope))
+        scopes = sorted(row.scope for row in documents if row.forgotten_at is None)
         if len(scopes) > 1:
             where = f"under several tags ({', '.join(scopes[:5])})"
             advice = "Add ?containerTag=, or give the document's id."
             raise InputError(f"customId {name[:80]!r} is used {where}. {advice}")
-        return await self.find(named[0].id) if scopes else None
+        return await self.find(documents[0].id) if scopes else None
 
     async def write(
         self,
@@ -66,9 +66,9 @@ class RequestContext:
         scope: str,
         source: str = SOURCE,
     ) -> Any:
-        """Take one write into a scope of `permissions.writes_to`; it is durable when this returns."""
-        written = await self.core.writer.sealed(kind, request, scope=scope, source=source, at=self.now)
-        result: Result = await self.core.write(written, similar=False)  # no client shows what is similar
+        """Write to a scope that `Permissions.write_scope` returned; the write is durable on return."""
+        sealed = await self.core.writer.seal(kind, request, scope=scope, source=source, at=self.now)
+        result: Result = await self.core.write(sealed, similar=False)  # no client shows similar memories
         return result
 
 

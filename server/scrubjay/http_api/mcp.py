@@ -1,8 +1,8 @@
-"""MCP over streamable HTTP: the server that the pipe serves, behind the same `door` as every route.
+"""MCP over streamable HTTP: the same server as over the pipe, behind the same `Door` as every route.
 
-Requests are stateless in both eras of the protocol: the tools ask clients nothing, so a session would be
-empty, and any of several engines can answer the next request. A client of the older era still gets a session
-id, by which it can cancel a call.
+Requests are stateless in both generations of the protocol: the tools never ask the client anything, so a
+session would be empty, and any of several engines can answer the next request. A client of the older
+generation still gets a session id, with which it can cancel a call.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ SCOPE_HEADER = "X-Scrubjay-Scope"
 
 
 class McpOverHttp:
-    """The ASGI application behind `/mcp`; it answers within `running`."""
+    """The ASGI application at `/mcp`; it answers inside the block of `running`."""
 
     def __init__(self, server: Server[Any]) -> None:
         # The door checks Host, Origin and size; the SDK's own limit must not be smaller.
@@ -49,7 +49,7 @@ class McpOverHttp:
         """Answer one message."""
         request = Request(scope)
         if request.method != "POST":
-            # GET would open a stream that stays empty, DELETE would end a session that does not exist.
+            # GET would open a stream that stays empty, and DELETE end a session that does not exist.
             sentence = "MCP is spoken here by POST, one message a request."
             await refusal(request, 405, sentence, {"Allow": "POST"})(scope, receive, send)
             return
@@ -59,29 +59,33 @@ class McpOverHttp:
             await refusal(request, status_of(error), str(error))(scope, receive, send)
             return
         first: Message | None = await receive()
-        opens = first is not None and glance(first.get("body", b"")).method == "initialize"
+        is_initialize = first is not None and glance(first.get("body", b"")).method == "initialize"
 
-        async def all_of_it() -> Message:
+        async def receive_again() -> Message:
             nonlocal first
             message, first = first, None
             return message or await receive()
 
-        async def named(message: Message) -> None:
+        async def send_with_session_id(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == HTTPStatus.OK:
                 MutableHeaders(scope=message)[MCP_SESSION_ID_HEADER] = secrets.token_hex(16)
             await send(message)
 
-        await self._sessions.handle_request(scope, all_of_it, named if opens else send)
+        await self._sessions.handle_request(
+            scope, receive_again, send_with_session_id if is_initialize else send
+        )
 
 
 def _caller(request: Request) -> Caller:
-    """Return who calls: the scope of the header or the query, else the token's, else the default tag's.
+    """Return the caller with its scope: from the header or the query, else the token's, else the default.
 
     Raises:
-        InputError, Forbidden: as `Permissions.own`.
+        InputError, Forbidden: see `Permissions.scope_of`.
     """
     permissions: Permissions = request.state.permissions
-    named = request.headers.get(SCOPE_HEADER) or request.query_params.get("scope") or None
-    own = named == USER_SCOPE and permissions.tag is None
-    scope = USER_SCOPE if own else permissions.own(named) or DEFAULT_TAG
+    name = request.headers.get(SCOPE_HEADER) or request.query_params.get("scope") or None
+    if name == USER_SCOPE and permissions.tag is None:
+        scope = USER_SCOPE
+    else:
+        scope = permissions.scope_of(name) or DEFAULT_TAG
     return Caller(scope=scope, confined=permissions.tag is not None, read_only=permissions.read_only)

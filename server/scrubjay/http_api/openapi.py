@@ -1,4 +1,4 @@
-"""The served OpenAPI document: FastAPI's description of the routes, and what all routes share."""
+"""The OpenAPI document: FastAPI's description of the routes, completed with what all routes share."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -31,7 +31,7 @@ FAMILIES = {
     HEBB_MIND: "Turns and facts in partitions, with weights and windows.",
 }
 _METHODS = frozenset({"get", "put", "post", "delete", "patch"})
-_EVERYWHERE = {
+_COMMON_RESPONSES = {
     "401": "A key is needed, or the one that was sent opens nothing.",
     "403": "The key may not do that or does not reach that tag, or a page of a foreign origin asks.",
     "413": "The request is larger than 55 MB.",
@@ -49,25 +49,23 @@ def _object(required: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "object", "required": list(required), "properties": required, **more}
 
 
-def _mistakes(**fields: Any) -> dict[str, Any]:
+def _array(**fields: Any) -> dict[str, Any]:
     return {"type": "array", "items": _object(fields)}
 
 
 _SCHEMAS: dict[str, Any] = {
     "Refusal": _object({"error": _SENTENCE}),
     "Misfit": _object(
-        {"success": {"type": "boolean", "const": False}, "error": _mistakes(message=_SENTENCE, path=_PATH)},
+        {"success": {"type": "boolean", "const": False}, "error": _array(message=_SENTENCE, path=_PATH)},
         **_MISFIT,
     ),
     "HebbRefusal": _object({"detail": _SENTENCE}),
-    "HebbMisfit": _object(
-        {"detail": _mistakes(type={"type": "string"}, loc=_PATH, msg=_SENTENCE)}, **_MISFIT
-    ),
+    "HebbMisfit": _object({"detail": _array(type={"type": "string"}, loc=_PATH, msg=_SENTENCE)}, **_MISFIT),
 }
 
 
 def describe(app: FastAPI, *families: Answers) -> None:
-    """Let the application serve its document at `/openapi.json`; the first request makes it."""
+    """Serve the document at `/openapi.json`; it is built at the first request."""
 
     def document() -> dict[str, Any]:
         if not app.openapi_schema:
@@ -85,53 +83,53 @@ def _document(app: FastAPI, families: Iterable[Answers]) -> dict[str, Any]:
         description=ABOUT,
         routes=app.routes,
         servers=[{"url": "/", "description": "Where this document was read"}],
-        tags=[{"name": name, "description": says} for name, says in FAMILIES.items()],
+        tags=[{"name": name, "description": description} for name, description in FAMILIES.items()],
     )
-    parts = document.setdefault("components", {})
-    schemas = parts.setdefault("schemas", {})
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)  # FastAPI's own, which no route here answers
+        schemas.pop(name, None)  # FastAPI's own schemas, which no route here uses
     schemas.update({name: {"title": name, **schema} for name, schema in _SCHEMAS.items()})
     for answers in families:
         schemas.update(answers.schemas)
     key = {"description": "A key of `scrubjay token add`; any, where none was made."}
-    parts["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", **key}}
+    components["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer", **key}}
     for path, item in document["paths"].items():
         for method in _METHODS & item.keys():
-            _complete(item[method], path, schemas)
+            _complete_operation(item[method], path, schemas)
     return document
 
 
 def _may_be_empty(body: dict[str, Any], schemas: dict[str, Any]) -> bool:
-    """Return True if a form has no required field; FastAPI calls every form required."""
+    """Return True if the body is a form without required fields; FastAPI marks every form as required."""
     form = body["content"].get("multipart/form-data", {}).get("schema", {})
     return "$ref" in form and "required" not in schemas[form["$ref"].rpartition("/")[2]]
 
 
-def _complete(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
-    """Add its family, its key, and the answers that any operation of that family may give."""
-    hebb, with_tags = path.startswith(HEBB), path.startswith(("/v3", "/v4"))
-    operation["tags"] = [HEBB_MIND if hebb else SUPERMEMORY if with_tags else NAMESPACES]
+def _complete_operation(operation: dict[str, Any], path: str, schemas: dict[str, Any]) -> None:
+    """Add the family, the key, and the responses that every operation of the family may have."""
+    is_hebb, has_tags = path.startswith(HEBB), path.startswith(("/v3", "/v4"))
+    operation["tags"] = [HEBB_MIND if is_hebb else SUPERMEMORY if has_tags else NAMESPACES]
     operation["security"] = [{"bearer": []}, {}]
     if "requestBody" in operation and _may_be_empty(operation["requestBody"], schemas):
         operation["requestBody"]["required"] = False
-    answers = operation["responses"]
-    family, one = ("Hebb", "detail") if hebb else ("", "error")
-    of_fastapi = answers.pop("422", None)
-    misfit = {"description": f"The request does not fit; {one} lists each mistake, or is one sentence."}
-    either = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
-    if hebb and of_fastapi is not None:
-        answers["422"] = {**misfit, **of_json(either)}
+    responses = operation["responses"]
+    family, field = ("Hebb", "detail") if is_hebb else ("", "error")
+    fastapi_422 = responses.pop("422", None)
+    misfit = {"description": f"The request does not fit; {field} lists each mistake, or is one sentence."}
+    refusal_or_misfit = {"oneOf": [_ref(f"{family}Refusal"), _ref(f"{family}Misfit")]}
+    if is_hebb and fastapi_422 is not None:
+        responses["422"] = {**misfit, **of_json(refusal_or_misfit)}
         unclear = {"description": "The request cannot be understood or is out of range."}
-        answers.setdefault("400", {**unclear, **of_json(_ref("HebbRefusal"))})
+        responses.setdefault("400", {**unclear, **of_json(_ref("HebbRefusal"))})
     else:
-        answers.setdefault("400", {**misfit, **of_json(either)})
-    for status, says in _EVERYWHERE.items():
-        answers.setdefault(status, {"description": says, **of_json(_ref(f"{family}Refusal"))})
+        responses.setdefault("400", {**misfit, **of_json(refusal_or_misfit)})
+    for status, description in _COMMON_RESPONSES.items():
+        responses.setdefault(status, {"description": description, **of_json(_ref(f"{family}Refusal"))})
     for status in ("404", "409", "422"):
-        if status in answers and "content" not in answers[status]:
-            answers[status].update(of_json(_ref(f"{family}Refusal")))
-    operation["responses"] = dict(sorted(answers.items()))
+        if status in responses and "content" not in responses[status]:
+            responses[status].update(of_json(_ref(f"{family}Refusal")))
+    operation["responses"] = dict(sorted(responses.items()))
 
 
 def _ref(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The options of `scrubjay serve --http`: where it is served, to whom, under which names, how often."""
+"""The options of `scrubjay serve --http`: address, token, host names, origins and rate limit."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 from scrubjay.errors import EngineError, InputError
 from scrubjay.http_api.tokens import Token
 
-# stops only runaway loops: two cores answer fewer searches per second
-PER_SECOND = 500.0
+PER_SECOND = 500.0  # stops only runaway loops: two cores answer fewer searches per second
 _BACKLOG = 128
 
 
@@ -27,12 +26,12 @@ class Address(NamedTuple):
 
     @property
     def url(self) -> str:
-        """The address as clients write it."""
+        """Return the address as clients write it."""
         return f"http://{self}"
 
     @property
     def is_loopback(self) -> bool:
-        """Return True if only programs of this machine reach it."""
+        """Return True if only programs on this machine can reach it."""
         return self.host == "localhost" or ipaddress.ip_address(self.host).is_loopback
 
     def bind(self) -> socket.socket:
@@ -42,8 +41,8 @@ class Address(NamedTuple):
             EngineError: another program listens here already, or the machine has no such address.
         """
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # asyncio turns Nagle's algorithm off only where TCP is named; with it an answer on a kept connection
-        # waits 40 ms.
+        # asyncio turns Nagle's algorithm off only if the protocol is given as TCP; otherwise an answer on a
+        # reused connection waits 40 ms.
         listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -60,8 +59,8 @@ class Address(NamedTuple):
 class Options:
     """Where and to whom HTTP is served.
 
-    `token` came with the command line; `names` are more names of this server; pages of `origins` may read
-    answers; `per_second` is how many requests one caller may make for long, 0 any number.
+    `token` is from the command line; `names` are additional host names of this server; pages of `origins`
+    may read answers; `per_second` limits the average rate of one caller, where 0 means no limit.
     """
 
     address: Address
@@ -71,7 +70,7 @@ class Options:
     per_second: float = PER_SECOND
 
     def bind(self) -> tuple[Options, socket.socket]:
-        """Return the options with the port that was found free, and the socket that listens there.
+        """Return the options with the actual port, and the socket that listens there.
 
         Raises:
             EngineError: see `Address.bind`.
@@ -82,10 +81,10 @@ class Options:
         return replace(self, address=address), listening
 
     def check(self, tokens: int) -> None:
-        """Refuse to listen where other machines could come in without a key; `tokens` is how many there are.
+        """Refuse an address that other machines can reach without a key; `tokens` is the number of tokens.
 
         Raises:
-            InputError: other machines reach the address, and there is no token.
+            InputError: other machines can reach the address, and there is no token.
         """
         if not self.address.is_loopback and not tokens:
             raise InputError(
@@ -96,10 +95,10 @@ class Options:
 
 
 def parse_address(text: str) -> Address:
-    """Parse `HOST:PORT` or `PORT` alone (of 127.0.0.1), an IPv6 host in brackets; port 0 is any free one.
+    """Parse `HOST:PORT`, or `PORT` for 127.0.0.1; an IPv6 host is in brackets, port 0 means any free one.
 
     Raises:
-        InputError: it is not of that form, or the host is a name.
+        InputError: the text has another form, or the host is a name.
     """
     host, _, port = text.rpartition(":")
     host = host.strip("[]") or "127.0.0.1"
@@ -121,7 +120,7 @@ def parse_origin(text: str) -> str:
     """Parse `https://name:port`, as a browser writes it in `Origin`.
 
     Raises:
-        InputError: it is not an origin; nor is `*`, with which every page could read memories.
+        InputError: it is not one origin; `*` is refused, because every page could then read memories.
     """
     try:
         parts = urlsplit(text)
@@ -130,17 +129,17 @@ def parse_origin(text: str) -> str:
             return f"{parts.scheme}://{parts.netloc.lower()}"
     except ValueError:  # unclosed brackets, or a malformed port
         pass
-    such = "https://app.example.com or http://localhost:3000"
-    raise InputError(f"--cors {text!r}: must be one exact origin, such as {such}.")
+    examples = "https://app.example.com or http://localhost:3000"
+    raise InputError(f"--cors {text!r}: must be one exact origin, such as {examples}.")
 
 
 def parse_name(text: str) -> str:
-    """Parse a name to answer under, without a port.
+    """Parse an additional host name of this server, without a port.
 
     Raises:
-        InputError: it is no name.
+        InputError: it is not a host name.
     """
-    if not text or any(mark in text for mark in "/:@*? "):
+    if not text or any(character in text for character in "/:@*? "):
         raise InputError(
             f"--allow-host {text!r}: must be one name without scheme and port, such as memory.example.com."
         )

@@ -1,4 +1,4 @@
-"""What a caller may do over HTTP, and which scopes the tags of its request mean."""
+"""What a caller may do over HTTP, and which scopes the tags of its request stand for."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scrubjay.errors import InputError
 from scrubjay.home.scopes import EVERY_SCOPE, USER_SCOPE, is_scope
 
-DEFAULT_TAG = "sm_project_default"  # where a write goes that names no tag; what supermemory's own tools use
+DEFAULT_TAG = "sm_project_default"  # for writes without a tag; supermemory's own tools use it too
 RESERVED = frozenset({USER_SCOPE, EVERY_SCOPE})
 READ_ONLY = "This token may only read. Write with another one."
 
@@ -17,53 +17,53 @@ class Forbidden(InputError):
 
 @dataclass(frozen=True)
 class Permissions:
-    """What one caller may do; `tag` is the only tag in reach, None for all."""
+    """What one caller may do; `tag` is the only tag that it reaches, None for all tags."""
 
     tag: str | None = None
     read_only: bool = False
 
-    def writes_to(self, tag: str | None) -> str:
-        """Return the scope that a write with this tag goes to.
+    def write_scope(self, tag: str | None) -> str:
+        """Return the scope for a write with this tag.
 
         Raises:
-            InputError: a tag that no scope may be called.
-            Forbidden: a tag that the token does not reach, or a token that may only read.
+            InputError: the tag is not a valid name of a scope.
+            Forbidden: the token does not reach the tag, or may only read.
         """
         if self.read_only:
             raise Forbidden(READ_ONLY)
-        return self.own(tag) or DEFAULT_TAG
+        return self.scope_of(tag) or DEFAULT_TAG
 
-    def writes_for_all(self) -> None:
-        """Raise unless this caller may change what applies to every tag.
+    def check_writes_for_all(self) -> None:
+        """Check that this caller may change what applies to every tag.
 
         Raises:
-            Forbidden: a token that reaches one tag, or may only read.
+            Forbidden: the token reaches only one tag, or may only read.
         """
-        self.writes_to(None)
+        self.write_scope(None)
         if self.tag is not None:
             raise Forbidden("This token reaches one tag, so it may not change what applies to all of them.")
 
-    def reads(self, tags: str | Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
-        """Return the scopes that a read sees: those of its tags, else all of `known` but the user's own.
+    def read_scopes(self, tags: str | Iterable[str] | None, scopes: Iterable[str]) -> tuple[str, ...]:
+        """Return the scopes that a read covers: those of its tags, else all of `scopes` except `user`.
 
         Raises:
-            InputError, Forbidden: as `writes_to`.
+            InputError, Forbidden: see `write_scope`.
         """
-        named = [tags] if isinstance(tags, str) else list(tags or ())
-        if named:
-            return tuple(dict.fromkeys(own for tag in named if (own := self.own(tag))))
-        return (self.tag,) if self.tag is not None else tuple(sorted(set(known) - RESERVED))
+        names = [tags] if isinstance(tags, str) else list(tags or ())
+        if names:
+            return tuple(dict.fromkeys(scope for name in names if (scope := self.scope_of(name))))
+        return (self.tag,) if self.tag is not None else tuple(sorted(set(scopes) - RESERVED))
 
     def reaches(self, scope: str) -> bool:
-        """Return True if the caller sees records of this scope; other records look like unknown ids."""
+        """Return True if the caller may see records of this scope; others look to it like unknown ids."""
         return scope not in RESERVED and self.tag in (None, scope)
 
-    def own(self, tag: str | None) -> str | None:
-        """Return the scope that a tag names; without a tag that of the token, None if it has none.
+    def scope_of(self, tag: str | None) -> str | None:
+        """Return the scope that a tag names, or without a tag the token's scope, which may be None.
 
         Raises:
-            InputError: a tag that no scope may be called.
-            Forbidden: a tag that the token does not reach.
+            InputError: the tag is not a valid name of a scope.
+            Forbidden: the token does not reach the tag.
         """
         if tag is None:
             return self.tag

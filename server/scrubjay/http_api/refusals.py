@@ -1,9 +1,9 @@
-"""Errors as each family of clients parses them.
+"""Errors in the form that each family of clients parses.
 
-supermemory: {"error": sentence}, or for a misfit {"success": false, "error": [{"message", "path"}]}.
+supermemory: {"error": sentence}; for an invalid request {"success": false, "error": [{"message", "path"}]}.
 Hebb Mind: {"detail": ...}.
-409 and 5xx make clients try again three times, so nothing permanent is answered with them: what this
-server does not have is 404 with a sentence, and not 501.
+Clients retry 409 and 5xx three times, so a permanent error never has such a status: what this server does not
+have is 404 with a sentence, and not 501.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ from scrubjay.http_api.permissions import Forbidden
 if TYPE_CHECKING:
     from fastapi import APIRouter, FastAPI
 
-HEBB = "/api/"  # where Hebb Mind's routes begin
-NAMESPACES = "/ns/"  # and those of version 5 of supermemory
-# What may follow a namespace there.
-_NOUNS = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
+HEBB = "/api/"  # the prefix of Hebb Mind's routes
+NAMESPACES = "/ns/"  # the prefix of version 5 of supermemory
+# What may follow a namespace in a path.
+_RESOURCES = frozenset({"document", "search", "profile", "list", "memories", "connectors"})
 
 
-def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
-    """Make this application, which has these routes, answer every error in its family's shape."""
-    from fastapi.exceptions import RequestValidationError  # 6 MB, which the page does without
+def add_error_handlers(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
+    """Let an application with these routes answer every error in the form of the family."""
+    from fastapi.exceptions import RequestValidationError  # 6 MB, which the page does not need
 
     @app.exception_handler(ScrubjayError)
-    async def _known(request: Request, error: ScrubjayError) -> JSONResponse:
+    async def _on_scrubjay_error(request: Request, error: ScrubjayError) -> JSONResponse:
         return refusal(request, status_of(error), str(error))
 
     @app.exception_handler(HTTPException)
-    async def _http(request: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 404 and (sentence := misnamed(request.url.path)):
+    async def _on_http_error(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 404 and (sentence := _bad_namespace(request.url.path)):
             return refusal(request, 400, sentence)
         if error.status_code == 405:
             verbs = ", ".join(_verbs(request, routes)) or "nothing"
@@ -47,37 +47,38 @@ def refuse(app: FastAPI, routes: Sequence[BaseRoute]) -> None:
         return refusal(request, error.status_code, str(error.detail), error.headers)
 
     @app.exception_handler(RequestValidationError)
-    async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+    async def _on_invalid_request(request: Request, error: RequestValidationError) -> JSONResponse:
         if request.url.path.startswith(HEBB):
-            mistakes = [{key: each[key] for key in ("type", "loc", "msg")} for each in error.errors()]
+            mistakes = [{key: item[key] for key in ("type", "loc", "msg")} for item in error.errors()]
             return JSONResponse({"detail": mistakes}, 422)
-        return JSONResponse({"success": False, "error": [_problem(each) for each in error.errors()]}, 400)
+        problems = [_problem(mistake) for mistake in error.errors()]
+        return JSONResponse({"success": False, "error": problems}, 400)
 
     @app.exception_handler(Exception)  # the outermost edge
-    async def _unforeseen(request: Request, error: Exception) -> JSONResponse:
-        called = f"{request.method} {request.scope.get('path', '')[:80]}"
-        return refusal(request, 500, request.app.state.engine.unforeseen(called, error))
+    async def _on_bug(request: Request, error: Exception) -> JSONResponse:
+        operation = f"{request.method} {request.scope.get('path', '')[:80]}"
+        return refusal(request, 500, request.app.state.engine.report_bug(operation, error))
 
 
 def refusal(request: Request, status: int, sentence: str, headers: Any = None) -> JSONResponse:
-    """Return one refusal in the shape of the family that the path belongs to."""
+    """Return an error response in the form of the family that the path belongs to."""
     name = "detail" if request.url.path.startswith(HEBB) else "error"
     return JSONResponse({name: sentence}, status, headers=headers)
 
 
-def misnamed(path: str) -> str | None:
-    """Return the error for a path whose namespace is empty or has a slash, which clients do not escape."""
+def _bad_namespace(path: str) -> str | None:
+    """Return an error if the namespace in a path is empty or has a slash, which clients do not escape."""
     if not path.startswith(NAMESPACES):
         return None
     name, *rest = path.removeprefix(NAMESPACES).split("/")
-    if name and (not rest or rest[0] in _NOUNS):
+    if name and (not rest or rest[0] in _RESOURCES):
         return None
     rule = "its name has 1 to 100 letters (A to Z), digits or . _ : -, so it is neither empty nor has a slash"
     return f"{path[:120]} names no namespace: {rule}."
 
 
 def status_of(error: ScrubjayError) -> int:
-    """Return the status of an error that is raised on purpose."""
+    """Return the HTTP status of an error."""
     if isinstance(error, NotFound):
         return 404
     if isinstance(error, Forbidden):
@@ -86,25 +87,25 @@ def status_of(error: ScrubjayError) -> int:
 
 
 def _verbs(request: Request, routes: Iterable[BaseRoute]) -> list[str]:
-    """Return the verbs of a path; the router itself names only those of the first route that matches it."""
-    listed = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
-    paths = {route.path for route in listed if route.matches(request.scope)[0] is not Match.NONE}
+    """Return the verbs of a path; the router itself knows only those of the first route that matches."""
+    candidates = [route for route in routes if isinstance(route, Route) and route.include_in_schema]
+    paths = {route.path for route in candidates if route.matches(request.scope)[0] is not Match.NONE}
     # /documents/list also matches /documents/{id}.
     closest = min(paths, key=lambda path: (path.count("{"), -len(path)), default=None)
-    return sorted({verb for route in listed if route.path == closest for verb in route.methods or ()})
+    return sorted({verb for route in candidates if route.path == closest for verb in route.methods or ()})
 
 
 def _problem(error: Any) -> dict[str, Any]:
-    path = list(error["loc"][1:])  # the first part says where in the request: body, query or path
+    path = list(error["loc"][1:])  # without the first part, which is body, query or path
     message = str(error["msg"]).removeprefix("Value error, ")
     return {"message": f"{'.'.join(map(str, path)) or 'the body'}: {message}", "path": path}
 
 
 def absent(reasons: Mapping[str, str]) -> APIRouter:
-    """Make a router that answers 404 with a sentence. Each key has verbs and a path, separated by blanks.
+    """Return a router that answers 404 with a sentence; each key has verbs and paths, separated by blanks.
 
-    No verb means every verb. A path that ends in `*` means itself and all below it, one that ends
-    in `/*` all below it. The router stays out of the OpenAPI document.
+    Without a verb all verbs are meant. A path that ends in `*` stands for itself and everything below it, one
+    that ends in `/*` only for everything below it. The OpenAPI document leaves these routes out.
     """
     from fastapi import APIRouter
 
@@ -112,15 +113,16 @@ def absent(reasons: Mapping[str, str]) -> APIRouter:
     for routes, sentence in reasons.items():
         words = routes.split()
         verbs = [word for word in words if not word.startswith("/")]
-        for path in (word for word in words if word.startswith("/")):
-            whole, rest = path.removesuffix("*"), path.removesuffix("*").rstrip("/") + "/{rest:path}"
-            paths = (path,) if whole == path else (rest,) if whole.endswith("/") else (whole, rest)
-            for each in paths:
-                _answer(router, verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"], each, sentence)
+        for pattern in (word for word in words if word.startswith("/")):
+            base = pattern.removesuffix("*")
+            below = base.rstrip("/") + "/{rest:path}"
+            paths = (base,) if base == pattern else (below,) if base.endswith("/") else (base, below)
+            for path in paths:
+                _add_404(router, verbs or ["GET", "POST", "PUT", "PATCH", "DELETE"], path, sentence)
     return router
 
 
-def _answer(router: APIRouter, verbs: list[str], path: str, sentence: str) -> None:
+def _add_404(router: APIRouter, verbs: list[str], path: str, sentence: str) -> None:
     @router.api_route(path, methods=verbs)
     async def nothing_here(request: Request) -> JSONResponse:
         return refusal(request, 404, sentence)

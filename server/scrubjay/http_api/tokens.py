@@ -1,9 +1,9 @@
-"""The keys that open the HTTP face: made once, shown once, kept as digests in `<home>/tokens.json`.
+"""The keys of the HTTP interface: each is shown once, and only its digest is stored in `<home>/tokens.json`.
 
     {"v": 1, "tokens": [{"name": "laptop", "digest": sha256 in hex, "tag": null, "read_only": false,
                          "created_at": "2026-03-05T12:00:00Z"}]}
 
-The web framework is not imported here: the command line makes keys while the engine runs.
+The web framework is not imported here, because the command line uses this module without it.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from scrubjay.errors import EngineError, HomeError, InputError, NotFound
-from scrubjay.home.files import parsed
+from scrubjay.home.files import parse_json
 from scrubjay.home.kept import read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
@@ -26,15 +26,15 @@ from scrubjay.home.spool import durable_write
 from scrubjay.http_api.permissions import Permissions
 from scrubjay.wire.lock import FileLock
 
-# characters of a key that the user chose; supermemory's plug-in for Claude Code requires as many
+# characters of a key chosen by the user; supermemory's plug-in for Claude Code requires as many
 SHORTEST = 20
-_KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks, which is all that a header carries unharmed
+_KEY = re.compile(r"[!-~]+")  # printable ASCII without blanks: headers carry nothing else intact
 _LOCK_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Token:
-    """A key without the key itself: its name, digest and permissions."""
+    """What is stored of a key: its name, digest and permissions."""
 
     name: str
     digest: str
@@ -44,29 +44,29 @@ class Token:
 
     @property
     def permissions(self) -> Permissions:
-        """What its bearer may do."""
+        """Return what the bearer of the key may do."""
         return Permissions(tag=self.tag, read_only=self.read_only)
 
 
 def digest(key: str) -> str:
-    """Return a plain digest, which is enough: a key made here has 256 random bits and cannot be guessed."""
+    """Return the SHA-256 of a key; a key made here has 256 random bits, so it needs no slow hash."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 
 def match(key: str, tokens: Iterable[Token]) -> Token | None:
-    """Return the token of this key, in a time that does not depend on how much of a digest is right."""
-    own, match = digest(key), None
+    """Return the token of this key, in constant time: it does not show how much of a digest is right."""
+    key_digest, matching = digest(key), None
     for token in tokens:
-        if hmac.compare_digest(own, token.digest):
-            match = token
-    return match
+        if hmac.compare_digest(key_digest, token.digest):
+            matching = token
+    return matching
 
 
-def given(key: str, name: str) -> Token:
-    """Return the token of a key that the user chose, which opens everything.
+def from_key(key: str, name: str) -> Token:
+    """Return a token with full access for a key that the user chose.
 
     Raises:
-        InputError: it is too short, or no header could carry it.
+        InputError: the key is too short, or has characters that a header cannot carry.
     """
     if len(key) < SHORTEST or not _KEY.fullmatch(key):
         raise InputError(
@@ -79,7 +79,7 @@ def given(key: str, name: str) -> Token:
 def add(
     home: Home, now: datetime, *, name: str | None = None, tag: str | None = None, read_only: bool = False
 ) -> tuple[Token, str]:
-    """Make a token and its key, which cannot be shown again: `sm_` and 43 random characters.
+    """Create a token and its key, which cannot be shown again: `sm_` and 43 random characters.
 
     Raises:
         InputError: the name is taken, or the name or the tag is malformed.
@@ -89,43 +89,43 @@ def add(
         raise InputError(
             f"--name {name[:80]!r} must be 1 to 100 letters (A to Z), digits or . _ : -; choose another."
         )
-    Permissions().writes_to(tag)  # refuses a malformed tag
+    Permissions().write_scope(tag)  # refuses a malformed tag
     key = f"sm_{secrets.token_urlsafe(32)}"
-    with _changing(home):
+    with _lock(home):
         tokens = load(home)
-        taken = {token.name for token in tokens}
-        if name in taken:
+        names = {token.name for token in tokens}
+        if name in names:
             advice = f"Choose another name, or `scrubjay token remove {name}` first."
             raise InputError(f"A token is called {name!r} already. {advice}")
         stamp = now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        token = Token(name or _free(taken, tag or "token"), digest(key), tag, read_only, stamp)
+        token = Token(name or _free_name(names, tag or "token"), digest(key), tag, read_only, stamp)
         _save(home, [*tokens, token])
     return token, key
 
 
 def remove(home: Home, name: str) -> None:
-    """Remove a token: its key opens nothing from the next request on.
+    """Remove a token: from the next request on, its key is refused.
 
     Raises:
         NotFound: there is no such token.
         HomeError: the file cannot be written.
     """
-    with _changing(home):
+    with _lock(home):
         tokens = load(home)
-        rest = [token for token in tokens if token.name != name]
-        if len(rest) == len(tokens):
+        remaining = [token for token in tokens if token.name != name]
+        if len(remaining) == len(tokens):
             raise NotFound(f"No token is called {name[:80]!r}. `scrubjay token list` names them.")
-        _save(home, rest)
+        _save(home, remaining)
 
 
 def load(home: Home) -> tuple[Token, ...]:
-    """Return the tokens of a home. A file that is removed opens nothing: its copy stays in force.
+    """Return the tokens of a home. Removing the file does not open the server: its copy still applies.
 
     Raises:
         HomeError: the file cannot be read, so that no key can be checked.
     """
     try:
-        entries = parsed(read_kept(home.tokens))["tokens"]
+        entries = parse_json(read_kept(home.tokens))["tokens"]
         if not isinstance(entries, list):
             raise TypeError("tokens are a list")
         return tuple(map(_token, entries))
@@ -137,49 +137,49 @@ def load(home: Home) -> tuple[Token, ...]:
 
 
 def _token(entry: dict[str, Any]) -> Token:
-    token = Token(**{"tag": entry["tag"], **entry})  # without a tag it would open all of them
-    texts = (token.name, token.digest, token.tag or "", token.created_at)
-    if not all(isinstance(text, str) for text in texts) or not token.digest.isascii():
+    token = Token(**{"tag": entry["tag"], **entry})  # without `tag` it would reach all tags
+    fields = (token.name, token.digest, token.tag or "", token.created_at)
+    if not all(isinstance(field, str) for field in fields) or not token.digest.isascii():
         raise TypeError("a token is made of texts")
     return token
 
 
 class Tokens:
-    """The tokens in force: the home's current ones, and one from the command line."""
+    """The tokens that apply now: those of the home, and one from the command line."""
 
     def __init__(self, home: Home, extra: Sequence[Token] = ()) -> None:
         self._home, self._extra = home, tuple(extra)
-        self._seen: tuple[int, ...] | None = None
+        self._file_version: tuple[int, ...] | None = None  # of the file that was loaded
         self._tokens: tuple[Token, ...] = ()
 
     def now(self) -> tuple[Token, ...]:
-        """Return them; checking the file's date costs microseconds, so a removed token is refused at once.
+        """Return the tokens; the file is checked each time, in microseconds, so changes apply at once.
 
         Raises:
             HomeError: the file cannot be read, or was removed, which must not open the server.
         """
-        seen: tuple[int, ...] = ()
+        version: tuple[int, ...] = ()
         try:
-            facts = os.stat(self._home.tokens)
-            seen = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
+            stat = os.stat(self._home.tokens)
+            version = (stat.st_mtime_ns, stat.st_ino, stat.st_size)
         except FileNotFoundError:
             pass
         except OSError:  # such as a link to itself, which `load` reports
-            seen = (0,)
-        if self._seen and not seen:
+            version = (0,)
+        if self._file_version and not version:
             advice = "`scrubjay doctor --mend` puts it back."
             raise HomeError(f"{self._home.tokens} is gone, so no key can be checked. {advice}")
-        if seen != self._seen:
-            self._tokens, self._seen = load(self._home), seen
+        if version != self._file_version:
+            self._tokens, self._file_version = load(self._home), version
         return (*self._extra, *self._tokens)
 
 
-def _free(taken: set[str], stem: str) -> str:
-    names = (stem, *(f"{stem[:90]}-{number}" for number in range(2, len(taken) + 3)))
-    return next(name for name in names if name not in taken)
+def _free_name(names: set[str], stem: str) -> str:
+    candidates = (stem, *(f"{stem[:90]}-{number}" for number in range(2, len(names) + 3)))
+    return next(name for name in candidates if name not in names)
 
 
-def _changing(home: Home) -> FileLock:
+def _lock(home: Home) -> FileLock:
     lock = FileLock(home.tokens_lock)
     if not lock.acquire(_LOCK_SECONDS):
         raise EngineError(f"Another `scrubjay token` changes {home.tokens}. Try again when it has ended.")

@@ -11,7 +11,7 @@ from scrubjay.home.scopes import USER_SCOPE
 from scrubjay.models.fields import Name, OneScope
 from scrubjay.models.requests import AddMemory, Query, Reason, Request, Tags
 
-MOST_AT_ONCE = 200  # records changed by one call
+MOST_AT_ONCE = 200  # records that one call may change
 
 Ids = Annotated[list[Name], Field(min_length=1, max_length=MOST_AT_ONCE)]
 Size = Annotated[int, Field(ge=1, le=200)]
@@ -52,8 +52,8 @@ class Records(Request):
     reason: Reason | None = None
 
 
-class Asked(Request):
-    """The input of the search: the words, and the chips next to them."""
+class SearchInput(Request):
+    """The input of the search: the query, and the filters that are set as chips."""
 
     query: Query
     kinds: tuple[Literal["memory", "turn", "chunk"], ...] = ("memory", "turn", "chunk")
@@ -65,15 +65,15 @@ class Asked(Request):
     more: bool = False
 
 
-class Marked(Request):
-    """Texts of hits in which to mark what matched the query."""
+class TextsToMark(Request):
+    """Texts of hits, in which to mark the parts that match the query."""
 
     query: Query
     texts: Annotated[list[Annotated[str, Field(max_length=2_000)]], Field(max_length=12)]
 
 
 class Facts(Request):
-    """A page of facts: all of them, or as the fields narrow them; each word of `words` must occur."""
+    """A page of facts, filtered by the fields that are set; a fact must contain each word of `words`."""
 
     scope: str | None = None
     which: Which = "current"
@@ -87,34 +87,34 @@ class Facts(Request):
 
 
 class NewFact(AddMemory):
-    """A fact and its place."""
+    """A fact and the scope to store it in."""
 
     scope: OneScope = USER_SCOPE
 
 
-class ChangedFact(Request):
-    """New words for a fact: its next version."""
+class FactChange(Request):
+    """The content of the next version of a fact."""
 
     id: str
     content: str
 
 
 class Scoped(Request):
-    """A project, or all projects."""
+    """One project, or all projects."""
 
     scope: str | None = None
 
 
-class AskedGiven(Request):
-    """What models were given: everywhere, in a project, or in one session; the last `size` times."""
+class GivenLog(Request):
+    """The last `size` times that models were given memories: anywhere, in a project, or in a session."""
 
     scope: str | None = None
     session_id: str | None = None
     size: Size = 8
 
 
-class TakenBack(Request):
-    """Distilled facts of a project to take back; without ids, all of the last run."""
+class TakeBack(Request):
+    """Distilled facts of a project to take back; without ids, those of the last run."""
 
     scope: OneScope
     ids: Annotated[tuple[Name, ...], Field(max_length=MOST_AT_ONCE)] = ()

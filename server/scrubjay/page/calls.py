@@ -1,4 +1,4 @@
-"""The page's calls to an engine: each uses one of its operations, or a few, and answers in JSON values."""
+"""The calls that the page can make: each runs a few operations of the engine and returns JSON values."""
 
 from __future__ import annotations
 
@@ -19,36 +19,31 @@ from scrubjay.home.settings import change, describe, typed, write_capture
 from scrubjay.mcp_server import render
 from scrubjay.mcp_server.calls import fitted
 from scrubjay.models.records import Memory
-from scrubjay.models.requests import (
-    Forget,
-    Request,
-    SearchRecords,
-    parse,
-)
+from scrubjay.models.requests import Forget, Request, SearchRecords, parse
 from scrubjay.models.results import Hit, Restored
 from scrubjay.page.arguments import (
-    Asked,
-    AskedGiven,
-    ChangedFact,
+    FactChange,
     Facts,
-    Marked,
+    GivenLog,
     NewFact,
     OneRecord,
     OneSession,
     Path,
     Records,
     Scoped,
+    SearchInput,
     Sessions,
     Setting,
-    TakenBack,
+    TakeBack,
+    TextsToMark,
 )
 from scrubjay.records.exchange import values_of
 from scrubjay.search.hits import as_hit
 from scrubjay.search.marking import marked
 
 SOURCE = "page"
-MORE = 30  # hits, including those that a model would not be shown
-LONGEST_STRETCH = 200_000  # characters of a document sent at once
+MORE = 30  # hits, if the user also wants those that a model would not get
+LONGEST_PART = 200_000  # characters of a document that are sent at once
 
 Report = Callable[[int, int, str], None]
 Hosts = Callable[[], list[dict[str, Any]]]  # returns the state of each host on this machine
@@ -65,16 +60,16 @@ class Call(NamedTuple):
     hosts: Hosts
 
     def request(self, kind: type[R]) -> R:
-        """Return the arguments as a request.
+        """Return the arguments as a request of this kind.
 
         Raises:
-            InputError: they are wrong.
+            InputError: the arguments are invalid.
         """
         return parse(kind, dict(self.params))
 
 
 async def _home(call: Call) -> Any:
-    """Return the data of the page's frame: the projects, and the state of the engine."""
+    """Return the data for the frame of the page: the projects and the version of the engine."""
     counts = await call.core.counts.summary()
     order = sorted(counts, key=lambda scope: (-counts[scope]["turns"], display_name(scope)))
     scopes = [{"scope": scope, "name": display_name(scope), **counts[scope]} for scope in order]
@@ -86,92 +81,94 @@ async def _status(call: Call) -> Any:
 
 
 async def _hosts(call: Call) -> Any:
-    """Return the state of each host on this machine, with its problems in the words of `doctor`."""
+    """Return the state of each host on this machine, with the problems that `doctor` reports."""
     return {"hosts": await asyncio.to_thread(call.hosts)}
 
 
 async def _sessions(call: Call) -> Any:
-    asked = call.request(Sessions)
-    chosen = asked.model_dump(exclude={"scope"})
-    return (await call.core.sessions.overview(asked.scope, **chosen)).model_dump(mode="json")
+    request = call.request(Sessions)
+    filters = request.model_dump(exclude={"scope"})
+    return (await call.core.sessions.overview(request.scope, **filters)).model_dump(mode="json")
 
 
 async def _session(call: Call) -> Any:
-    asked = call.request(OneSession)
-    window = asked.model_dump(include={"start", "size", "turn"})
-    return (await call.core.sessions.read(asked.scope, asked.session_id, **window)).model_dump(mode="json")
+    request = call.request(OneSession)
+    window = request.model_dump(include={"start", "size", "turn"})
+    session = await call.core.sessions.read(request.scope, request.session_id, **window)
+    return session.model_dump(mode="json")
 
 
 async def _outline(call: Call) -> Any:
-    asked = call.request(OneSession)
-    return (await call.core.sessions.outline(asked.scope, asked.session_id)).model_dump(mode="json")
+    request = call.request(OneSession)
+    return (await call.core.sessions.outline(request.scope, request.session_id)).model_dump(mode="json")
 
 
 async def _given(call: Call) -> Any:
-    asked = call.request(AskedGiven)
-    name = asked.session_id and given.name_of(asked.session_id)
+    request = call.request(GivenLog)
+    name = request.session_id and given.name_of(request.session_id)
     lines = [
-        each
-        for each in await asyncio.to_thread(given.read, call.engine.home)
-        if asked.scope in (None, each.scope) and name in (None, each.session)
+        line
+        for line in await asyncio.to_thread(given.read, call.engine.home)
+        if request.scope in (None, line.scope) and name in (None, line.session)
     ]
-    shown = [each._asdict() for each in lines[: -asked.size - 1 : -1]]
-    return {"results": shown, "total": len(lines), "tokens": sum(each.tokens for each in lines)}
+    newest = [line._asdict() for line in lines[: -request.size - 1 : -1]]
+    return {"results": newest, "total": len(lines), "tokens": sum(line.tokens for line in lines)}
 
 
 async def _record(call: Call) -> Any:
-    asked = call.request(OneRecord)
-    whole = (await call.core.lists.detail(await call.core.ids.full(asked.id, None))).wire()
-    if whole["kind"] == "document":
-        text = whole["record"]["content"]
-        whole["record"]["content"] = text[asked.start : asked.start + LONGEST_STRETCH]
-        whole["length"] = len(text)
-    return whole
+    request = call.request(OneRecord)
+    detail = (await call.core.lists.detail(await call.core.ids.full(request.id, None))).wire()
+    if detail["kind"] == "document":
+        text = detail["record"]["content"]
+        detail["record"]["content"] = text[request.start : request.start + LONGEST_PART]
+        detail["length"] = len(text)
+    return detail
 
 
 async def _search(call: Call) -> Any:
-    """Search as a model's tool does, and return what a model would be shown, word by word."""
-    asked = call.request(Asked)
-    own = asked.scope or EVERY_SCOPE
-    words = {"query": asked.query, "srcs": asked.kinds, "include": {"explain": True}}
-    chips = asked.model_dump(include={"since", "until", "tags", "host"}, exclude_none=True)
-    every = {} if asked.scope else {"scope": EVERY_SCOPE}
-    request = parse(SearchRecords, {**words, **chips, **every, **({"top_k": MORE} if asked.more else {})})
-    frame = render.Frame(search_scopes(request.scope, own))
-    hits = await call.core.search.recall(request, own, measure=lambda hit: render.length(hit, frame))
+    """Search as the tool of a model does, and also return the exact text that a model would get."""
+    form = call.request(SearchInput)
+    scope = form.scope or EVERY_SCOPE
+    values: dict[str, Any] = {"query": form.query, "srcs": form.kinds, "include": {"explain": True}}
+    values |= form.model_dump(include={"since", "until", "tags", "host"}, exclude_none=True)
+    values |= {} if form.scope else {"scope": EVERY_SCOPE}
+    values |= {"top_k": MORE} if form.more else {}
+    request = parse(SearchRecords, values)
+    frame = render.Frame(search_scopes(request.scope, scope))
+    hits = await call.core.search.recall(request, scope, measure=lambda hit: render.length(hit, frame))
     hits = await call.core.marking.marked(hits, None)
     hits, answer = fitted(hits, partial(render.memory_hits, frame=frame), render.trimmed)
-    shown = hits.wire()
-    for hit in [*shown["results"], *shown["related"]]:
-        hit["marked"] = marked(asked.query, hit.get("memory") or hit.get("chunk") or "")
-    shown["tokens"]["rendered"] = -(-len(answer.text) // 4)
-    return {**shown, "text": answer.text}
+    result = hits.wire()
+    for hit in [*result["results"], *result["related"]]:
+        hit["marked"] = marked(form.query, hit.get("memory") or hit.get("chunk") or "")
+    result["tokens"]["rendered"] = -(-len(answer.text) // 4)
+    return {**result, "text": answer.text}
 
 
 async def _marked(call: Call) -> Any:
-    """Mark matches by meaning too, which takes longer than the search."""
-    asked = call.request(Marked)
-    return {"results": await call.core.search.marked(asked.query, asked.texts)}
+    """Mark matches by word and by meaning; the latter takes longer than the search."""
+    request = call.request(TextsToMark)
+    return {"results": await call.core.search.marked(request.query, request.texts)}
 
 
 async def _facts(call: Call) -> Any:
-    asked = call.request(Facts)
-    scopes = [asked.scope] if asked.scope else await call.core.counts.scopes()
-    page = await call.core.facts.page(scopes, **asked.model_dump(exclude={"scope"}))
+    request = call.request(Facts)
+    scopes = [request.scope] if request.scope else await call.core.counts.scopes()
+    page = await call.core.facts.page(scopes, **request.model_dump(exclude={"scope"}))
     results = [values_of(fact) for fact in page.results]
     rivals = {fact_id: rival._asdict() for fact_id, rival in page.rivals.items()}
     return {**page._asdict(), "results": results, "rivals": rivals}
 
 
 async def _alike(call: Call) -> Any:
-    """Return for each of these facts the first one that it may contradict, or that is newer, and which."""
-    found: dict[str, Any] = {}
+    """Return for each of these facts the first one that may contradict it or that says something newer."""
+    rivals: dict[str, Any] = {}
     for fact in (await call.core.lists.get(Memory, call.request(Records).ids)).values():
         for hit in await call.core.lists.like(fact):
             if hit.reason == "contradict" or (hit.reason == "update" and hit.date > fact.created_at):
                 reason: Literal["contradict", "newer"] = "newer" if hit.reason == "update" else "contradict"
-                found.setdefault(fact.id, Rival(hit.id, hit.memory or "", hit.date, reason)._asdict())
-    return found
+                rivals.setdefault(fact.id, Rival(hit.id, hit.memory or "", hit.date, reason)._asdict())
+    return rivals
 
 
 async def _keep(call: Call) -> Any:
@@ -180,16 +177,17 @@ async def _keep(call: Call) -> Any:
 
 
 async def _take_back(call: Call) -> Any:
-    asked = call.request(TakenBack)
-    return {"ids": [fact.id for fact in await call.core.distilling.take_back(asked.scope, asked.ids, SOURCE)]}
+    request = call.request(TakeBack)
+    facts = await call.core.distilling.take_back(request.scope, request.ids, SOURCE)
+    return {"ids": [fact.id for fact in facts]}
 
 
 async def _fact(call: Call) -> Any:
     """Return a fact with its versions, newest first, its links, and similar facts."""
-    asked, lists = call.request(OneRecord), call.core.lists
-    fact = await lists.find(await call.core.ids.full(asked.id, None))
+    request, lists = call.request(OneRecord), call.core.lists
+    fact = await lists.find(await call.core.ids.full(request.id, None))
     if not isinstance(fact, Memory):
-        raise NotFound(f"No fact has the id {asked.id[:80]!r}. It may be purged.")
+        raise NotFound(f"No fact has the id {request.id[:80]!r}. It may be purged.")
     newest = await lists.newest_version(fact)
     context = (await lists.links([newest], newest.scope)).get(newest.id)
     like = [] if newest.forgotten_at else await lists.like(newest)
@@ -199,90 +197,91 @@ async def _fact(call: Call) -> Any:
     return {
         "fact": values_of(newest),
         "mark": mark.wire() if mark else None,
-        "versions": [values_of(each) for each in await lists.older_versions(newest)],
+        "versions": [values_of(older) for older in await lists.older_versions(newest)],
         "related": [link.wire() for link in context.related] if context else [],
         "like": [hit.wire() for hit in like if hit.id not in newest.alike],
-        "repeats": [values_of(each) for each in repeats.values() if each.forgotten_at is None],
+        "repeats": [values_of(repeat) for repeat in repeats.values() if repeat.forgotten_at is None],
         "documents": [{"id": row.id, "title": row.title, "path": row.place} for row in documents.values()],
     }
 
 
 async def _add(call: Call) -> Any:
-    asked, core = call.request(NewFact), call.core
+    request, core = call.request(NewFact), call.core
     at = core.clock()
-    made = await core.writer.sealed("memory", asked, scope=asked.scope, source=SOURCE, at=at)
-    return (await core.write(made)).wire()
+    sealed = await core.writer.seal("memory", request, scope=request.scope, source=SOURCE, at=at)
+    return (await core.write(sealed)).wire()
 
 
 async def _change(call: Call) -> Any:
-    asked = call.request(ChangedFact)
-    record_id = await call.core.ids.full(asked.id, None)
-    return (await call.core.changes.edit(record_id, asked.content, SOURCE)).wire()
+    request = call.request(FactChange)
+    record_id = await call.core.ids.full(request.id, None)
+    return (await call.core.changes.edit(record_id, request.content, SOURCE)).wire()
 
 
 async def _forget(call: Call) -> Any:
-    asked = call.request(Records)
-    return {"ids": await _each(call, asked.ids, reason=asked.reason)}
+    request = call.request(Records)
+    return {"ids": await _forget_each(call, request.ids, reason=request.reason)}
 
 
 async def _would_purge(call: Call) -> Any:
-    """Return what a purge of records would also delete: older versions, turns, facts of documents."""
-    taken: dict[str, Hit] = {}
-    for each in call.request(Records).ids:
+    """Return all records that a purge would delete: also older versions, turns, and facts of documents."""
+    hits: dict[str, Hit] = {}
+    for record_id in call.request(Records).ids:
         with contextlib.suppress(NotFound):  # already gone
-            asked = Forget(id=each, purge=True, dry_run=True)
-            dry = await call.core.removal.forget(asked, USER_SCOPE, SOURCE)
-            taken.update((hit.id, hit) for hit in dry.candidates)
-    return {"results": [hit.wire() for hit in taken.values()]}
+            request = Forget(id=record_id, purge=True, dry_run=True)
+            result = await call.core.removal.forget(request, USER_SCOPE, SOURCE)
+            hits.update((hit.id, hit) for hit in result.candidates)
+    return {"results": [hit.wire() for hit in hits.values()]}
 
 
 async def _purge(call: Call) -> Any:
-    return {"ids": await _each(call, call.request(Records).ids, purge=True)}
+    return {"ids": await _forget_each(call, call.request(Records).ids, purge=True)}
 
 
-async def _each(call: Call, ids: Sequence[str], **how: Any) -> list[str]:
-    """Forget or purge each record, and return the ids of those that changed."""
+async def _forget_each(call: Call, ids: Sequence[str], **options: Any) -> list[str]:
+    """Forget or purge each record, and return the ids of the changed records."""
     changed: list[str] = []
-    for each in ids:
+    for record_id in ids:
         with contextlib.suppress(NotFound):  # already gone
-            done = await call.core.removal.forget(Forget(id=each, **how), USER_SCOPE, SOURCE)
-            changed += done.ids if done.forgotten or done.purged else []
+            result = await call.core.removal.forget(Forget(id=record_id, **options), USER_SCOPE, SOURCE)
+            changed += result.ids if result.forgotten or result.purged else []
     return changed
 
 
 async def _restore(call: Call) -> Any:
-    """Restore each record; return which are purged, and why searches leave out some of the others."""
-    done: list[Restored] = []
+    """Restore each record; return the restored and purged ids, and why searches still leave out some."""
+    results: list[Restored] = []
     gone: list[str] = []
-    for each in call.request(Records).ids:
+    for record_id in call.request(Records).ids:
         try:
-            done.append(await call.core.removal.restore(each, SOURCE))
+            results.append(await call.core.removal.restore(record_id, SOURCE))
         except InputError:  # no record has the id, or the texts of a turn were purged
-            gone.append(each)
-    restored = [each for each in done if each.restored]
-    unseen = {each.id: each.unseen for each in restored if each.unseen}
-    return {"ids": [each.id for each in restored], "gone": gone, "unseen": unseen}
+            gone.append(record_id)
+    restored = [result for result in results if result.restored]
+    unseen = {result.id: result.unseen for result in restored if result.unseen}
+    return {"ids": [result.id for result in restored], "gone": gone, "unseen": unseen}
 
 
 async def _documents(call: Call) -> Any:
     scope = call.request(Scoped).scope or EVERY_SCOPE
-    return {"results": [each.wire() for each in await call.core.ingest.list_documents(scope, 2_000)]}
+    return {"results": [row.wire() for row in await call.core.ingest.list_documents(scope, 2_000)]}
 
 
 async def _chunks(call: Call) -> Any:
-    asked = call.request(OneRecord)
-    chunks = await call.core.lists.chunks_of(asked.id, start=asked.start, size=50)
-    return {"results": [{"text": each.text, "lines": [each.line_start, each.line_end]} for each in chunks]}
+    request = call.request(OneRecord)
+    chunks = await call.core.lists.chunks_of(request.id, start=request.start, size=50)
+    results = [{"text": chunk.text, "lines": [chunk.line_start, chunk.line_end]} for chunk in chunks]
+    return {"results": results}
 
 
 async def _index(call: Call) -> Any:
-    asked = call.request(Path)
+    request = call.request(Path)
 
     async def report(done: int, total: int, path: str) -> None:
         call.report(done, total, path)
 
     run = call.core.ingest.run
-    return (await run([asked.path], scope=asked.scope, source=SOURCE, report=report, again=True)).wire()
+    return (await run([request.path], scope=request.scope, source=SOURCE, report=report, again=True)).wire()
 
 
 async def _reindex(call: Call) -> Any:
@@ -290,25 +289,25 @@ async def _reindex(call: Call) -> Any:
 
 
 async def _settings(call: Call) -> Any:
-    settings, shown = call.engine.settings, []
+    settings, rows = call.engine.settings, []
     choices = {"capture": CAPTURES, "chat_capture": CAPTURES, "inject": INJECTIONS}
     for key, default, says in describe():
         value = getattr(settings, key)
         extra = {"choices": choices[key]} if key in choices else {}
         extra |= {"folders": value} if isinstance(value, tuple) else {}
-        shown.append({"key": key, "value": typed(value), "default": default, "says": says, **extra})
-    return {"settings": shown, "hosts": await asyncio.to_thread(call.hosts)}
+        rows.append({"key": key, "value": typed(value), "default": default, "says": says, **extra})
+    return {"settings": rows, "hosts": await asyncio.to_thread(call.hosts)}
 
 
 async def _set(call: Call) -> Any:
-    """Write one setting, and return those that the running engine does not use yet."""
-    asked, home = call.request(Setting), call.engine.home
-    settings = await asyncio.to_thread(change, home.config, asked.key, asked.value)
+    """Write one setting, and return its value and if it applies only after a restart of the engine."""
+    request, home = call.request(Setting), call.engine.home
+    settings = await asyncio.to_thread(change, home.config, request.key, request.value)
     write_capture(home, settings, call.core.clock())
     restart = call.engine.reload()
-    value = getattr(settings, asked.key)
+    value = getattr(settings, request.key)
     folders = {"folders": value} if isinstance(value, tuple) else {}
-    return {"value": typed(value), "restart": asked.key in restart, **folders}
+    return {"value": typed(value), "restart": request.key in restart, **folders}
 
 
 CALLS: dict[str, Callable[[Call], Awaitable[Any]]] = {

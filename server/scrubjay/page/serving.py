@@ -1,8 +1,8 @@
-"""Serves the page to browsers that opened a link: files, the calls of `page.calls`, and news of changes.
+"""Serves the page to browsers that opened a link: its files, the calls of `page.calls`, and news of changes.
 
-It uses the HTTP interface's gateway, on its own port. A link works once: the key in its fragment, which no
-browser sends, is exchanged for a cookie. Nothing on the page comes from another origin, and it has no inline
-script or style: the content security policy enforces that, and that no text becomes markup.
+It uses the `Door` of the HTTP interface, on its own port. A link works once: the key in its fragment, which
+browsers do not send by themselves, is exchanged for a cookie. The content security policy ensures that
+nothing comes from another origin, that there is no inline script or style, and that no text becomes markup.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from scrubjay.engine.core import Core
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.verbs.documents import document_in
 from scrubjay.errors import InputError, ScrubjayError
-from scrubjay.home.files import parsed
+from scrubjay.home.files import parse_json
 from scrubjay.home.scopes import USER_SCOPE, is_scope
 from scrubjay.http_api.answering import answering
 from scrubjay.http_api.door import Door
@@ -41,10 +41,10 @@ from scrubjay.page.calls import CALLS, SOURCE, Call, Hosts
 
 log = logging.getLogger("scrubjay.page")
 
-LINK_SECONDS = 120.0  # that a link is valid
-MOST_LINKS, MOST_BROWSERS = 16, 32  # that are remembered
-BEAT_SECONDS = 2.0  # between two signs of life to an open page, and two checks of the settings
-MOST_NEWS = 1_000  # waiting for one page; with more, it reloads everything
+LINK_SECONDS = 120.0  # how long a link is valid
+MOST_LINKS, MOST_BROWSERS = 16, 32  # to remember
+BEAT_SECONDS = 2.0  # between two signs of life to an open page, and between two checks of the settings
+MOST_NEWS = 1_000  # events queued for one page; more are dropped
 COOKIE = "scrubjay"
 HEADERS = {
     "content-security-policy": (
@@ -58,23 +58,22 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-# Memories must not be cached, not even by a browser; the page itself may be, because another engine has
-# another path.
-_PRIVATE, _LASTING = {"cache-control": "no-store"}, {"cache-control": "private, max-age=604800, immutable"}
+# Browsers must not cache memories. They may cache the page itself, because each engine has another path.
+_NO_CACHE, _CACHED = {"cache-control": "no-store"}, {"cache-control": "private, max-age=604800, immutable"}
 _STATIC = os.path.join(os.path.dirname(__file__), "static")
-_KINDS = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_ANYTHING = TypeAdapter(object)
+_MEDIA_TYPES = {".css": "text/css", ".html": "text/html", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_ANY_VALUE = TypeAdapter(object)
 
 
 class Browsers:
-    """The browsers with access: those that opened an unused link. `time` is a monotonic clock.
+    """The browsers with access: those that opened a valid link. `time` is a monotonic clock.
 
     Keys and cookies have 256 random bits, and are forgotten when the engine ends.
     """
 
     def __init__(self, time: Callable[[], float] = time.monotonic) -> None:
         self._time = time
-        self._keys: dict[str, float] = {}  # key -> the end of its validity
+        self._keys: dict[str, float] = {}  # key -> time when it expires
         self._cookies: list[str] = []
 
     def invite(self) -> str:
@@ -84,8 +83,8 @@ class Browsers:
         return key
 
     def admit(self, key: str) -> str | None:
-        """Return the cookie for the browser that sends this key; None if it was used, or has expired."""
-        match = next((known for known in self._keys if _is_same(known, key)), None)
+        """Return a cookie for the browser that sends this key; None if the key was used or has expired."""
+        match = next((valid_key for valid_key in self._keys if _is_same(valid_key, key)), None)
         if match is None or self._keys.pop(match) < self._time():
             return None
         cookie = secrets.token_urlsafe(32)
@@ -94,7 +93,7 @@ class Browsers:
 
     def is_known(self, cookie: str) -> bool:
         """Return True if a browser with this cookie opened a link."""
-        return any(_is_same(known, cookie) for known in self._cookies)
+        return any(_is_same(valid_cookie, cookie) for valid_cookie in self._cookies)
 
 
 class Page:
@@ -102,9 +101,9 @@ class Page:
 
     def __init__(self, engine: Engine, hosts: Hosts) -> None:
         self._engine, self._hosts, self._browsers = engine, hosts, Browsers()
-        # Cookies are shared between ports; a random path separates other programs on this machine.
+        # Cookies are shared between ports; the random path keeps them from other programs on this machine.
         self.path = f"/{secrets.token_urlsafe(12)}/"
-        self._watching: set[asyncio.Queue[str | None]] = set()
+        self._queues: set[asyncio.Queue[str | None]] = set()
         self._closing = False
         self._app: ASGIApp = Starlette(
             routes=[
@@ -121,7 +120,7 @@ class Page:
     @property
     def is_watched(self) -> bool:
         """Return True if a browser has the page open."""
-        return bool(self._watching)
+        return bool(self._queues)
 
     def invite(self) -> str:
         """Return the path and fragment of a new link."""
@@ -130,38 +129,40 @@ class Page:
     def close(self) -> None:
         """Tell every open page that the engine ends."""
         self._closing = True
-        for waiting in self._watching:
-            waiting.put_nowait(None)
+        for queue in self._queues:
+            if queue.full():  # a page that does not read its events
+                queue.get_nowait()
+            queue.put_nowait(None)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request; each answer has `HEADERS`, and says whether a browser may cache it."""
+        """Answer one request; every answer has `HEADERS` and a cache-control header."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                kept = any(name == b"cache-control" for name, _ in message["headers"])
-                own = HEADERS if kept else HEADERS | _PRIVATE
-                message["headers"] += [(name.encode(), value.encode()) for name, value in own.items()]
+                has_cache_control = any(name == b"cache-control" for name, _ in message["headers"])
+                headers = HEADERS if has_cache_control else HEADERS | _NO_CACHE
+                message["headers"] += [(name.encode(), value.encode()) for name, value in headers.items()]
             await send(message)
 
-        with contextlib.suppress(ClientDisconnect):  # a page cancels a search when the user types on
+        with contextlib.suppress(ClientDisconnect):  # the page cancels a search when the user types more
             await self._app(scope, receive, with_headers)
 
     async def _file(self, request: Request) -> Response:
         name = request.path_params.get("name", "index.html")
-        headers = _LASTING if "name" in request.path_params else None
+        headers = _CACHED if "name" in request.path_params else None
         path = os.path.join(_STATIC, name)
         if name != os.path.basename(name) or not os.path.isfile(path):
             return _refusal(404, "Not found.")
         with open(path, "rb") as file:
-            return Response(file.read(), headers=headers, media_type=_KINDS[os.path.splitext(name)[1]])
+            return Response(file.read(), headers=headers, media_type=_MEDIA_TYPES[os.path.splitext(name)[1]])
 
     async def _enter(self, request: Request) -> Response:
-        """Exchange the key of a link for a cookie, and answer the call that comes with it.
+        """Exchange the key of a link for a cookie, and answer the call that comes with the key.
 
-        With a separate request, a browser showed the first sessions 30 ms later.
+        With a separate request for the call, a browser showed the first sessions 30 ms later.
         """
-        asked = await _object(request)
-        key, name, params = asked.get("key"), asked.get("call"), asked.get("params")
+        body = await _object(request)
+        key, name, params = body.get("key"), body.get("call"), body.get("params")
         cookie = self._browsers.admit(key) if isinstance(key, str) else None
         if cookie is None:
             return _refusal(403, "This link was already used, or has expired. Run `scrubjay open` again.")
@@ -170,26 +171,27 @@ class Page:
         return answer
 
     async def _call(self, request: Request) -> Response:
-        if refused := self._refuse(request):
-            return refused
+        if refusal := self._check_access(request):
+            return refusal
         return await self._answer(request.path_params["name"], await _object(request))
 
     async def _answer(self, name: str, params: dict[str, object]) -> Response:
         if (call := CALLS.get(name)) is None:
             return _refusal(404, f"This engine has no call {name[:80]!r}. It may be older than the page.")
-        more = params, self._tell_progress, self._hosts
-        return await self._answered(name, lambda core: call(Call(self._engine, core, *more)))
+        return await self._run(
+            name, lambda core: call(Call(self._engine, core, params, self._report_progress, self._hosts))
+        )
 
     async def _add_file(self, request: Request) -> Response:
-        if refused := self._refuse(request):
-            return refused
+        if refusal := self._check_access(request):
+            return refusal
         name, scope = request.query_params.get("name", "file"), request.query_params.get("scope")
         data = await request.body()
-        return await self._answered("A file", lambda core: _add_file(core, data, name, scope))
+        return await self._run("A file", lambda core: _add_file(core, data, name, scope))
 
     async def _export(self, request: Request) -> Response:
-        if refused := self._refuse(request):
-            return refused
+        if refusal := self._check_access(request):
+            return refusal
         core, scope = await self._engine.core(), request.query_params.get("scope")
         path = os.path.join(self._engine.home.scratch, f"export-{uuid4().hex}")
         os.makedirs(self._engine.home.scratch, 0o700, exist_ok=True)
@@ -198,26 +200,26 @@ class Page:
         except (ScrubjayError, OSError) as error:
             return _refusal(503, str(error))
         name = f"scrubjay-{self._engine.clock():%Y-%m-%d}.jsonl"
-        gone = BackgroundTask(os.unlink, path)
-        return FileResponse(path, media_type="application/jsonl", filename=name, background=gone)
+        delete = BackgroundTask(os.unlink, path)
+        return FileResponse(path, media_type="application/jsonl", filename=name, background=delete)
 
     async def _news(self, request: Request) -> Response:
-        if refused := self._refuse(request):
-            return refused
+        if refusal := self._check_access(request):
+            return refusal
         core = await self._engine.core()
         return StreamingResponse(self._stream(core), media_type="text/event-stream")
 
     async def _stream(self, core: Core) -> AsyncIterator[str]:
-        """Report each written record and new settings, until the page is closed or the engine ends."""
+        """Yield an event for each write and for new settings, until the page is closed or the engine ends."""
         settings = self._engine.settings
-        waiting: asyncio.Queue[str | None] = asyncio.Queue(MOST_NEWS)
+        queue: asyncio.Queue[str | None] = asyncio.Queue(MOST_NEWS)
 
-        def told(record: AnyRecord) -> None:
+        def report(record: AnyRecord) -> None:
             with contextlib.suppress(asyncio.QueueFull):
-                waiting.put_nowait(_event("record", _news_of(record)))
+                queue.put_nowait(_event("record", _news_of(record)))
 
-        self._watching.add(waiting)
-        core.listeners.append(told)
+        self._queues.add(queue)
+        core.listeners.append(report)
         try:
             yield _event("hello", {"version": self._engine.facts()["version"]})
             while not self._closing:
@@ -225,7 +227,7 @@ class Page:
                     settings = self._engine.settings
                     yield _event("settings", {})
                 try:
-                    message = await asyncio.wait_for(waiting.get(), BEAT_SECONDS)
+                    message = await asyncio.wait_for(queue.get(), BEAT_SECONDS)
                 except TimeoutError:
                     yield ": still here\n\n"
                     continue
@@ -234,39 +236,39 @@ class Page:
                 yield message
             yield _event("end", {})
         finally:
-            core.listeners.remove(told)
-            self._watching.discard(waiting)
+            core.listeners.remove(report)
+            self._queues.discard(queue)
 
-    def _tell_progress(self, done: int, total: int, what: str = "") -> None:
-        for waiting in self._watching:
+    def _report_progress(self, done: int, total: int, what: str = "") -> None:
+        for queue in self._queues:
             with contextlib.suppress(asyncio.QueueFull):
-                waiting.put_nowait(_event("progress", {"done": done, "total": total, "what": what}))
+                queue.put_nowait(_event("progress", {"done": done, "total": total, "what": what}))
 
-    def _refuse(self, request: Request) -> Response | None:
-        """Refuse a browser that opened no link, and a page of another origin that sends its cookie."""
+    def _check_access(self, request: Request) -> Response | None:
+        """Return a refusal for a browser without an opened link, and for requests from foreign pages."""
         if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return _refusal(403, "Requests from other pages are refused.")
         if not self._browsers.is_known(request.cookies.get(COOKIE, "")):
             return _refusal(401, "This browser has not opened a link. Run `scrubjay open`.")
         return None
 
-    async def _answered(self, name: str, work: Callable[[Core], Awaitable[object]]) -> Response:
+    async def _run(self, name: str, work: Callable[[Core], Awaitable[object]]) -> Response:
         try:
             core = await self._engine.core()
-            core.look()
+            core.note_request()
             answer = await work(core)
         except ScrubjayError as error:
             return _refusal(status_of(error), str(error))
         except OSError as error:
             return _refusal(503, str(error))
         except Exception as error:  # the outermost edge: the user sees a sentence, and the page stays
-            return _refusal(500, self._engine.unforeseen(name, error))
-        return Response(_ANYTHING.dump_json(answer), media_type="application/json")
+            return _refusal(500, self._engine.report_bug(name, error))
+        return Response(_ANY_VALUE.dump_json(answer), media_type="application/json")
 
 
 @contextlib.asynccontextmanager
 async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Page, str]]:
-    """Serve the page of an engine on a free port until the block ends; also return its origin."""
+    """Serve the page of an engine on a free port until the block ends; yield the page and its origin."""
     page = Page(engine, hosts)
     options, listening = Options(Address("127.0.0.1", 0)).bind()
     try:
@@ -281,11 +283,11 @@ async def serving(engine: Engine, hosts: Hosts = list) -> AsyncIterator[tuple[Pa
 
 
 async def _add_file(core: Core, data: bytes, name: str, scope: str | None) -> dict[str, object]:
-    """Add a file that was dropped on the page as a document of a project, or of the user's own scope."""
+    """Add a file that was dropped on the page as a document, to a project or the user's own scope."""
     scope = scope or USER_SCOPE
     if not is_scope(scope):
         raise InputError(f"scope = {scope[:80]!r} is not a project.")
-    # Dropping it again replaces it; its paragraphs do not become facts.
+    # Dropping a file again replaces its document. Its paragraphs do not become facts.
     values = {"document_id": derived_id("doc", scope, "dropped", name), "task_type": None}
     text = await asyncio.to_thread(document_in, data, name, scope, values, may_fail=False)
     added = await core.documents.add(text, scope=scope, source=SOURCE)
@@ -304,7 +306,7 @@ def _event(name: str, values: dict[str, object]) -> str:
 
 async def _object(request: Request) -> dict[str, object]:
     try:
-        value = parsed(await request.body())
+        value = parse_json(await request.body())
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {}

@@ -10,7 +10,7 @@ from scrubjay.http_api.hebb.answers import ANSWERS
 from scrubjay.http_api.hebb.context import HebbRequest
 from scrubjay.http_api.routes import Routes
 
-_OF_MODEL = ("model", "dimension", "available")
+_MODEL_FIELDS = ("model", "dimension", "available")
 
 route = Routes(ANSWERS)
 
@@ -18,7 +18,7 @@ route = Routes(ANSWERS)
 @route("POST /api/v1/admin/consolidate", "Consolidate recorded turns and facts now", "Consolidated")
 async def consolidate(request: HebbRequest) -> Answer:
     """Summarise sessions and link facts that say the same; no memory is changed, moved or deleted."""
-    request.writes()
+    request.write_scope()
     consolidation = request.core.consolidation
     count = await consolidation.work_off()
     return dict(processed=count, succeeded=count, failed=0, errors=[], waiting=consolidation.waiting)
@@ -42,11 +42,11 @@ async def status(context: Context) -> Answer:
 
 
 def _jobs(core: Core) -> Answer:
-    """Describe consolidation, which runs when nothing was written for a while and so has no next time."""
+    """Describe consolidation; it runs after a pause in writing, so it has no next time."""
     jobs: dict[str, dict[str, str | None]] = {"consolidation": {"next_run_time": None}}
     return dict(running=True, jobs=jobs, waiting=core.consolidation.waiting)
 
 
 def _embedding(core: Core) -> Answer:
     model = core.status.model()
-    return dict(enabled=True, provider="local", **{name: model[name] for name in _OF_MODEL})
+    return dict(enabled=True, provider="local", **{name: model[name] for name in _MODEL_FIELDS})

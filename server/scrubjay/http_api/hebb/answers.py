@@ -1,4 +1,4 @@
-"""What Hebb Mind's API answers."""
+"""The answers of Hebb Mind's API."""
 
 from scrubjay.http_api.answers import Answers
 

@@ -1,4 +1,4 @@
-"""The bodies of Hebb Mind's API: what its clients send, and records as the memories that they parse."""
+"""Hebb Mind's API: the request bodies that its clients send, and the memories that they read."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from scrubjay.models.fields import MAX_MEMORY, Flag, Importance, Instant, Metada
 from scrubjay.models.requests import Neighbours, Query, Share, Tags, Weight, about
 from scrubjay.search.hits import turn_text
 
-RESERVED_SOURCE = "engine:"  # what Scrubjay writes itself
+RESERVED_SOURCE = "engine:"  # of records that Scrubjay writes itself
 
 
 class Body(BaseModel):
@@ -24,30 +24,30 @@ class Body(BaseModel):
 
 
 class WriteBody(Body):
-    """A body that writes; `warnings` of the answer name its unknown fields."""
+    """A body of a write; `warnings` in the answer name its unknown fields."""
 
     model_config = ConfigDict(extra="allow")
 
-    def known(self, *left_out: str, **options: Any) -> dict[str, Any]:
-        """Return the values of its fields without these and the unknown ones; options as for `model_dump`."""
-        return self.model_dump(include=type(self).model_fields.keys() - set(left_out), **options)
+    def field_values(self, *excluded: str, **options: Any) -> dict[str, Any]:
+        """Return the values of all fields but the excluded and unknown ones; `options` are `model_dump`'s."""
+        return self.model_dump(include=type(self).model_fields.keys() - set(excluded), **options)
 
 
-def _join_words(tags: object) -> object:
-    """Replace blanks in tags by dashes: Hebb's clients make tags of folders, whose names may have some."""
+def _dash_blanks(tags: object) -> object:
+    """Replace blanks in tags with dashes: Hebb's clients turn folder names into tags."""
     if not isinstance(tags, list):
         return tags
     return [re.sub(r"\s+", "-", tag.strip()) if isinstance(tag, str) else tag for tag in tags]
 
 
 def _without_nulls(metadata: object) -> object:
-    """Leave out the fields that say nothing; its clients send `session_id: null`."""
+    """Drop the keys whose value is null; Hebb's clients send `session_id: null`."""
     if not isinstance(metadata, dict):
         return metadata
     return {key: value for key, value in metadata.items() if value is not None}
 
 
-def _check_place(metadata: dict[str, Any]) -> dict[str, Any]:
+def _check_session_and_turn(metadata: dict[str, Any]) -> dict[str, Any]:
     session, turn = metadata.get("session_id"), metadata.get("turn")
     if session is not None and not (isinstance(session, str) and session.strip()):
         raise ValueError("session_id must be a text that names a session")
@@ -62,8 +62,8 @@ def _check_source(source: str) -> str:
     return source
 
 
-MemoryTags = Annotated[Tags, BeforeValidator(_join_words)]
-MemoryMetadata = Annotated[Metadata, BeforeValidator(_without_nulls), AfterValidator(_check_place)]
+MemoryTags = Annotated[Tags, BeforeValidator(_dash_blanks)]
+MemoryMetadata = Annotated[Metadata, BeforeValidator(_without_nulls), AfterValidator(_check_session_and_turn)]
 Content = Annotated[
     Text, Field(max_length=MAX_MEMORY, description="What to keep, in at most 10,000 characters.")
 ]
@@ -139,29 +139,28 @@ class IngestRequest(WriteBody):
 
 
 async def as_memories(core: Core, rows: Sequence[records.Memory | records.Turn]) -> list[Answer]:
-    """Show records as memories, with the recalls that are counted and not yet written.
+    """Return records as memories; their access counts include recalls that are not yet written.
 
-    A memory with older versions was created when the first of them was.
+    A memory with older versions has the creation time of the first one.
     """
     facts = [row for row in rows if isinstance(row, records.Memory)]
-    roots = {fact.root_id for fact in facts if fact.root_id != fact.id}
-    first = await core.lists.get(records.Memory, roots, columns=["id", "created_at"]) if roots else {}
-    return [_memory(core.access.counted(row), first) for row in rows]
+    root_ids = {fact.root_id for fact in facts if fact.root_id != fact.id}
+    roots = await core.lists.get(records.Memory, root_ids, columns=["id", "created_at"]) if root_ids else {}
+    return [_memory(core.access.counted(row), roots) for row in rows]
 
 
 async def as_memory(core: Core, record: records.Memory | records.Turn) -> Answer:
-    """Show one record as `as_memories` does."""
+    """Return one record as `as_memories` does."""
     (memory,) = await as_memories(core, [record])
     return memory
 
 
-def _memory(row: records.Memory | records.Turn, first: Mapping[str, records.Memory]) -> Answer:
-    own: dict[str, Any]
+def _memory(row: records.Memory | records.Turn, roots: Mapping[str, records.Memory]) -> Answer:
+    values: dict[str, Any]
     if isinstance(row, records.Turn):
-        place = {"session_id": row.session_id, "turn": row.turn}
-        own = {"id": row.id, "content": turn_text(row), "created_at": row.started_at}
-        own["metadata"] = {**row.metadata, **place}
+        values = {"id": row.id, "content": turn_text(row), "created_at": row.started_at}
+        values["metadata"] = {**row.metadata, "session_id": row.session_id, "turn": row.turn}
     else:
-        own = {"id": row.root_id, "content": row.content, "metadata": row.metadata}
-        own["created_at"] = first.get(row.root_id, row).created_at
-    return ANSWERS.fill("Memory", row, **own)
+        values = {"id": row.root_id, "content": row.content, "metadata": row.metadata}
+        values["created_at"] = roots.get(row.root_id, row).created_at
+    return ANSWERS.fill("Memory", row, **values)

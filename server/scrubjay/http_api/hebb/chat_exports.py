@@ -1,6 +1,6 @@
-"""Reads exported conversations of other programs as turns like those of `transcripts.turn.new_turn`.
+"""Reads conversations that other programs exported, as turns like those of `transcripts.turn.new_turn`.
 
-There are three formats: Claude Code's lines, ChatGPT's `conversations.json`, and plain text with the speaker
+It knows three formats: Claude Code's lines, ChatGPT's `conversations.json`, and plain text with the speaker
 before each part.
 """
 
@@ -16,12 +16,12 @@ from scrubjay.transcripts.json_lines import dicts
 
 Format = Literal["claude_code", "chatgpt", "plain"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-_SIDE = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
+_SIDES = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant"}
 _MARKED = re.compile(r"^(user|human|assistant|ai|system)\s*:[ \t]*(.*)$", re.IGNORECASE)
 
 
 class Export(NamedTuple):
-    """The turns of an export, and sentences about what could not be read."""
+    """The turns of an export, and warnings about parts that could not be read."""
 
     format: Format
     turns: list[Fields]
@@ -29,44 +29,44 @@ class Export(NamedTuple):
 
 
 def read(text: str, kind: Format | None = None) -> Export:
-    """Read the turns of an export; without a format, in the one that it looks like."""
+    """Read the turns of an export; without a format, detect it."""
     kind = kind or detect(text)
     return Export(kind, *_READERS[kind](text))
 
 
 def detect(text: str) -> Format:
-    """Return the format that a text looks like; plain, if it looks like no other."""
+    """Return the format that a text looks like, or plain if it looks like no other."""
     stripped = text.strip()
     first = _json(stripped.split("\n", 1)[0])
     if isinstance(first, dict) and ("type" in first or "role" in first):
         return "claude_code"
-    whole = _json(stripped) if stripped[:1] in ("{", "[") else None
-    conversation = whole[0] if isinstance(whole, list) and whole else whole
+    value = _json(stripped) if stripped[:1] in ("{", "[") else None
+    conversation = value[0] if isinstance(value, list) and value else value
     return "chatgpt" if isinstance(conversation, dict) and "mapping" in conversation else "plain"
 
 
 def _claude_code(text: str) -> tuple[list[Fields], list[str]]:
     lines = [line for line in text.splitlines() if line.strip()]
     entries = dicts([_json(line) for line in lines])
-    passed_over = len(lines) - len(entries)
-    warnings = [f"{passed_over} lines are no JSON objects and were passed over."] if passed_over else []
+    skipped = len(lines) - len(entries)
+    warnings = [f"{skipped} lines are no JSON objects and were passed over."] if skipped else []
     return transcript_turns(lines) or _by_role(entries), warnings
 
 
 def _by_role(entries: list[Fields]) -> list[Fields]:
-    """Read lines that say only who said what: {"role" or "type", "content", "timestamp", "session_id"}."""
+    """Read simple lines: {"role" or "type", "content", "timestamp", "session_id"}."""
     book = Book()
     for entry in entries:
         if session := entry.get("session_id") or entry.get("conversation_id"):
             book.belongs_to(session)
         at = instant(entry.get("timestamp") or entry.get("created_at"))
-        _tell(book, entry.get("role") or entry.get("type"), joined(entry.get("content")), at)
+        _add(book, entry.get("role") or entry.get("type"), joined(entry.get("content")), at)
     return book.close()
 
 
 def _chatgpt(text: str) -> tuple[list[Fields], list[str]]:
-    whole = _json(text)
-    conversations = dicts(whole if isinstance(whole, list) else [whole])
+    value = _json(text)
+    conversations = dicts(value if isinstance(value, list) else [value])
     sessions = [chatgpt("chatgpt", conversation) for conversation in conversations]
     turns = [{**turn, "session_id": session.id} for session in sessions for turn in session.turns]
     return turns, [] if conversations else [
@@ -75,37 +75,37 @@ def _chatgpt(text: str) -> tuple[list[Fields], list[str]]:
 
 
 def _plain(text: str) -> tuple[list[Fields], list[str]]:
-    """Read text with a speaker before each part, or with `> ` before each line of a prompt, or one prompt."""
+    """Read a text with a speaker before each part or `> ` before prompt lines, else as one prompt."""
     lines, book = text.splitlines(), Book()
     is_marked = any(map(_MARKED.match, lines))
     is_quoted = not is_marked and any(line.startswith("> ") for line in lines)
     parts: list[tuple[str, list[str]]] = []
     for line in lines:
         side = parts[-1][0] if parts else "user"
-        if marked := _MARKED.match(line) if is_marked else None:
-            parts.append((marked[1], [marked[2]]))
+        if match := _MARKED.match(line) if is_marked else None:
+            parts.append((match[1], [match[2]]))
             continue
         if is_quoted and line.strip():
             side = "user" if line.startswith("> ") else "assistant"
         if not parts or parts[-1][0] != side:
             parts.append((side, []))
         parts[-1][1].append(line.removeprefix("> ") if is_quoted else line)
-    for side, said in parts:
-        _tell(book, side, "\n".join(said))
+    for side, part_lines in parts:
+        _add(book, side, "\n".join(part_lines))
     turns = book.close()
-    is_one = len(parts) == 1 and turns
-    return turns, ["The text names no speakers, so all of it became one prompt."] if is_one else []
+    is_one_prompt = len(parts) == 1 and turns
+    return turns, ["The text names no speakers, so all of it became one prompt."] if is_one_prompt else []
 
 
 _READERS = {"claude_code": _claude_code, "chatgpt": _chatgpt, "plain": _plain}
 
 
-def _tell(book: Book, role: object, text: str, at: str | None = None) -> None:
-    side = _SIDE.get(role.lower()) if isinstance(role, str) else None
+def _add(book: Book, role: object, text: str, at: str | None = None) -> None:
+    side = _SIDES.get(role.lower()) if isinstance(role, str) else None
     if side == "user":
-        book.said(text, at=at)
+        book.add_prompt(text, at=at)
     elif side == "assistant":
-        book.answered(text)
+        book.add_answer(text)
 
 
 def _json(text: str) -> Any:

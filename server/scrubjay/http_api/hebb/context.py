@@ -1,4 +1,4 @@
-"""A request to Hebb Mind's API, whose clients know no scopes: a header or a parameter may name one."""
+"""A request to Hebb Mind's API; its clients know no scopes, so a header or parameter may name one."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -17,23 +17,23 @@ _SCOPE = (
 
 @dataclass(frozen=True)
 class HebbContext(RequestContext):
-    """One request; `scope` is the named scope, if any."""
+    """One request; `scope` is the scope that it names, if any."""
 
     scope: str | None
 
-    async def reads(self) -> tuple[str, ...]:
-        """Return the scopes that it reads."""
+    async def read_scopes(self) -> tuple[str, ...]:
+        """Return the scopes that the request reads."""
         return await self.scopes(self.scope)
 
-    def writes(self) -> str:
-        """Return the scope that it writes to. Raises as `Permissions.writes_to`."""
-        return self.permissions.writes_to(self.scope)
+    def write_scope(self) -> str:
+        """Return the scope that the request writes to; raises as `Permissions.write_scope` does."""
+        return self.permissions.write_scope(self.scope)
 
     async def memory(self, record_id: str) -> Memory | Turn:
-        """Return the turn with this id, or the newest version of the fact that has or had it.
+        """Return the turn with this id, or the newest version of the fact with this id.
 
         Raises:
-            NotFound: the scopes that it reads have no such record, or it is forgotten or has expired.
+            NotFound: no scope that the request reads has the record, or it is forgotten or expired.
         """
         record = await self.find(record_id)
         if isinstance(record, Memory):
@@ -42,7 +42,7 @@ class HebbContext(RequestContext):
             not isinstance(record, Memory | Turn)
             or record.forgotten_at is not None
             or (record.expires_at is not None and record.expires_at <= self.now)
-            or record.scope not in await self.reads()
+            or record.scope not in await self.read_scopes()
         ):
             advice = "Take the id of a search result or of a list."
             raise NotFound(f"No memory has the id {record_id[:80]!r}. {advice}")
@@ -54,9 +54,9 @@ async def _context(
     header: Annotated[str | None, Header(alias="X-Scrubjay-Scope", description=_SCOPE)] = None,
     scope: Annotated[str | None, Query(description=_SCOPE)] = None,
 ) -> HebbContext:
-    named = scope if scope is not None else header
-    context.permissions.own(named)  # every route refuses a wrong scope, also one that does not use it
-    return HebbContext(**vars(context), scope=named)
+    name = scope if scope is not None else header
+    context.permissions.scope_of(name)  # every route refuses a wrong scope, even if it does not use it
+    return HebbContext(**vars(context), scope=name)
 
 
 HebbRequest = Annotated[HebbContext, Depends(_context)]

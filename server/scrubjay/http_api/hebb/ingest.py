@@ -1,4 +1,4 @@
-"""`POST /api/v1/ingest`: a conversation as another program exported it, recorded turn by turn."""
+"""`POST /api/v1/ingest`: record an exported conversation of another program turn by turn."""
 
 import asyncio
 import hashlib
@@ -32,27 +32,27 @@ async def ingest(request: HebbRequest, item: IngestRequest) -> Answer:
 
     Importance and partition are a turn's own: 5 and mem_episodic.
     """
-    scope = request.writes()
+    scope = request.write_scope()
     await require_partition(request, item.partition_id)
     hint: Format | None = next((name for name in FORMATS if name == item.format_hint), None)
     export = await asyncio.to_thread(read, item.content, hint)
     warnings = [*unknown_fields(item).get("warnings", ()), *export.warnings]
     if item.format_hint and hint is None:
-        unknown = f"format_hint {item.format_hint!r} is not one of {', '.join(FORMATS)}"
-        warnings.append(f"{unknown}; the text was read as {export.format}.")
+        problem = f"format_hint {item.format_hint!r} is not one of {', '.join(FORMATS)}"
+        warnings.append(f"{problem}; the text was read as {export.format}.")
     if item.partition_id not in (PARTITION, IngestRequest.model_fields["partition_id"].default):
         warnings.append(f"The turns of a conversation are kept in {PARTITION}, not in {item.partition_id}.")
-    # A session without a name is named by its text, so that the same text is the same session.
-    unnamed = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"
+    # A session without an id gets one from its text, so that the same text is the same session.
+    text_id = f"ingest-{hashlib.sha256(item.content.strip().encode()).hexdigest()[:16]}"
     created, source = 0, item.source or "ingest"
     numbers: Counter[str] = Counter()
     for turn in export.turns:
-        session = turn["session_id"] if _is_id(turn["session_id"]) else unnamed
+        session = turn["session_id"] if _is_id(turn["session_id"]) else text_id
         try:
             record = await asyncio.to_thread(_request, turn, session, numbers[session])
             result: TurnRecorded = await request.write("turn", record, scope=scope, source=source)
             created += result.stored
-        except InputError as error:  # a turn that contradicts a recorded one does not invalidate the others
+        except InputError as error:  # if a turn contradicts a recorded one, still record the others
             warnings.append(str(error))
         numbers[session] += 1
     counts = dict(turns_parsed=len(export.turns), memories_created=created)
@@ -71,5 +71,5 @@ def _is_id(value: str | None) -> bool:
 
 
 def _clean(text: str) -> str:
-    """Redact a text and cut it to the longest that is stored, without invalid characters."""
+    """Redact a text, replace its invalid characters, and cut it to MAX_TURN_TEXT characters."""
     return redact(text)[0].replace("\x00", "").encode("utf-8", "replace").decode()[:MAX_TURN_TEXT]

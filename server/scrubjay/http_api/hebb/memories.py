@@ -1,4 +1,4 @@
-"""`/api/v1/memories`: facts and turns one by one, as Hebb Mind's clients read and write them."""
+"""`/api/v1/memories`: read and write facts and turns as Hebb Mind's memories."""
 
 from dataclasses import replace
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ from scrubjay.models.results import MemoryAdded
 
 MOST_AT_ONCE = 1_000  # memories of one batch
 _MISSING = "There is no such memory, or no such partition."
-_OTHER_NAMES = {"importance_score": "importance"}  # a field of a request -> that of a fact
+_OTHER_NAMES = {"importance_score": "importance"}  # field of a request -> field of a fact
 
 route = Routes(ANSWERS)
 
@@ -30,9 +30,9 @@ MemoryId = Annotated[str, Path(min_length=1, max_length=200)]
 @route("POST /api/v1/memories", "Keep one memory", "Memory", missing=_MISSING, status=201)
 async def create(request: HebbRequest, item: MemoryCreate) -> Answer:
     """The same words again are the same memory, which becomes what the request says of it."""
-    scope = request.writes()
+    scope = request.write_scope()
     await require_partition(request, item.partition_id)
-    return await as_memory(request.core, await _keep(request, item, scope)) | unknown_fields(item)
+    return await as_memory(request.core, await _store(request, item, scope)) | unknown_fields(item)
 
 
 @route("POST /api/v1/memories/batch", "Keep many memories", "[Memory]", missing=_MISSING, status=201)
@@ -43,12 +43,12 @@ async def create_batch(
 
     An unknown partition refuses all of them.
     """
-    scope = request.writes()
+    scope = request.write_scope()
     for partition_id in {item.partition_id for item in items}:
         await require_partition(request, partition_id)
-    # Each memory has a time of its own, by which lists keep the order of the batch.
-    kept = [await _keep(replace(request, now=request.core.clock()), item, scope) for item in items]
-    memories = await as_memories(request.core, kept)
+    # Each memory gets its own time, so that lists keep the order of the batch.
+    facts = [await _store(replace(request, now=request.core.clock()), item, scope) for item in items]
+    memories = await as_memories(request.core, facts)
     return [memory | unknown_fields(item) for memory, item in zip(memories, items, strict=True)]
 
 
@@ -64,9 +64,9 @@ async def listed(
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> Answer:
     """Facts in their newest version, and turns; a fact by when it was added, a turn by when it was said."""
-    carried = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
+    required_tags = [tag.strip() for tag in (tags or "").split(",") if tag.strip()]
     page = await request.core.lists.facts_and_turns(
-        await request.reads(), start=offset, size=limit, partition_id=partition_id, tags=carried
+        await request.read_scopes(), start=offset, size=limit, partition_id=partition_id, tags=required_tags
     )
     items = await as_memories(request.core, page.rows)
     return dict(items=items, total=page.total, offset=offset, limit=limit)
@@ -85,14 +85,14 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
     A turn keeps what was said and is refused.
     """
     record = await request.memory(memory_id)
-    request.permissions.writes_to(record.scope)
+    request.permissions.write_scope(record.scope)
     if isinstance(record, Turn):
         what = "a turn of a session, which keeps what was said"
         raise InputError(f"{record.id} is {what}. Add a memory, or delete this one.")
     if record.source == SUMMARY:
         what = "the summary of a session, which follows from its turns"
         raise InputError(f"{record.id} is {what}. Add a memory instead.")
-    new = await _revise(request, record, item.known(exclude_none=True))
+    new = await _revise(request, record, item.field_values(exclude_none=True))
     return await as_memory(request.core, new) | unknown_fields(item)
 
 
@@ -100,33 +100,34 @@ async def update(request: HebbRequest, memory_id: MemoryId, item: MemoryUpdate) 
 async def delete(request: HebbRequest, memory_id: MemoryId) -> None:
     """It leaves every search and list; `scrubjay restore` brings it back."""
     record = await request.memory(memory_id)
-    scope = request.permissions.writes_to(record.scope)
+    scope = request.permissions.write_scope(record.scope)
     await request.core.removal.forget(Forget(id=record.id, reason="deleted over HTTP"), scope, SOURCE)
 
 
-async def _keep(request: HebbContext, item: MemoryCreate, scope: str) -> records.Memory:
-    """Add a memory; one with the same words in the scope becomes what the request says of it."""
-    values = _values(item.known("source"))
+async def _store(request: HebbContext, item: MemoryCreate, scope: str) -> records.Memory:
+    """Add a memory; if the scope has one with the same words, change that to the request's values."""
+    values = _fact_values(item.field_values("source"))
     added = await _add(request, values, scope, item.source or SOURCE)
     fact = await _fact(request, added)
     if added.action != "known":
         return fact
-    return await _revise(request, fact, item.known("content", "source", exclude_unset=True))
+    return await _revise(request, fact, item.field_values("content", "source", exclude_unset=True))
 
 
-async def _revise(request: HebbContext, fact: records.Memory, given: dict[str, Any]) -> records.Memory:
-    """Give a memory a new version with these values, if any; the version before stays as history."""
-    if not given:
+async def _revise(request: HebbContext, fact: records.Memory, changes: dict[str, Any]) -> records.Memory:
+    """Add a new version of a memory with these changes, if any; the old version stays as history."""
+    if not changes:
         return fact
-    # A new version inherits all but its words and its place in a session, so these are given again.
-    values = {"content": fact.content, "metadata": fact.metadata, **_values(given), "updates": [fact.id]}
+    # A new version inherits everything but its content and its place in a session, so pass these again.
+    values = {"content": fact.content, "metadata": fact.metadata, **_fact_values(changes)}
+    values["updates"] = [fact.id]
     added = await _add(request, values, fact.scope, fact.source)
     request.core.access.move(fact.id, added.id)
     return await _fact(request, added)
 
 
-def _values(given: dict[str, Any]) -> dict[str, Any]:
-    return {_OTHER_NAMES.get(name, name): value for name, value in given.items()}
+def _fact_values(values: dict[str, Any]) -> dict[str, Any]:
+    return {_OTHER_NAMES.get(name, name): value for name, value in values.items()}
 
 
 async def _add(request: HebbContext, values: dict[str, Any], scope: str, source: str) -> MemoryAdded:

@@ -1,4 +1,4 @@
-"""`/api/v1/partitions`: the kinds of memories, as Hebb Mind's clients list and make them."""
+"""`/api/v1/partitions`: list, create, change and delete partitions, Hebb Mind's kinds of memories."""
 
 from dataclasses import replace
 from typing import Annotated
@@ -47,7 +47,7 @@ async def listed(request: HebbRequest) -> list[Answer]:
 @route("POST /api/v1/partitions", "Make a partition", "Partition", status=201)
 async def create(request: HebbRequest, item: PartitionCreate) -> Answer:
     """It belongs to the scope that the request writes to."""
-    scope, book, now = request.writes(), request.core.partitions, request.now
+    scope, book, now = request.write_scope(), request.core.partitions, request.now
     if item.id in book.of(await _scopes(request)):
         raise InputError(f"A partition {item.id!r} exists already. Change that one, or choose another id.")
     await book.make(scope, Partition(item.id, item.name, item.description, item.enabled, now, now))
@@ -67,9 +67,9 @@ async def update(request: HebbRequest, partition_id: PathId, item: PartitionUpda
     """A field left out does not change."""
     await read(request, partition_id)
     scope, book = await _owner(request, partition_id), request.core.partitions
-    known = book.of([scope]).get(partition_id) or Partition(partition_id, partition_id)
-    values = item.known(exclude_none=True)
-    await book.change(scope, replace(known, **values, updated_at=request.now))
+    partition = book.of([scope]).get(partition_id) or Partition(partition_id, partition_id)
+    values = item.field_values(exclude_none=True)
+    await book.change(scope, replace(partition, **values, updated_at=request.now))
     return await read(request, partition_id) | unknown_fields(item)
 
 
@@ -85,17 +85,17 @@ async def delete(request: HebbRequest, partition_id: PathId) -> None:
 
 async def partitions(request: HebbContext) -> dict[str, Answer]:
     """Return the partitions that a request sees, by id, each with the number of its memories."""
-    counts = await request.core.counts.by_partition(await request.reads())
-    known = request.core.partitions.of(await _scopes(request))
-    known |= {name: Partition(name, name) for name in sorted(counts.keys() - known.keys())}
-    return {name: ANSWERS.fill("Partition", each, memory_count=counts[name]) for name, each in known.items()}
+    counts = await request.core.counts.by_partition(await request.read_scopes())
+    rows = request.core.partitions.of(await _scopes(request))
+    rows |= {name: Partition(name, name) for name in sorted(counts.keys() - rows.keys())}
+    return {name: ANSWERS.fill("Partition", row, memory_count=counts[name]) for name, row in rows.items()}
 
 
 async def require_partition(request: HebbContext, partition_id: str) -> None:
-    """Raise if there is no such partition.
+    """Check that a partition exists.
 
     Raises:
-        NotFound: it was never made, and no memory is in it.
+        NotFound: it was never created, and no memory is in it.
     """
     scopes = await _scopes(request)
     if partition_id in request.core.partitions.of(scopes):
@@ -106,12 +106,12 @@ async def require_partition(request: HebbContext, partition_id: str) -> None:
 
 
 async def _owner(request: HebbContext, partition_id: str) -> str:
-    """Return the scope whose entry for a partition a request may change."""
+    """Return the scope that a partition belongs to, or the scope for writes if it belongs to none."""
     owner = request.core.partitions.owner(partition_id, await _scopes(request))
-    return request.permissions.writes_to(owner or request.writes())
+    return request.permissions.write_scope(owner or request.write_scope())
 
 
 async def _scopes(request: HebbContext) -> tuple[str, ...]:
-    """Return the scopes of a request: the scope for writes first, then the scopes that it reads."""
-    own = request.scope or request.permissions.tag or DEFAULT_TAG
-    return tuple(dict.fromkeys((own, *await request.reads())))
+    """Return the scopes of a request: the scope for writes first, then those that it reads."""
+    write_scope = request.scope or request.permissions.tag or DEFAULT_TAG
+    return tuple(dict.fromkeys((write_scope, *await request.read_scopes())))

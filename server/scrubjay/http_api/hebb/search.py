@@ -12,10 +12,10 @@ from scrubjay.models.requests import SearchMemories
 from scrubjay.models.results import MemoryHits
 
 _WEIGHTS = {"weight_relevance", "weight_importance", "weight_recency"}
-# What Hebb Mind's hook asks at the start of every session; no memory is likely about it.
+# The query of Hebb Mind's hook at the start of every session; no memory is specifically about it.
 _SESSION_START = "recent context and user preferences"
-STRICT = 0.6  # least relevance of strict recall: where plain answers begin
-_SAME = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}  # fields of a query and of a search
+STRICT = 0.6  # least relevance of a result of strict recall: clear answers begin there
+_SAME = {"query", "top_k", "prev_turns", "next_turns", *_WEIGHTS}  # fields that a query and a search share
 _SCORES = ("score", "recency_score", "importance_score_normalized", "relevance_score")
 
 route = Routes(ANSWERS)
@@ -31,36 +31,37 @@ async def search(request: HebbRequest, query: MemoryQuery) -> Answer:
     """
     for partition_id in query.partition_ids or ():
         await require_partition(request, partition_id)
-    least = query.min_score if query.min_score is not None else query.filter_score
-    is_strict = query.strict_recall and least is None and query.query != _SESSION_START
+    min_score = query.min_score if query.min_score is not None else query.filter_score
+    is_strict = query.strict_recall and min_score is None and query.query != _SESSION_START
     question = SearchMemories(
         **query.model_dump(include=_SAME),
         partition_ids=query.partition_ids or None,
         tags=query.tags or None,
         threshold=STRICT if is_strict else 0.0,
     )
-    scopes = await request.reads()
-    hits = await request.core.search.recall(question, scopes, programmatic=True, least_score=least or 0.0)
+    scopes = await request.read_scopes()
+    hits = await request.core.search.recall(question, scopes, programmatic=True, least_score=min_score or 0.0)
     memories = await _memories(request.core, hits)
-    request.core.access.note([hit.id for hit in hits.results])  # which the next answer shows
-    found = [hit for hit in hits.results if hit.id in memories]
+    request.core.access.note([hit.id for hit in hits.results])  # counts only from the next answer on
+    results = [hit for hit in hits.results if hit.id in memories]
     related = [hit for hit in hits.related if hit.id in memories]
     return dict(
         results=[
             {"memory": memories[hit.id], **{name: getattr(hit, name) or 0.0 for name in _SCORES}}
-            for hit in found
+            for hit in results
         ],
         related=[{**memories[hit.id], "reason": hit.reason, "via": hit.via} for hit in related],
     )
 
 
 async def _memories(core: Core, hits: MemoryHits) -> dict[str, Answer]:
-    """Return the full memory of each hit, by the hit's id; a turn's content is what the hit shows of it."""
+    """Return the memory of each hit by the hit's id; the content of a turn is the part that the hit shows."""
     rows: dict[str, records.AnyRecord] = dict(hits.records)
     rows |= await core.lists.get(records.Turn, [hit.id for hit in hits.related if hit.src == "turn"])
     rows |= await core.lists.get(records.Memory, [hit.id for hit in hits.related if hit.src == "memory"])
-    shown = [row for row in rows.values() if isinstance(row, records.Memory | records.Turn)]
-    memories = dict(zip((row.id for row in shown), await as_memories(core, shown), strict=True))
+    facts_and_turns = [row for row in rows.values() if isinstance(row, records.Memory | records.Turn)]
+    answers = await as_memories(core, facts_and_turns)
+    memories = dict(zip((row.id for row in facts_and_turns), answers, strict=True))
     for hit in (*hits.results, *hits.related):
         if isinstance(rows.get(hit.id), records.Turn):
             memories[hit.id] = {**memories[hit.id], "content": hit.memory or ""}

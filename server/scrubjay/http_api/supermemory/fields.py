@@ -1,4 +1,4 @@
-"""Fields that both versions of supermemory's API take, under the names of each."""
+"""Request fields that both versions of supermemory's API have, under the names of each version."""
 
 import json
 from typing import Annotated, Any, ClassVar, Literal
@@ -22,13 +22,13 @@ LONGEST_TEXT = 10_000_000  # characters of one document
 LONGEST_ID = 255  # characters
 MOST_AT_ONCE = 600  # documents of one batch
 MOST_IDS = 100  # documents of one deletion
-_TYPES = {"pdf": "pdf", "html": "webpage"}  # the clients know no other kind that Scrubjay reads
+_TYPES = {"pdf": "pdf", "html": "webpage"}  # to the clients, all other kinds are text
 _NAMES_4 = {"date": "documentDate", "group": "filterByMetadata", "background": "entityContext"}
 _NAMES_5 = {"background": "supportingContext", "custom_id": "id"}
 
 
 class Body4(BaseModel):
-    """A body of version 4. Unknown fields are ignored, because its clients send some."""
+    """A body of version 4. Unknown fields are ignored, because version 4 clients send some."""
 
     model_config = ConfigDict(
         alias_generator=lambda name: _NAMES_4.get(name) or to_camel(name), populate_by_name=True, frozen=True
@@ -36,17 +36,17 @@ class Body4(BaseModel):
 
 
 class Write4(Body4):
-    """A write of version 4. `warnings` name its unknown fields, which would otherwise be lost in silence."""
+    """A write of version 4. `warnings` in the answer name unknown fields, which are not stored."""
 
     model_config = ConfigDict(extra="allow")
 
     def warnings(self, *parts: BaseModel) -> Answer:
-        """Return the field `warnings` of the answer, if this body or a part of it has unknown fields."""
+        """Return `{"warnings": [...]}` if this body or a part of it has unknown fields, else {}."""
         return unknown_fields(self, *parts)
 
 
 class Body5(BaseModel):
-    """A body of version 5. An unknown field is refused: a misspelt filter would let everything through."""
+    """A body of version 5. Unknown fields are refused: a misspelt filter would let everything through."""
 
     model_config = ConfigDict(
         alias_generator=lambda name: _NAMES_5.get(name) or to_camel(name), extra="forbid", frozen=True
@@ -71,11 +71,11 @@ def _as_object(value: Any) -> Any:
     try:
         return from_json(value)
     except ValueError:
-        return value  # which the field refuses by its name
+        return value  # the validation of the field then refuses it
 
 
 class Form(BaseModel):
-    """Fields of a form: an empty optional field counts as not sent, and objects may be JSON text."""
+    """A form: an empty optional field counts as not sent, and objects may be sent as JSON text."""
 
     objects: ClassVar[tuple[str, ...]] = ("metadata", "group", "filterByMetadata")
 
@@ -100,10 +100,10 @@ class Form(BaseModel):
         return schema
 
 
-def _flat(group: dict[str, Any]) -> dict[str, Any]:
+def _check_flat(group: dict[str, Any]) -> dict[str, Any]:
     for key, value in group.items():
-        for each in value if isinstance(value, list) else [value]:
-            if not isinstance(each, str | int | float | bool):
+        for item in value if isinstance(value, list) else [value]:
+            if not isinstance(item, str | int | float | bool):
                 kinds = "a string, number, boolean or a list of them"
                 raise ValueError(f"must be flat, and {key[:60]!r} is not; use {kinds}")
     return group
@@ -135,14 +135,14 @@ class Described(BaseModel):
         "Flat: strings, numbers, booleans, lists of strings. Searches can filter by every key."
     )
     date: Instant | None = about("When the content is from (ISO 8601).")
-    group: Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)] | None = about(
+    group: Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_check_flat)] | None = about(
         "Existing memories count as this document's only if their metadata has these values; of a list "
         "any one."
     )
     background: Background | None = about("Background to the whole scope; stored with the scope.")
 
     def values(self) -> dict[str, Any]:
-        """Return the given fields as fields of a `DocumentText`."""
+        """Return the fields that were sent, as fields of a `DocumentText`."""
         names = ("custom_id", "metadata", "date", "filepath", "group", "task_type")
         return {name: value for name in names if (value := getattr(self, name, None)) is not None}
 
@@ -167,7 +167,7 @@ class FileHints(BaseModel):
 
 
 def url_of(content: str) -> str | None:
-    """Return the URL if a document consists of one, else None."""
+    """Return the URL if the content is a single URL, else None."""
     text = content.strip()
     return text if text.startswith(("http://", "https://")) and len(text.split()) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Finds facts, chunks and turns for a search of either version, most similar first and without repeats."""
+"""Finds facts, chunks and turns for the searches of both versions, most similar first, without repeats."""
 
 import asyncio
 import re
@@ -18,9 +18,9 @@ from scrubjay.text.terms import content_words, words
 T = TypeVar("T")
 Mode = Literal["memories", "hybrid", "documents"]
 MOST = 100  # records of one answer
-MOST_WORDINGS = 6  # of one query together: each is a search of its own
-_LEAST_WORDS = 2  # that carry meaning, in one part of a question
-_BETWEEN = re.compile(r"[?;\n]+|,?\s{1,9}(?:and|or|but)\s+|,\s+", re.IGNORECASE)
+MOST_WORDINGS = 6  # of one query; each costs a separate search
+_LEAST_WORDS = 2  # content words in a part of a question
+_PART_BREAK = re.compile(r"[?;\n]+|,?\s{1,9}(?:and|or|but)\s+|,\s+", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class MatchQuery:
     limit: int = 10
     threshold: float = 0.0
     filters: Filter | None = None
-    filepath: str | None = None  # of documents, their chunks and their facts; a folder where it ends in /
+    filepath: str | None = None  # limits documents, their chunks and facts; a folder if it ends in /
     docs: bool = True  # False: only turns
     chats: bool = False
     rewrite: bool = False  # search with other wordings too
@@ -45,7 +45,7 @@ class MatchQuery:
 class Match:
     """One result: the record (a document without its text) and its hit.
 
-    `documents` are those that a fact cites, or that of a chunk, without forgotten ones.
+    `documents` has the documents that a fact cites, or the document of a chunk, but no forgotten ones.
     """
 
     record: Memory | Turn | Document
@@ -56,12 +56,12 @@ class Match:
 
     @property
     def similarity(self) -> float:
-        """How relevant it is, in [0, 1]."""
+        """Return the relevance, in [0, 1]."""
         return self.hit.relevance_score or 0.0
 
     @property
     def text(self) -> str:
-        """Its text."""
+        """Return the text of the hit."""
         return self.hit.memory or self.hit.chunk or ""
 
     @property
@@ -71,7 +71,7 @@ class Match:
 
 
 async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
-    """Return what matches in these scopes, at most `limit`, most similar first."""
+    """Return at most `limit` matches in these scopes, most similar first."""
     if not scopes:
         return []
 
@@ -87,21 +87,18 @@ async def find_matches(context: RequestContext, query: MatchQuery, scopes: tuple
 async def best_of(
     query: str,
     search: Callable[[str], Awaitable[Iterable[T]]],
-    mark: Callable[[T], tuple[str, float]],
+    id_and_score: Callable[[T], tuple[str, float]],
     *,
     rewrite: bool,
 ) -> list[T]:
-    """Search for a query, with `rewrite` also in other wordings; return each result once, the best first.
-
-    `mark` returns the id and the score of a result.
-    """
+    """Search for a query, with `rewrite` also in other wordings; return each result once, best first."""
     best: dict[str, T] = {}
     for results in await asyncio.gather(*map(search, rewrites(query) if rewrite else [query])):
         for result in results:
-            name, score = mark(result)
-            if name not in best or score > mark(best[name])[1]:
-                best[name] = result
-    return sorted(best.values(), key=lambda result: -mark(result)[1])
+            result_id, score = id_and_score(result)
+            if result_id not in best or score > id_and_score(best[result_id])[1]:
+                best[result_id] = result
+    return sorted(best.values(), key=lambda result: -id_and_score(result)[1])
 
 
 def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
@@ -110,7 +107,7 @@ def sessions_of(matches: Iterable[Match]) -> set[tuple[str, str | None]]:
 
 
 def rewrites(query: str) -> list[str]:
-    """Return wordings of a query: itself, its content words, each of its parts, and the names in it.
+    """Return wordings of a query: the query, its content words, each of its parts, and the names in it.
 
     >>> for wording in rewrites("When did we rename tick() and who asked for it?"):
     ...     print(wording)
@@ -119,7 +116,7 @@ def rewrites(query: str) -> list[str]:
     When did we rename tick()
     tick()
     """
-    parts = [part.strip() for part in _BETWEEN.split(query) if part.strip()]
+    parts = [part.strip() for part in _PART_BREAK.split(query) if part.strip()]
     parts = [part for part in parts if len(parts) > 1 and len(content_words(part)) >= _LEAST_WORDS]
     names = " ".join(entity.spelling for entity in entities(query))
     wordings = dict.fromkeys([query, " ".join(content_words(query)), *parts, names])
@@ -127,12 +124,12 @@ def rewrites(query: str) -> list[str]:
 
 
 async def _matches(context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]) -> list[Match]:
-    facts = query.docs and query.mode != "documents"
-    as_results = query.docs and query.mode != "memories"
-    records = await _records(context, query, scopes, facts=facts) if facts or query.chats else []
-    chunks = await _chunks(context, query, scopes) if as_results or (query.chunks and facts) else []
-    facts_found = [match.record for match in records if isinstance(match.record, Memory)]
-    ids = {document_id for fact in facts_found for document_id in fact.document_ids}
+    wants_facts = query.docs and query.mode != "documents"
+    wants_chunks = query.docs and query.mode != "memories"
+    records = await _records(context, query, scopes, facts=wants_facts) if wants_facts or query.chats else []
+    chunks = await _chunks(context, query, scopes) if wants_chunks or (query.chunks and wants_facts) else []
+    facts = [match.record for match in records if isinstance(match.record, Memory)]
+    ids = {document_id for fact in facts for document_id in fact.document_ids}
     documents = await context.core.lists.cited_documents(ids) if ids else {}
     records = [_with_documents(match, documents, chunks if query.chunks else ()) for match in records]
     if (path := query.filepath) is not None:
@@ -141,7 +138,7 @@ async def _matches(context: RequestContext, query: MatchQuery, scopes: tuple[str
             for match in records
             if match.is_chat or any(_at_or_below(document.place, path) for document in match.documents)
         ]
-    if not as_results:
+    if not wants_chunks:
         return records
     return [*records, *(Match(row.document, row.hit, row.position, (row.document,)) for row in chunks)]
 
@@ -169,9 +166,13 @@ async def _records(
 async def _chunks(
     context: RequestContext, query: MatchQuery, scopes: tuple[str, ...]
 ) -> Sequence[FoundChunk]:
-    wanted = {"query": query.query, "path": query.filepath}
-    request = parse(SearchDocuments, {**wanted, "limit": query.limit, "chunk_threshold": query.threshold})
-    request = request.model_copy(update={"filters": query.filters})
+    values = {
+        "query": query.query,
+        "path": query.filepath,
+        "limit": query.limit,
+        "chunk_threshold": query.threshold,
+    }
+    request = parse(SearchDocuments, values).model_copy(update={"filters": query.filters})
     return await context.core.search.chunks(request, scopes)
 
 
@@ -184,14 +185,14 @@ def _with_documents(match: Match, documents: dict[str, Document], chunks: Iterab
 
 
 def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
-    """Drop chunks that say no more than the facts of their document or the turns of their conversation."""
+    """Drop chunks that only repeat the facts of their document or the turns of their conversation."""
     facts: dict[str, list[str]] = {}  # by document
     for match in ranked:
         for document in match.documents if isinstance(match.record, Memory) else ():
             facts.setdefault(document.id, []).append(_words(match.text))
     sessions = sessions_of(ranked)
 
-    def repeats(match: Match) -> bool:
+    def is_repeat(match: Match) -> bool:
         document = match.record
         if not isinstance(document, Document):
             return False
@@ -200,7 +201,7 @@ def _without_repeats(ranked: Sequence[Match]) -> list[Match]:
         lines = [_words(line) for line in match.text.splitlines() if line.strip()]
         return all(any(line in fact for fact in facts.get(document.id, ())) for line in lines)
 
-    return [match for match in ranked if not repeats(match)]
+    return [match for match in ranked if not is_repeat(match)]
 
 
 def _words(text: str) -> str:

@@ -1,7 +1,7 @@
-"""What both versions do with documents, memories and profiles, whatever the names of their routes."""
+"""The work on documents, memories and profiles that the routes of both versions share."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -21,12 +21,12 @@ from scrubjay.reading import MAX_FILE, content_fields
 from scrubjay.records.documents import title_in
 
 DELETED = "deleted over HTTP"
-PROFILE_TOKENS = 1_500  # of static and dynamic facts together, at most three fifths of them static
-_FIRST = datetime(1, 1, 2, tzinfo=UTC)  # sorts documents without a date before all others
+PROFILE_TOKENS = 1_500  # for static and dynamic facts together; at most three fifths for static ones
+_EARLIEST = datetime(1, 1, 2, tzinfo=UTC)  # sorts documents without a date before all others
 
 
 class NewDocument(NamedTuple):
-    """A document to add, its scope, and what its request says about it."""
+    """A document to add, its scope, and the body of the request with its other fields."""
 
     scope: str
     text: DocumentText
@@ -34,14 +34,14 @@ class NewDocument(NamedTuple):
 
 
 async def as_text(body: Any, task_type: str | None = None) -> DocumentText:
-    """Return a body with content as the engine's `DocumentText`; HTML is read as a page."""
+    """Return a body with content as the engine's `DocumentText`; HTML is converted to its text."""
     return DocumentText.model_validate({"task_type": task_type or "memory", **await changes(body)})
 
 
 async def changes(body: Any) -> dict[str, Any]:
-    """Return the values of a body as fields of a `DocumentText`; its content is read if it is HTML.
+    """Return the values of a body as fields of a `DocumentText`; HTML content is converted to its text.
 
-    A page without a text is kept as it is.
+    HTML without any text stays as it is.
     """
     values: dict[str, Any] = body.values()
     if not body.content:
@@ -56,7 +56,7 @@ async def changes(body: Any) -> dict[str, Any]:
 
 
 async def add_document(context: RequestContext, new: NewDocument) -> Answer:
-    """Add one document; it is on disk when this returns."""
+    """Add one document; it is on disk when this function returns."""
     await _store_background(context, new.scope, new.body)
     return as_ref(await context.core.documents.add(new.text, scope=new.scope, source=SOURCE))
 
@@ -64,8 +64,8 @@ async def add_document(context: RequestContext, new: NewDocument) -> Answer:
 async def add_documents(
     context: RequestContext, documents: Sequence[NewDocument]
 ) -> list[DocumentState | InputError]:
-    """Add documents, the earliest date first; return the state or the refusal of each, in the given order."""
-    order = sorted(range(len(documents)), key=lambda number: documents[number].body.date or _FIRST)
+    """Add documents, the earliest date first; return the state or error of each, in the input order."""
+    order = sorted(range(len(documents)), key=lambda number: documents[number].body.date or _EARLIEST)
     for number in order:
         await _store_background(context, documents[number].scope, documents[number].body)
     texts = [(documents[number].text, documents[number].scope) for number in order]
@@ -77,7 +77,7 @@ async def add_documents(
 async def change_document(
     context: RequestContext, document: Document, body: Described, values: Mapping[str, Any]
 ) -> Answer:
-    """Change some fields of a document, named as in a `DocumentText`; new content replaces its text."""
+    """Change these fields of a document, named as in `DocumentText`; new content replaces its text."""
     await _store_background(context, document.scope, body)
     return as_ref(await context.core.documents.change(document, values, source=SOURCE))
 
@@ -95,14 +95,14 @@ async def read_upload(
 
 
 def as_ref(state: DocumentState) -> Answer:
-    """Return how both versions answer a write of a document."""
+    """Return the answer to a write of a document, the same in both versions."""
     return dict(id=state.id, status=state.status)
 
 
 async def delete_each(
     context: RequestContext, names: Iterable[str], find: Callable[[str], Awaitable[AnyRecord]]
 ) -> tuple[int, list[Answer]]:
-    """Forget the records with these names; return how many there are, and an error for each other name."""
+    """Forget the records that `find` returns for these names; return their number and the errors."""
     rows: dict[str, AnyRecord] = {}
     errors: list[Answer] = []
     for name in dict.fromkeys(names):
@@ -116,21 +116,21 @@ async def delete_each(
 
 
 async def delete_records(context: RequestContext, rows: Iterable[AnyRecord]) -> None:
-    """Forget records, with one write for each of their scopes."""
-    ids: dict[str, list[str]] = {}
+    """Forget records, with one write for each scope."""
+    ids_by_scope: dict[str, list[str]] = {}
     for row in rows:
-        ids.setdefault(context.permissions.writes_to(row.scope), []).append(row.id)
-    for scope, names in ids.items():
-        await forget(context, names, scope, DELETED)
+        ids_by_scope.setdefault(context.permissions.write_scope(row.scope), []).append(row.id)
+    for scope, ids in ids_by_scope.items():
+        await forget(context, ids, scope, DELETED)
 
 
 async def forget(context: RequestContext, ids: Iterable[str], scope: str, reason: str | None = None) -> None:
-    """Forget records of one scope: they leave every search and profile, and stay as history."""
+    """Forget records of one scope: searches and profiles leave them out, but they stay as history."""
     await context.write("forget", parse(ForgetRecords, {"ids": list(ids), "reason": reason}), scope=scope)
 
 
 async def forget_matching(context: RequestContext, scope: str, query: str, **options: Any) -> list[Hit]:
-    """Forget the facts that a query is about, or with `dry_run` only find them; best first."""
+    """Forget the facts that a query is about, or with `dry_run` only find them; return them best first."""
     request = parse(ForgetMatching, {"query": query, "scope": scope, **options})
     return (await context.core.removal.forget_matching(request, SOURCE)).candidates
 
@@ -148,16 +148,16 @@ async def read_profile(
     scopes: tuple[str, ...],
     filters: Filter | None,
     names: Iterable[str] | None,
-    sections: Iterable[str] = Profile._fields,
+    sections: Collection[str] = Profile._fields,
 ) -> Profile:
-    """Read these sections of a profile, and of its buckets those with these names, or all of them."""
-    wanted, facts, buckets = set(sections), None, dict[str, list[Hit]]()
-    if scopes and wanted & {"static", "dynamic"}:
+    """Read these sections of a profile; `names` selects the buckets, None all of them."""
+    facts, buckets = None, dict[str, list[Hit]]()
+    if scopes and {"static", "dynamic"} & set(sections):
         facts = await context.core.search.profile(scopes, PROFILE_TOKENS, filters)
-    if "buckets" in wanted:
-        every = await context.core.search.profile_buckets(scopes, filters)
-        chosen = every.keys() if names is None else set(names)
-        buckets = {name: list(hits) for name, hits in every.items() if name in chosen}
+    if "buckets" in sections:
+        all_buckets = await context.core.search.profile_buckets(scopes, filters)
+        selected = all_buckets.keys() if names is None else set(names)
+        buckets = {name: list(hits) for name, hits in all_buckets.items() if name in selected}
     return Profile(facts.static, facts.recent, buckets) if facts else Profile([], [], buckets)
 
 

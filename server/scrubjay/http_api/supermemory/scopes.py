@@ -1,4 +1,4 @@
-"""A scope and its description: version 4 calls it a container tag, version 5 a namespace."""
+"""Views of scopes: version 4 calls a scope a container tag, version 5 a namespace."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,34 +22,34 @@ class ScopeView:
 
     @property
     def documents(self) -> int:
-        """How many documents a search can find in it."""
+        """Return the number of documents that a search can find in it."""
         return self.counts.documents if self.counts else 0
 
     @property
     def memories(self) -> int:
-        """How many memories a search can find in it."""
+        """Return the number of memories that a search can find in it."""
         return self.counts.memories if self.counts else 0
 
     @property
     def created_at(self) -> datetime | None:
-        """When its first record or setting was written."""
+        """Return the time of the first write of a record or setting."""
         return min(self._times("created_at"), default=None)
 
     @property
     def updated_at(self) -> datetime | None:
-        """When its last record or setting was written."""
+        """Return the time of the last write of a record or setting."""
         return max(self._times("updated_at"), default=None)
 
     def _times(self, name: Literal["created_at", "updated_at"]) -> Iterator[datetime]:
-        return (at for each in (self.settings, self.counts) if each and (at := getattr(each, name)))
+        return (time for part in (self.settings, self.counts) if part and (time := getattr(part, name)))
 
 
 async def every_scope(context: RequestContext) -> list[ScopeView]:
     """Return the scopes that the caller reaches and that have records or settings."""
     counts, settings = await context.core.counts.by_scope(), context.core.scope_settings
     names = dict.fromkeys([*counts, *settings.all()])
-    reached = filter(context.permissions.reaches, names)
-    return [ScopeView(name, counts.get(name), settings.of(name)) for name in reached]
+    visible = filter(context.permissions.reaches, names)
+    return [ScopeView(name, counts.get(name), settings.of(name)) for name in visible]
 
 
 async def delete_scope(context: RequestContext, name: str) -> Answer:
@@ -63,7 +63,7 @@ async def scope_view(context: RequestContext, name: str, missing: str | None = N
     """Return one scope.
 
     Raises:
-        NotFound: it has neither records nor settings; with the sentence `missing`, if that is given.
+        NotFound: `missing` is given, and the scope has neither records nor settings.
     """
     counts, settings = await context.core.counts.by_scope(name), context.core.scope_settings
     if missing and name not in counts and name not in settings.all():

@@ -1,20 +1,20 @@
 // Documents by folder with their status, and a single document.
 
-import { button, calmly, empty, fill, h, tag, toggle } from "./dom.js";
+import { button, debounce, empty, fill, h, tag, toggle } from "./dom.js";
 import { call, news, send } from "./engine.js";
 import { forgetAll, purgeAll, restoreAll } from "./facts.js";
-import { address, attempt, chosen, say } from "./frame.js";
+import { address, attempt, currentScope, say } from "./frame.js";
 import { blocks, prose } from "./markdown.js";
 import { bytes, date, inProject, moment, number, plural, project } from "./words.js";
 
-const SHOWN = 200; // documents of one folder
-const LARGEST = 50_000_000; // bytes of a file, as the engine takes them
+const SHOWN = 200; // documents to show of one folder
+const LARGEST = 50_000_000; // bytes of a file; the engine accepts no larger one
 const MARKDOWN = new Set(["markdown", "html", "docx", "odt", "doc", "rtf", "notebook"]); // types whose text is Markdown
 const WORKING = new Set(["queued", "extracting", "chunking", "embedding"]);
 
-export const show = (place, where, signal) => (where.view === "document" ? showOne(place, where, signal) : showAll(place, signal));
+export const show = (container, route, signal) => (route.view === "document" ? showOne(container, route, signal) : showAll(container, signal));
 
-async function showAll(place, signal) {
+async function showAll(container, signal) {
   const list = h("div.documents");
   const uploads = h("div.uploads", { "aria-live": "polite" });
   const work = h("div.work");
@@ -23,9 +23,9 @@ async function showAll(place, signal) {
 
   async function draw() {
     clearTimeout(timer);
-    const { results } = await call("documents", { scope: chosen() }, signal);
+    const { results } = await call("documents", { scope: currentScope() }, signal);
     fill(list, results.length ? folders(results, draw) : nothing());
-    if (results.some((each) => WORKING.has(each.status))) timer = setTimeout(() => draw().catch(() => {}), 1_500);
+    if (results.some((document) => WORKING.has(document.status))) timer = setTimeout(() => draw().catch(() => {}), 1_500);
   }
   async function add(files) {
     for (const file of files) {
@@ -37,7 +37,7 @@ async function showAll(place, signal) {
         continue;
       }
       try {
-        const added = await send(file, chosen(), (share) => (bar.value = share));
+        const added = await send(file, currentScope(), (share) => (bar.value = share));
         bar.replaceWith(h("span.faint", added.changed ? "added" : "already known, nothing changed"));
         setTimeout(() => line.remove(), 6_000);
         await draw();
@@ -51,32 +51,32 @@ async function showAll(place, signal) {
     ondragover: (event) => (event.preventDefault(), drop.classList.add("over")),
     ondragleave: () => drop.classList.remove("over"),
     ondrop: (event) => (event.preventDefault(), drop.classList.remove("over"), add([...event.dataTransfer.files])),
-  }, h("span", `Drop files here to add them ${chosen() ? `to ${project(chosen())}` : "for every project"}, or `), button("choose some", () => picker.click()), picker);
+  }, h("span", `Drop files here to add them ${currentScope() ? `to ${project(currentScope())}` : "for every project"}, or `), button("choose some", () => picker.click()), picker);
   const reindex = button("Rebuild the index", () => attempt(async () => {
     reindex.disabled = true;
     const bar = h("progress", { "aria-label": "Building the index" });
     const what = h("span.faint", "Searches use the old index meanwhile.");
     fill(work, h("p.row", bar, what));
-    const heard = ({ detail }) => ((bar.max = Math.max(detail.total, 1)), (bar.value = detail.done), (what.textContent = `${detail.what} ${number(detail.done)} of ${number(detail.total)}; searches use the old index meanwhile`));
-    news.addEventListener("progress", heard);
+    const onProgress = ({ detail }) => ((bar.max = Math.max(detail.total, 1)), (bar.value = detail.done), (what.textContent = `${detail.what} ${number(detail.done)} of ${number(detail.total)}; searches use the old index meanwhile`));
+    news.addEventListener("progress", onProgress);
     try {
       const { passages } = await call("reindex");
       say(`${plural(passages, "passage")} indexed.`);
     } finally {
-      news.removeEventListener("progress", heard);
+      news.removeEventListener("progress", onProgress);
       reindex.disabled = false;
       fill(work);
     }
   }), { plain: true });
-  fill(place, h("div.top", h("h1", "Documents"), h("div.row", reindex)), drop, uploads, work, list);
+  fill(container, h("div.top", h("h1", "Documents"), h("div.row", reindex)), drop, uploads, work, list);
   await draw();
-  const again = calmly(() => attempt(draw), 500);
-  news.addEventListener("record", ({ detail }) => detail.kind === "document" && again(), { signal });
+  const redraw = debounce(() => attempt(draw), 500);
+  news.addEventListener("record", ({ detail }) => detail.kind === "document" && redraw(), { signal });
 }
 
 const nothing = () => empty("No documents yet", "Drop a file above, or add a whole folder in a terminal:", h("code", "scrubjay index FOLDER"));
 
-/** Documents that could not be read first, then the others by project and folder. */
+/** The documents that could not be read, then the others by project and folder. */
 function folders(documents, draw) {
   const failed = documents.filter((each) => each.status === "failed");
   const folderOf = (each) => each.path?.slice(0, each.path.lastIndexOf("/") || 1) ?? "";
@@ -84,8 +84,8 @@ function folders(documents, draw) {
   return [failed.length ? group("Not read", failed.length, failed) : null, [...groups].sort(([one], [other]) => (one < other ? -1 : 1)).map(([key, rows]) => {
     const [scope, folder] = key.split("\n");
     const name = folder ? inProject(`${folder}/`, scope).replace(/\/$/, "") : "Added by hand";
-    const again = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read again: ${folder}` });
-    return group([chosen() ? null : `${project(scope)} / `, name === folder ? folder : name || "."], rows.length, rows, again, folder);
+    const readAgain = folder && button("Read again", () => read(folder, scope, draw), { plain: true, "aria-label": `Read again: ${folder}` });
+    return group([currentScope() ? null : `${project(scope)} / `, name === folder ? folder : name || "."], rows.length, rows, readAgain, folder);
   })];
 }
 
@@ -99,7 +99,7 @@ function row(each) {
   const file = each.path?.slice(each.path.lastIndexOf("/") + 1) ?? "";
   const name = each.title ?? (file || each.id || "");
   const isFailed = each.status === "failed";
-  const head = each.id ? h("a", { href: address("document", [each.id], { in: chosen() }), dir: "auto" }, name) : h("span", { dir: "auto" }, name);
+  const head = each.id ? h("a", { href: address("document", [each.id], { in: currentScope() }), dir: "auto" }, name) : h("span", { dir: "auto" }, name);
   return h("div.item.document", head, h("span.faint.path", { dir: "auto" }, isFailed ? `${project(each.scope)} / ${inProject(each.path ?? "", each.scope)}` : file === name ? "" : file),
     h("div.meta", WORKING.has(each.status) ? tag(each.status, "busy") : null,
       h("span.faint", [isFailed ? null : each.type, each.chunks ? plural(each.chunks, "passage") : null, each.updated_at ? date(each.updated_at) : null].filter(Boolean).join(" · "))),
@@ -109,40 +109,40 @@ function row(each) {
 const reason = (each) => each.error.replace(`'${each.path}' is`, "It is");
 
 const read = (path, scope, done) => attempt(async () => {
-  const found = await call("index", { path, scope });
-  const counts = ["added", "changed", "renamed", "removed", "unchanged"].filter((each) => found[each]).map((each) => `${number(found[each])} ${each}`);
-  say(`Read again: ${counts.join(", ") || "nothing there"}. ${(found.failed ?? []).slice(0, 4).map((each) => each.reason).join(" ")}`);
+  const result = await call("index", { path, scope });
+  const counts = ["added", "changed", "renamed", "removed", "unchanged"].filter((name) => result[name]).map((name) => `${number(result[name])} ${name}`);
+  say(`Read again: ${counts.join(", ") || "nothing there"}. ${(result.failed ?? []).slice(0, 4).map((each) => each.reason).join(" ")}`);
   await done();
 });
 
-async function showOne(place, where, signal) {
-  const [id] = where.parts;
+async function showOne(container, route, signal) {
+  const [id] = route.parts;
   const draw = async () => {
-    const found = await call("record", { id }, signal);
-    const { record } = found;
-    const back = () => (location.hash = address("documents", [], { in: chosen() }));
+    const detail = await call("record", { id }, signal);
+    const { record } = detail;
+    const back = () => (location.hash = address("documents", [], { in: currentScope() }));
     const summary = record.summary?.split("\n").filter((line, at) => at || line !== record.title).join("\n");
     let content = record.content;
     let rich = MARKDOWN.has(record.type);
     const text = h("div.text");
-    const write = () => fill(text, rich ? h("div.prose.document-text", { dir: "auto", "aria-label": "Its text", role: "region" }, blocks(content)) : h("pre.text", { tabindex: "0", dir: "auto", "aria-label": "Its text", role: "region" }, content));
+    const showText = () => fill(text, rich ? h("div.prose.document-text", { dir: "auto", "aria-label": "Its text", role: "region" }, blocks(content)) : h("pre.text", { tabindex: "0", dir: "auto", "aria-label": "Its text", role: "region" }, content));
     const more = h("div.row");
-    const buttons = () => fill(more, content.length < found.length && button(`Show more; ${number(found.length - content.length)} characters are left`, () => attempt(async () => {
+    const showButtons = () => fill(more, content.length < detail.length && button(`Show more; ${number(detail.length - content.length)} characters are left`, () => attempt(async () => {
       content += (await call("record", { id, start: content.length })).record.content;
-      write();
-      buttons();
+      showText();
+      showButtons();
     })));
-    write();
-    buttons();
-    fill(place, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [project(record.scope), inProject(record.path ?? record.filepath ?? "", record.scope), record.error ? null : record.type, record.chunk_count ? plural(record.chunk_count, "passage") : null, moment(record.updated_at)].filter(Boolean).join(" · "))),
+    showText();
+    showButtons();
+    fill(container, h("div.top", h("div", h("h1", { dir: "auto" }, record.title ?? "A document"), h("p.faint", { dir: "auto" }, [project(record.scope), inProject(record.path ?? record.filepath ?? "", record.scope), record.error ? null : record.type, record.chunk_count ? plural(record.chunk_count, "passage") : null, moment(record.updated_at)].filter(Boolean).join(" · "))),
       h("div.row", record.path && !record.forgotten_at ? button("Read again", () => read(record.path, record.scope, draw)) : null,
         record.forgotten_at ? button("Restore", () => restoreAll([record.id], draw, "document")) : button("Forget …", () => forgetAll([record.id], draw, "document")),
         button("Delete permanently …", () => purgeAll([record.id], back, "document")))),
     record.forgotten_at ? h("p.warn", `Forgotten on ${moment(record.forgotten_at)}${record.forget_reason ? `: ${record.forget_reason}` : ""}.`) : null,
     record.error ? h("p.warn", reason(record)) : null,
-    found.waiting_for_vector ? h("p.faint", `${number(found.waiting_for_vector)} of ${plural(found.passages, "passage")} have no vector yet.`) : null,
+    detail.waiting_for_vector ? h("p.faint", `${number(detail.waiting_for_vector)} of ${plural(detail.passages, "passage")} have no vector yet.`) : null,
     summary ? h("section.card", h("h2", "Summary"), prose(summary, { folded: false })) : null,
-    h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), write())) : null,
+    h("div.row", rich ? toggle("As written", false, (on) => ((rich = !on), showText())) : null,
       record.chunk_count ? toggle("As the passages that searches return", false, (on) => attempt(() => (on ? chunks() : draw()))) : null),
     content ? text : null, more);
     async function chunks() {

@@ -1,4 +1,4 @@
-// Creates elements. All shown text is foreign, so it becomes a text node and never markup.
+// Creates elements. Every text becomes a text node and never markup, because it may come from anywhere.
 
 const SVG = "http://www.w3.org/2000/svg";
 // Characters that are invisible or reorder a line; a test compares them with those in `scrubjay.text.foreign`.
@@ -17,7 +17,7 @@ function make(element, props, children) {
     if (value === undefined || value === null || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name === "value" || name === "checked" || name === "indeterminate") element[name] = value;
-    else if (name === "vars") for (const [key, each] of Object.entries(value)) element.style.setProperty(key, each);
+    else if (name === "vars") for (const [property, setting] of Object.entries(value)) element.style.setProperty(property, setting);
     else element.setAttribute(name, value === true ? "" : visible(value));
   }
   append(element, children);
@@ -31,7 +31,7 @@ function append(element, children) {
   }
 }
 
-/** `h("p.note", {id: "x", onclick: f}, "text", h("b"))`; `vars` are custom properties of CSS. */
+/** Create an HTML element: `h("p.note", {id: "x", onclick: f}, "text", h("b"))`; `vars` are custom properties of CSS. */
 export function h(name, props, ...children) {
   const [tag, ...classes] = name.split(".");
   const element = document.createElement(tag || "div");
@@ -42,7 +42,7 @@ export function h(name, props, ...children) {
   return make(element, props, children);
 }
 
-/** The same for SVG. */
+/** Create an SVG element. */
 export function s(tag, props, ...children) {
   return make(document.createElementNS(SVG, tag), props, children);
 }
@@ -54,8 +54,8 @@ export function fill(element, ...children) {
   return element;
 }
 
-/** Call `work` after so many milliseconds without another request. */
-export function calmly(work, milliseconds) {
+/** Return a function that calls `work` once no other call has come for so many milliseconds. */
+export function debounce(work, milliseconds) {
   let timer = 0;
   return (...args) => {
     clearTimeout(timer);
@@ -73,7 +73,7 @@ export function toggle(label, checked, onchange, props = {}) {
   return h("label.toggle", box, h("span", label));
 }
 
-/** A choice among a few `options`, each [value, label]. */
+/** A list to choose from; each of the `options` is [value, label]. */
 export function choice(label, options, chosen, onchange) {
   const list = h(
     "select",
@@ -86,5 +86,5 @@ export function choice(label, options, chosen, onchange) {
 /** A word on a coloured background. */
 export const tag = (text, kind = "") => h(`span.tag${kind ? `.${kind}` : ""}`, text);
 
-/** The text of an empty view: what that means and what to do first. */
+/** The text of an empty view: what it means and what to do first. */
 export const empty = (title, ...more) => h("div.empty", h("h2", title), more.map((each) => h("p", each)));

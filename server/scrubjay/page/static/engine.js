@@ -11,34 +11,34 @@ class Refusal extends Error {
 
 const GONE = "The engine does not answer. Run `scrubjay open` in a terminal to start it again.";
 
-async function answered(response) {
+async function parsed(response) {
   const answer = response.headers.get("content-type")?.includes("json") ? await response.json() : null;
   if (response.ok) return answer;
   if (response.status === 401) dispatchEvent(new CustomEvent("locked"));
   throw new Refusal(response.status, answer?.error ?? `The engine answered ${response.status}.`);
 }
 
-async function answerOf(sent) {
+async function answerOf(request) {
   let response;
   try {
-    response = await sent;
+    response = await request;
   } catch (error) {
     throw error.name === "AbortError" ? error : new Refusal(0, GONE);
   }
-  return answered(response);
+  return parsed(response);
 }
 
-const given = (params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
+const withoutEmpty = (params) => Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null && value !== undefined && value !== ""));
 const post = (path, values, signal) => answerOf(fetch(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(values), signal }));
 
-let early = first && { asked: first.asked, answer: answerOf(first.sent) };
-/** The exchange of a link's key, which also answers the first call; a page without a key has none. */
-export const entering = first?.isKey ? early.answer : null;
+let early = first && { key: first.key, answer: answerOf(first.response) };
+/** The exchange of the link's key, whose answer is that of the first call; null for a page without a key. */
+export const entering = first?.hasKey ? early.answer : null;
 
 /** Make one of the calls of `scrubjay.page.calls`; `signal` may cancel it. */
 export function call(name, params = {}, signal = undefined) {
-  const values = given(params);
-  if (early?.asked === JSON.stringify([name, values])) {
+  const values = withoutEmpty(params);
+  if (early?.key === JSON.stringify([name, values])) {
     const { answer } = early;
     early = null;
     return answer;
@@ -46,7 +46,7 @@ export function call(name, params = {}, signal = undefined) {
   return post(`call/${name}`, values, signal);
 }
 
-/** Send a file; `onprogress` gets the share that is sent, from 0 to 1. */
+/** Send a file; `onprogress` is called with the share that has been sent, from 0 to 1. */
 export function send(file, scope, onprogress) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();

@@ -1,33 +1,33 @@
-// Facts: found, looked through one by one, corrected, forgotten; each with its history.
+// Facts: find them, look through them one by one, correct and forget them, and see their history.
 
-import { button, calmly, choice, empty, fill, h, tag } from "./dom.js";
+import { button, choice, debounce, empty, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
-import { address, attempt, chosen, confirmed, refine, say } from "./frame.js";
+import { address, attempt, askToConfirm, currentScope, refine, say } from "./frame.js";
 import { prose } from "./markdown.js";
 import { date, firstLine, inline, moment, number, plural, project, time, times } from "./words.js";
 
 export const UNCHANGED = "Nothing changed: it was already forgotten or deleted.";
 const PAGE = 50;
-const AT_ONCE = 10; // facts compared with all others by one call
+const AT_ONCE = 10; // facts that one call compares with all others
 const KINDS = { mem_semantic: "fact", mem_preference: "preference", mem_procedural: "how to", mem_episodic: "event", mem_hippocampus: "inbox" };
 const WHICH = [["", "Current"], ["new", "New, not looked at"], ["changed", "Changed in 7 days"], ["contradicting", "May contradict another"], ["unrecalled", "Never recalled"], ["forgotten", "Forgotten"]];
 const ORDER = [["updated_at", "Changed last"], ["created_at", "Newest first"]];
-// Facts to look through one by one: the heading, what there is when all are done, and what `k` does.
+// Facts to look through one by one: the heading, the text when all are done, and what the key `k` does.
 const REVIEWS = {
   new: ["New facts", ["All looked through", "Facts that assistants save appear here until you keep, edit or forget them, for 30 days."], "Keep"],
   contradicting: ["Facts that may contradict another", ["No contradictions", "Facts that do not agree appear here until you edit or forget one of them, or keep both."], "Keep both"],
 };
 const SAYS = { contradict: "It may contradict", newer: "A newer one says", older: "An older one says" };
-const OF_HOST = / memory$/; // the end of the source of facts from a host's own memory
+const OF_HOST = / memory$/; // ends the source of a fact from a host's own memory
 const DISTILLED = "distilled";
 const DELETED = "deleted by its host";
 
 const from = (source) => source.replace(/^(mcp|hook|import|engine):/, "");
 
-export async function show(place, where, signal) {
-  if (Object.hasOwn(REVIEWS, where.parts[0] ?? "")) return review(place, where.parts[0], signal);
-  if (where.parts[0]) return showOne(place, where, signal);
-  const get = (name, without = "") => where.options.get(name) ?? without;
+export async function show(container, route, signal) {
+  if (Object.hasOwn(REVIEWS, route.parts[0] ?? "")) return review(container, route.parts[0], signal);
+  if (route.parts[0]) return showOne(container, route, signal);
+  const get = (name, missing = "") => route.options.get(name) ?? missing;
   const state = { which: get("which"), words: get("words"), kind: get("kind"), tag: get("tag"), source: get("source"), sort: get("sort", "updated_at") };
   let shown = PAGE;
   const picked = new Set();
@@ -39,41 +39,41 @@ export async function show(place, where, signal) {
   async function draw() {
     const pages = [];
     for (let start = 0; start < shown; start += 200) {
-      pages.push(call("facts", { scope: chosen(), ...state, start, size: Math.min(200, shown - start) }, signal));
+      pages.push(call("facts", { scope: currentScope(), ...state, start, size: Math.min(200, shown - start) }, signal));
     }
-    const found = await Promise.all(pages);
-    const facts = found.flatMap((each) => each.results);
-    const { total, values, fresh: waiting } = found[0];
-    const known = new Set(facts.map((each) => each.id));
-    for (const each of picked) if (!known.has(each)) picked.delete(each);
+    const answers = await Promise.all(pages);
+    const facts = answers.flatMap((answer) => answer.results);
+    const { total, values, fresh: waiting } = answers[0];
+    const ids = new Set(facts.map((fact) => fact.id));
+    for (const id of picked) if (!ids.has(id)) picked.delete(id);
     const pairs = state.which === "contradicting";
     const count = pairs ? total : waiting;
-    if (!state.words) fill(fresh, count ? h("a.button", { href: address("facts", [pairs ? "contradicting" : "new"], { in: chosen() }) }, `Look through ${pairs ? `these ${number(count)}` : plural(count, "new one")}`) : null);
-    for (const [id, rival] of found.flatMap((each) => Object.entries(each.rivals))) compared.set(id, rival);
+    if (!state.words) fill(fresh, count ? h("a.button", { href: address("facts", [pairs ? "contradicting" : "new"], { in: currentScope() }) }, `Look through ${pairs ? `these ${number(count)}` : plural(count, "new one")}`) : null);
+    for (const [id, rival] of answers.flatMap((answer) => Object.entries(answer.rivals))) compared.set(id, rival);
     if (!filters.contains(document.activeElement)) drawFilters(values);
-    fill(list, facts.length ? (pairs ? disagreeing(facts) : [facts]).map((some) => h(pairs ? "div.card.pair" : "div", some.map((fact) => row(fact, picked, drawBulk)))) : nothing(state));
+    fill(list, facts.length ? (pairs ? disagreeing(facts) : [facts]).map((group) => h(pairs ? "div.card.pair" : "div", group.map((fact) => row(fact, picked, drawBulk)))) : nothing(state));
     if (total > facts.length) list.append(h("div.row", button(`Show more of ${plural(total, "fact")}`, () => ((shown += PAGE), attempt(draw)))));
     drawBulk(facts);
     markAlike(list, facts.filter((each) => !each.forgotten_at).slice(0, PAGE), signal);
   }
   const narrow = (name) => (value) => ((state[name] = value), refine(state), (shown = PAGE), attempt(draw));
   function drawFilters(values) {
-    const among = (name, label, every, says) => {
-      const rows = Object.entries(values[name]).map(([value, count]) => [value, `${says(value)} (${number(count)})`]);
-      if (state[name] && !values[name][state[name]]) rows.push([state[name], says(state[name])]);
+    const filter = (name, label, every, textOf) => {
+      const rows = Object.entries(values[name]).map(([value, count]) => [value, `${textOf(value)} (${number(count)})`]);
+      if (state[name] && !values[name][state[name]]) rows.push([state[name], textOf(state[name])]);
       return rows.length > 1 || state[name] ? choice(label, [["", every], ...rows], state[name], narrow(name)) : null;
     };
-    fill(filters, choice("Which", WHICH, state.which, narrow("which")), among("kind", "Kind", "Every kind", (kind) => KINDS[kind] ?? kind),
-      among("tag", "Tag", "Every tag", (name) => `#${name}`), among("source", "From", "From anywhere", from), choice("Order", ORDER, state.sort, narrow("sort")),
-      state.tag === DISTILLED && chosen() ? button("Take back the last run", () => takeBack([], draw)) : null);
+    fill(filters, choice("Which", WHICH, state.which, narrow("which")), filter("kind", "Kind", "Every kind", (kind) => KINDS[kind] ?? kind),
+      filter("tag", "Tag", "Every tag", (name) => `#${name}`), filter("source", "From", "From anywhere", from), choice("Order", ORDER, state.sort, narrow("sort")),
+      state.tag === DISTILLED && currentScope() ? button("Take back the last run", () => takeBack([], draw)) : null);
   }
-  let last = [];
-  function drawBulk(facts = last) {
-    last = facts;
+  let shownFacts = [];
+  function drawBulk(facts = shownFacts) {
+    shownFacts = facts;
     const ids = [...picked];
-    const gone = facts.filter((each) => picked.has(each.id) && each.forgotten_at).map((each) => each.id);
-    const there = ids.filter((each) => !gone.includes(each));
-    fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), there.length ? button("Forget …", () => forgetAll(there, done)) : null, gone.length ? button("Restore", () => restoreAll(gone, done)) : null,
+    const forgotten = facts.filter((fact) => picked.has(fact.id) && fact.forgotten_at).map((fact) => fact.id);
+    const current = ids.filter((id) => !forgotten.includes(id));
+    fill(bulk, ids.length ? [h("b", `${plural(ids.length, "fact")} chosen`), current.length ? button("Forget …", () => forgetAll(current, done)) : null, forgotten.length ? button("Restore", () => restoreAll(forgotten, done)) : null,
       button("Delete permanently …", () => purgeAll(ids, done)), button("Choose none", () => (picked.clear(), attempt(draw)), { plain: true })] : null);
     bulk.hidden = !ids.length;
   }
@@ -88,12 +88,12 @@ export async function show(place, where, signal) {
     await draw();
     return true;
   }) }));
-  const soon = calmly(narrow("words"), 200);
+  const soon = debounce(narrow("words"), 200);
   const box = h("input", { type: "search", value: state.words, placeholder: "Find words in facts", "aria-label": "Find in facts", autocomplete: "off", oninput: () => soon(box.value.trim()) });
-  fill(place, h("div.top", h("h1", "Facts"), fresh), h("div.searchbar", box), filters, form, bulk, list);
+  fill(container, h("div.top", h("h1", "Facts"), fresh), h("div.searchbar", box), filters, form, bulk, list);
   await draw();
-  const again = calmly(() => attempt(draw), 600);
-  news.addEventListener("record", ({ detail }) => detail.kind === "memory" && !place.contains(document.activeElement?.closest("textarea")) && again(), { signal });
+  const redraw = debounce(() => attempt(draw), 600);
+  news.addEventListener("record", ({ detail }) => detail.kind === "memory" && !container.contains(document.activeElement?.closest("textarea")) && redraw(), { signal });
 }
 
 const nothing = (state) => (Object.entries(state).some(([name, value]) => value && name !== "sort") ? empty("No fact matches", "Choose fewer words or filters above.")
@@ -105,7 +105,7 @@ function row(fact, picked, changed) {
     else picked.delete(fact.id);
     changed();
   } });
-  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: chosen() }), dir: "auto" }, inline(firstLine(fact.content, 400))), h("div.meta", badges(fact)));
+  return h(`div.item.fact${fact.forgotten_at ? ".gone" : ""}`, { "data-fact": fact.id }, box, h("a", { href: address("facts", [fact.id], { in: currentScope() }), dir: "auto" }, inline(firstLine(fact.content, 400))), h("div.meta", badges(fact)));
 }
 
 const badges = (fact) => [
@@ -121,17 +121,17 @@ const badges = (fact) => [
   h("span.faint", project(fact.scope), " · ", date(fact.created_at), fact.access_count ? ` · recalled ${times(fact.access_count)}` : ""),
 ];
 
-const compared = new Map(); // by id, what a fact was found to be like; comparing takes longer than listing
+const compared = new Map(); // fact id -> its rival, if any; kept because comparing takes longer than listing
 
-/** Mark facts that another one may contradict, or that a newer one has overtaken, a few at a time. */
+/** Mark facts that another one may contradict or that have a newer value, a few at a time. */
 async function markAlike(list, facts, signal) {
   for (let at = 0; at < facts.length && !signal.aborted; at += AT_ONCE) {
-    const some = facts.slice(at, at + AT_ONCE);
-    const ids = some.map((each) => each.id).filter((id) => !compared.has(id));
-    const found = ids.length ? await call("alike", { ids }, signal).catch(() => null) : {};
-    if (!found) return;
-    for (const id of ids) compared.set(id, found[id]);
-    for (const fact of some) {
+    const part = facts.slice(at, at + AT_ONCE);
+    const ids = part.map((fact) => fact.id).filter((id) => !compared.has(id));
+    const rivals = ids.length ? await call("alike", { ids }, signal).catch(() => null) : {};
+    if (!rivals) return;
+    for (const id of ids) compared.set(id, rivals[id]);
+    for (const fact of part) {
       const other = compared.get(fact.id);
       const meta = list.querySelector(`[data-fact="${CSS.escape(fact.id)}"] .meta`);
       if (!other || other.reason === "older" || !meta || meta.querySelector(".alike") || (other.reason === "contradict" && fact.metadata?.may_contradict)) continue;
@@ -140,7 +140,7 @@ async function markAlike(list, facts, signal) {
   }
 }
 
-/** Facts that follow their rivals, in groups. */
+/** Group each fact with the rivals that come directly before it. */
 function disagreeing(facts) {
   const groups = [];
   for (const fact of facts) {
@@ -151,15 +151,15 @@ function disagreeing(facts) {
   return groups;
 }
 
-/** Take back distilled facts, or without ids those of the last run; what they replaced is current again. */
-const takeBack = (ids, done, scope = chosen()) => attempt(async () => {
-  const { ids: gone } = await call("take-back", { scope, ids });
-  say(`${plural(gone.length, "distilled fact")} taken back.`, gone.length ? () => restoreAll(gone, done) : null);
+/** Take back distilled facts, or without ids those of the last run; the facts that they replaced become current again. */
+const takeBack = (ids, done, scope = currentScope()) => attempt(async () => {
+  const { ids: removed } = await call("take-back", { scope, ids });
+  say(`${plural(removed.length, "distilled fact")} taken back.`, removed.length ? () => restoreAll(removed, done) : null);
   await done();
 });
 
-/** New or contradicting facts one by one, which keys keep, edit or forget. */
-async function review(place, which, signal) {
+/** Show new or contradicting facts one by one; keys keep, edit or forget them. */
+async function review(container, which, signal) {
   const [title, done, keeps] = REVIEWS[which];
   let facts = [];
   let rivals = {};
@@ -167,40 +167,40 @@ async function review(place, which, signal) {
   let at = 0;
   let editing = false;
   async function load() {
-    const found = await call("facts", { scope: chosen(), which, sort: "created_at", size: 200 }, signal);
-    ({ results: facts, total, rivals } = found);
+    const answer = await call("facts", { scope: currentScope(), which, sort: "created_at", size: 200 }, signal);
+    ({ results: facts, total, rivals } = answer);
     at = Math.min(at, Math.max(facts.length - 1, 0));
     editing = false;
     draw();
   }
-  const decided = (work) => () => attempt(async () => {
+  const thenNext = (work) => () => attempt(async () => {
     if (!facts[at]) return;
     await work(facts[at]);
     await load();
   });
-  const keep = decided((fact) => call("keep", { ids: [fact.id, rivals[fact.id]?.id].filter(Boolean) }));
-  const forget = decided(async (fact) => {
+  const keep = thenNext((fact) => call("keep", { ids: [fact.id, rivals[fact.id]?.id].filter(Boolean) }));
+  const forget = thenNext(async (fact) => {
     if (fact.tags?.includes(DISTILLED)) return takeBack([fact.id], load, fact.scope);
     await call("forget", { ids: [fact.id] });
     return say("Forgotten.", () => restoreAll([fact.id], load));
   });
   const move = (by) => () => ((at = Math.min(Math.max(at + by, 0), facts.length - 1)), (editing = false), draw());
-  const edit = () => ((editing = true), draw(), place.querySelector("textarea")?.focus());
+  const edit = () => ((editing = true), draw(), container.querySelector("textarea")?.focus());
   const keys = { k: keep, e: edit, f: forget, j: move(1), n: move(1), p: move(-1) };
   function draw() {
     const fact = facts[at];
-    const top = h("div.top", h("h1", title), h("a.button", { href: address("facts", [], { in: chosen() }) }, "All facts"));
-    if (!fact) return fill(place, top, empty(...done));
+    const top = h("div.top", h("h1", title), h("a.button", { href: address("facts", [], { in: currentScope() }) }, "All facts"));
+    if (!fact) return fill(container, top, empty(...done));
     const key = (letter, label, work) => button([h("kbd", letter), ` ${label}`], work);
     const near = h("div");
-    fill(place, top, h("p.faint", { role: "status" }, `${number(at + 1)} of ${number(total)}`),
+    fill(container, top, h("p.faint", { role: "status" }, `${number(at + 1)} of ${number(total)}`),
       h("section.card.big", { "data-fact": fact.id, tabindex: "-1", "aria-label": which === "new" ? "A new fact" : "A fact" }, editing
         ? editor({ label: "The current value", save: "Save and keep", text: fact.content, onsave: ({ content }) => attempt(async () => {
           const changed = await call("change", { id: fact.id, content });
           await call("keep", { ids: [changed.id] });
           await load();
         }) })
-        : prose(fact.content), h("div.meta", badges(fact)), h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, itsSession(fact)), near),
+        : prose(fact.content), h("div.meta", badges(fact)), h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, sessionLink(fact)), near),
       h("div.row", key("k", keeps, keep), key("e", "Edit", edit), key("f", fact.tags?.includes(DISTILLED) ? "Take back" : "Forget", forget), h("span.space"), key("p", "Previous", move(-1)), key("n", "Next", move(1)),
         which === "new" ? button(`Keep all ${number(facts.length)}`, () => attempt(async () => (await call("keep", { ids: facts.map((each) => each.id) }), await load())), { plain: true }) : null));
     showNear(near, fact);
@@ -208,7 +208,7 @@ async function review(place, which, signal) {
   }
   async function showNear(near, fact) {
     const other = rivals[fact.id] ?? (await call("alike", { ids: [fact.id] }, signal).catch(() => ({})))[fact.id];
-    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id], { in: chosen() }), dir: "auto" }, firstLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
+    if (other && facts[at] === fact) fill(near, h("h2", SAYS[other.reason]), h("p", h("a", { href: address("facts", [other.id], { in: currentScope() }), dir: "auto" }, firstLine(other.memory, 1_000)), h("span.faint", ` ${date(other.date)}`)));
   }
   document.addEventListener("keydown", (event) => {
     const isTyping = event.target.closest("input, textarea, select, dialog");
@@ -221,18 +221,18 @@ async function review(place, which, signal) {
   await load();
 }
 
-const itsSession = (fact) => (fact.session_id ? h("a", { href: address("session", [fact.scope, fact.session_id, ...(fact.turn === undefined ? [] : [String(fact.turn)])]) }, "Its session") : null);
+const sessionLink = (fact) => (fact.session_id ? h("a", { href: address("session", [fact.scope, fact.session_id, ...(fact.turn === undefined ? [] : [String(fact.turn)])]) }, "Its session") : null);
 
-async function showOne(place, where, signal) {
+async function showOne(container, route, signal) {
   let deleting = false;
-  let late = false; // an update arrived while the user edits or deletes
-  const busy = () => deleting || Boolean(place.querySelector("details[open]"));
-  const draw = async (waits = () => false) => {
-    const found = await call("fact", { id: where.parts[0] }, signal);
-    late = waits();
-    if (late) return;
-    const { fact } = found;
-    const back = () => (location.hash = address("facts", [], { in: chosen() }));
+  let isStale = false; // an update arrived while the user was editing or deleting
+  const isBusy = () => deleting || Boolean(container.querySelector("details[open]"));
+  const draw = async (mustWait = () => false) => {
+    const detail = await call("fact", { id: route.parts[0] }, signal);
+    isStale = mustWait();
+    if (isStale) return;
+    const { fact } = detail;
+    const back = () => (location.hash = address("facts", [], { in: currentScope() }));
     const change = h("details.card.add", h("summary", "Change it"), editor({ label: "The current value", save: "Save as a new version", text: fact.content, onsave: ({ content }) => attempt(async () => {
       const before = fact.content;
       const changed = await call("change", { id: fact.id, content });
@@ -240,52 +240,52 @@ async function showOne(place, where, signal) {
       say("Saved. The old version stays in its history.", async () => (await call("change", { id: changed.id, content: before }), await draw()));
       return true;
     }) }));
-    fill(place, h("div.top", h("h1", "A fact"), h("div.row",
+    fill(container, h("div.top", h("h1", "A fact"), h("div.row",
       fact.forgotten_at ? button("Restore", () => restoreAll([fact.id], draw))
         : button("Forget …", () => forgetAll([fact.id], draw)),
       button("Delete permanently …", async () => {
         deleting = true;
         await purgeAll([fact.id], back);
         deleting = false;
-        if (late) again();
+        if (isStale) redraw();
       }))),
       h(`section.card.big${fact.forgotten_at ? ".gone" : ""}`, prose(fact.content), h("div.meta", badges(fact)),
-        h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, itsSession(fact)),
-        found.mark ? h("p.warn", markSays(found.mark)) : null,
+        h("p.faint", `From ${from(fact.source)}, at ${time(fact.created_at)}. `, sessionLink(fact)),
+        detail.mark ? h("p.warn", markText(detail.mark)) : null,
         fact.forgotten_at ? h("p.warn", `Forgotten on ${moment(fact.forgotten_at)}${fact.forget_reason ? `: ${fact.forget_reason}` : ""}.`) : null),
       fact.forgotten_at ? null : change,
-      found.repeats.length ? h("section.card", h("h2", "It repeats"), found.repeats.map((each) => other(each.id, each.content, each.created_at))) : null,
-      found.like.length ? h("section.card", h("h2", "Similar facts"), found.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("another value", "warn"), contradict: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
-      found.versions.length ? h("section.card", h("h2", "Versions"), h("ol.versions", h("li", h("b", `version ${fact.version}, holds now`), h("span.faint", ` since ${moment(fact.created_at)}`)),
-        found.versions.map((each) => h("li", h("b", `version ${each.version}`), h("span.faint", ` of ${moment(each.created_at)}${each.replaced_at ? ` to ${moment(each.replaced_at)}` : ""}`), prose(each.content))))) : null,
-      found.related.length ? h("section.card", h("h2", "Linked"), found.related.map((each) => other(each.id, each.memory, each.updated_at, tag(each.relation)))) : null,
-      found.documents.length ? h("section.card", h("h2", "From these documents"), found.documents.map((each) => h("p", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))) : null);
+      detail.repeats.length ? h("section.card", h("h2", "It repeats"), detail.repeats.map((each) => other(each.id, each.content, each.created_at))) : null,
+      detail.like.length ? h("section.card", h("h2", "Similar facts"), detail.like.map((hit) => other(hit.id, hit.memory, hit.date, { known: tag("says the same", "warn"), update: tag("another value", "warn"), contradict: tag("may contradict it", "warn"), similar: tag("alike") }[hit.reason]))) : null,
+      detail.versions.length ? h("section.card", h("h2", "Versions"), h("ol.versions", h("li", h("b", `version ${fact.version}, holds now`), h("span.faint", ` since ${moment(fact.created_at)}`)),
+        detail.versions.map((each) => h("li", h("b", `version ${each.version}`), h("span.faint", ` of ${moment(each.created_at)}${each.replaced_at ? ` to ${moment(each.replaced_at)}` : ""}`), prose(each.content))))) : null,
+      detail.related.length ? h("section.card", h("h2", "Linked"), detail.related.map((each) => other(each.id, each.memory, each.updated_at, tag(each.relation)))) : null,
+      detail.documents.length ? h("section.card", h("h2", "From these documents"), detail.documents.map((each) => h("p", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))) : null);
   };
-  const again = calmly(() => attempt(async () => {
-    late = busy();
-    if (late) return;
+  const redraw = debounce(() => attempt(async () => {
+    isStale = isBusy();
+    if (isStale) return;
     try {
-      await draw(busy);
+      await draw(isBusy);
     } catch (error) {
       if (error.status !== 404) throw error;
-      fill(place, empty("It no longer exists", error.message));
+      fill(container, empty("It no longer exists", error.message));
     }
   }), 600);
   await draw();
-  news.addEventListener("record", ({ detail }) => detail.kind === "memory" && again(), { signal });
-  place.addEventListener("toggle", () => late && again(), { capture: true });
+  news.addEventListener("record", ({ detail }) => detail.kind === "memory" && redraw(), { signal });
+  container.addEventListener("toggle", () => isStale && redraw(), { capture: true });
 }
 
-/** Why a fact may not hold any more: what became of the code that it names. */
-const markSays = (mark) => [`${mark.symbol ?? mark.path ?? "The code that it names"}: ${mark.text}. It was noted at commit `, h("code", mark.at.slice(0, 9)), "."];
+/** Why a fact may be outdated: what happened to the code that it names. */
+const markText = (mark) => [`${mark.symbol ?? mark.path ?? "The code that it names"}: ${mark.text}. It was noted at commit `, h("code", mark.at.slice(0, 9)), "."];
 
-const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: chosen() }), dir: "auto" }, inline(firstLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
+const other = (id, text, at, badge = null) => h("div.item.fact", h("a", { href: address("facts", [id], { in: currentScope() }), dir: "auto" }, inline(firstLine(text, 300))), h("div.meta", badge, h("span.faint", date(at))));
 
 function editor({ label, save, text = "", withScope = false, onsave }) {
   const words = h("textarea", { rows: 3, maxlength: 10_000, required: true, "aria-label": label, placeholder: label, value: text, dir: "auto" });
   const tags = h("input", { type: "text", placeholder: "tags, separated by spaces", "aria-label": "Tags" });
   const kind = h("select", { "aria-label": "Kind" }, Object.entries(KINDS).map(([value, name]) => h("option", { value }, name)));
-  const scope = chosen();
+  const scope = currentScope();
   return h("form", { onsubmit: async (event) => {
     event.preventDefault();
     const fields = { content: words.value.trim() };
@@ -297,42 +297,42 @@ function editor({ label, save, text = "", withScope = false, onsave }) {
 /** Forget with a reason; it can be undone. */
 export async function forgetAll(ids, done, noun = "fact") {
   const reason = h("input", { type: "text", maxlength: 500, placeholder: "reason (optional)", "aria-label": "Reason" });
-  if (!(await confirmed(`Forget ${plural(ids.length, noun)}?`, [h("p", "Searches no longer find it. It stays on the disk and can be restored."), reason], "Forget"))) return;
+  if (!(await askToConfirm(`Forget ${plural(ids.length, noun)}?`, [h("p", "Searches no longer find it. It stays on the disk and can be restored."), reason], "Forget"))) return;
   await attempt(async () => {
-    const { ids: gone } = await call("forget", { ids, reason: reason.value.trim() });
-    if (gone.length) say(`${plural(gone.length, noun)} forgotten.`, () => restoreAll(gone, done, noun));
+    const { ids: forgotten } = await call("forget", { ids, reason: reason.value.trim() });
+    if (forgotten.length) say(`${plural(forgotten.length, noun)} forgotten.`, () => restoreAll(forgotten, done, noun));
     else say(UNCHANGED);
     await done();
   });
 }
 
-/** Restore, and report how many came back, which of them searches leave out, and how many are deleted; it can be undone. */
+/** Restore, and report how many were restored, how many searches still leave out, and how many are deleted; it can be undone. */
 export const restoreAll = (ids, done, noun = "fact") => attempt(async () => {
-  const { ids: back, gone, unseen } = await call("restore", { ids });
+  const { ids: restored, gone, unseen } = await call("restore", { ids });
   const reasons = Object.values(unseen);
-  const which = back.length === 1 ? "it" : `${number(reasons.length)} of them`;
+  const which = restored.length === 1 ? "it" : `${number(reasons.length)} of them`;
   const but = reasons.length ? `, but searches leave ${which} out: ${[...new Set(reasons)].join("; ")}` : "";
   const rest = gone.length ? ` ${plural(gone.length, noun)} ${gone.length === 1 ? "is" : "are"} permanently deleted.` : "";
-  say(`${plural(back.length, noun)} restored${but}.${rest}`, back.length ? async () => (await call("forget", { ids: back }), await done()) : null);
+  say(`${plural(restored.length, noun)} restored${but}.${rest}`, restored.length ? async () => (await call("forget", { ids: restored }), await done()) : null);
   await done();
 });
 
 /** Delete permanently, after listing what else is deleted. */
 export async function purgeAll(ids, done, noun = "fact") {
-  const taken = await attempt(() => call("would-purge", { ids }));
-  if (!taken) return;
-  if (!taken.results.length) {
+  const purge = await attempt(() => call("would-purge", { ids }));
+  if (!purge) return;
+  if (!purge.results.length) {
     say(UNCHANGED);
     await attempt(done);
     return;
   }
-  const rows = taken.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, firstLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
-  const rest = taken.results.length - rows.length;
-  const body = [h("p", `${plural(taken.results.length, "record")} will be deleted from the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
-  if (!(await confirmed("Delete permanently?", body, "Delete permanently"))) return;
+  const rows = purge.results.slice(0, 12).map((hit) => h("li", { dir: "auto" }, firstLine(hit.title || hit.memory || hit.chunk || hit.id, 140), h("span.faint", ` ${date(hit.date)}`)));
+  const rest = purge.results.length - rows.length;
+  const body = [h("p", `${plural(purge.results.length, "record")} will be deleted from the disk, older versions included. This cannot be undone.`), h("ul", rows), rest > 0 ? h("p.faint", `and ${number(rest)} more`) : null];
+  if (!(await askToConfirm("Delete permanently?", body, "Delete permanently"))) return;
   await attempt(async () => {
-    const { ids: gone } = await call("purge", { ids });
-    say(`${plural(gone.length, "record")} permanently deleted.`);
+    const { ids: purged } = await call("purge", { ids });
+    say(`${plural(purged.length, "record")} permanently deleted.`);
     await done();
   });
 }

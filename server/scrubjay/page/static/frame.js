@@ -1,4 +1,4 @@
-// What every view shares: its address, the chosen project, messages and questions to the user.
+// What all views share: addresses, the chosen project, messages and questions to the user.
 
 import { button, h } from "./dom.js";
 
@@ -12,8 +12,8 @@ const decoded = (part) => {
   }
 };
 
-/** The current location: the view, the following parts of the address, and its options. */
-export function here() {
+/** The current address as its view, the parts after it, and the options. */
+export function currentRoute() {
   const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
   const [view, ...parts] = path.split("/").map(decoded);
   return { view: Object.hasOwn(FILES, view) ? view : "today", parts, options: new URLSearchParams(query) };
@@ -28,12 +28,12 @@ export function address(view, parts = [], options = {}) {
 
 /** Open the same view with other options, without a new history entry. */
 export function refine(options) {
-  const now = here();
-  history.replaceState(null, "", address(now.view, now.parts, { ...Object.fromEntries(now.options), ...options }));
+  const route = currentRoute();
+  history.replaceState(null, "", address(route.view, route.parts, { ...Object.fromEntries(route.options), ...options }));
 }
 
-/** The project shown in every view; "" for all. */
-export const chosen = () => here().options.get("in") ?? "";
+/** The scope of the chosen project; "" for every project. */
+export const currentScope = () => currentRoute().options.get("in") ?? "";
 
 export const toasts = h("div.toasts", { role: "status", "aria-live": "polite" });
 /** Show a message for a while, with an undo button if `undo` is given. */
@@ -46,7 +46,7 @@ export function say(sentence, undo = null) {
   setTimeout(close, undo ? 20_000 : 7_000);
 }
 
-/** Do work that may be refused; show a refusal and return undefined. */
+/** Run `work`; if it fails, show the error and return undefined. */
 export async function attempt(work) {
   try {
     return await work();
@@ -62,8 +62,8 @@ export async function copy(text) {
   say("Copied.");
 }
 
-/** Ask in a dialog with the given `body`. True if the answer is `yes`. */
-export function confirmed(title, body, yes) {
+/** Ask in a dialog; resolve to true if the user presses the button labelled `yes`. */
+export function askToConfirm(title, body, yes) {
   return new Promise((done) => {
     const dialog = h(
       "dialog",

@@ -1,10 +1,10 @@
-// Shows Markdown as elements. All text stays text: no markup in it is followed, and no address is a link.
+// Shows Markdown as elements. HTML in it stays text, and addresses do not become links.
 
 import { button, h } from "./dom.js";
 import { inline, number, wrapped } from "./words.js";
 
-const LONG = 1_400; // characters, and lines, beyond which a text is folded
-const LONG_LINES = 22;
+const LONG = 1_400; // characters from which a text is folded
+const LONG_LINES = 22; // lines from which a text is folded
 const DEEPEST = 8; // lists and quotations within each other
 const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([^`\s]*)/;
 const HEADING = /^\s{0,3}(#{1,6})\s+(.+)$/;
@@ -14,7 +14,7 @@ const ITEM = /^(\s{0,40})([-*+]|\d{1,9}[.)])\s+(\S.*)$/;
 const DIVIDER = /^\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*$/;
 const SPAN = /(!?\[[^\]\n]{1,300}\]\([^()\n]{1,1000}\)|\*\*[^\s*][^*\n]{0,400}\*\*|~~[^~\n]{1,400}~~|(?<![\w*])\*[^\s*][^*\n]{0,300}\*(?![\w*]))/;
 
-/** A text, long ones folded; `more` loads the rest of it. If it is `rich`, as Markdown, else only code is shown as such. */
+/** A text, folded if it is long; `more` loads the rest. It is Markdown if `rich`, else only code blocks are recognised. */
 export function prose(text, { more = null, folded = true, rich = true } = {}) {
   const lines = text.split("\n");
   const isLong = folded && (text.length > LONG || lines.length > LONG_LINES);
@@ -37,7 +37,7 @@ export function prose(text, { more = null, folded = true, rich = true } = {}) {
 /** The elements of a text. */
 export const blocks = (text, rich = true) => parsed(text.split("\n"), rich ? KINDS : KINDS.slice(0, 1), 0);
 
-/** Each kind of block: whether one begins at a line, and a function that returns it and the line after it. */
+/** Each kind of block: a test if it begins at a line, and a function that returns its element and the next line. */
 const KINDS = [
   [(lines, at) => FENCE.test(lines[at]), fenced],
   [(lines, at) => HEADING.test(lines[at]), (lines, at) => [heading(HEADING.exec(lines[at])), at + 1]],
@@ -48,38 +48,38 @@ const KINDS = [
 ];
 
 function parsed(lines, kinds, depth) {
-  const found = [];
-  let said = [];
+  const elements = [];
+  let paragraph = [];
   const close = () => {
-    if (said.length) found.push(h("p", kinds.length > 1 ? spans(said.join("\n")) : inline(said.join("\n"))));
-    said = [];
+    if (paragraph.length) elements.push(h("p", kinds.length > 1 ? spans(paragraph.join("\n")) : inline(paragraph.join("\n"))));
+    paragraph = [];
   };
-  const known = depth < DEEPEST ? kinds : KINDS.slice(0, 1);
+  const allowed = depth < DEEPEST ? kinds : KINDS.slice(0, 1);
   for (let at = 0; at < lines.length; ) {
-    const kind = known.find(([begins]) => begins(lines, at));
+    const kind = allowed.find(([begins]) => begins(lines, at));
     if (kind) {
       close();
       const [element, next] = kind[1](lines, at, depth);
-      found.push(element);
+      elements.push(element);
       at = next;
       continue;
     }
-    if (lines[at].trim()) said.push(lines[at]);
+    if (lines[at].trim()) paragraph.push(lines[at]);
     else close();
     at += 1;
   }
   close();
-  return found;
+  return elements;
 }
 
 function fenced(lines, at) {
   const [, fence, language] = FENCE.exec(lines[at]);
-  const ends = (line) => {
+  const isEnd = (line) => {
     const end = FENCE.exec(line);
     return end && end[1].startsWith(fence) && !end[2];
   };
-  const found = lines.findIndex((line, index) => index > at && ends(line));
-  const end = found < 0 ? lines.length : found;
+  const closing = lines.findIndex((line, index) => index > at && isEnd(line));
+  const end = closing < 0 ? lines.length : closing;
   const label = language ? `Code, ${language.slice(0, 30)}` : "Code";
   const code = h("pre", { tabindex: "0", "aria-label": label, role: "region" }, h("code", wrapped(lines.slice(at + 1, end).join("\n"))));
   return [code, end + 1];
@@ -132,7 +132,7 @@ function table(lines, at) {
   return [h("div.wide", { tabindex: "0", role: "region", "aria-label": "Table" }, h("table", head, h("tbody", body))), end];
 }
 
-/** Text with `code`, emphasis and links in it; a link shows its address to whom points at it. */
+/** Text with `code`, emphasis and links in it; pointing at a link shows its address. */
 function spans(text) {
   if (text.length > 50_000) return wrapped(text);
   return text.split(/(`[^`\n]{1,200}`)/).map((part, at) => (at % 2 ? h("code", part.slice(1, -1)) : emphasised(part)));

@@ -1,8 +1,8 @@
-// The page: access, the current view, keys, light and dark.
+// The page: access, the current view, keyboard shortcuts, and the theme.
 
-import { button, calmly, choice, empty, fill, h, s } from "./dom.js";
+import { button, choice, debounce, empty, fill, h, s } from "./dom.js";
 import { call, entering, listen, news } from "./engine.js";
-import { FILES, address, attempt, chosen, here, say, toasts } from "./frame.js";
+import { FILES, address, attempt, currentRoute, currentScope, say, toasts } from "./frame.js";
 import * as today from "./today.js";
 import { number, plural, project } from "./words.js";
 
@@ -29,46 +29,46 @@ const main = h("main", { id: "main", tabindex: "-1" });
 const live = h("span.live", { role: "status" });
 const projects = h("div.projects");
 let nav;
-let leave = null; // closes the current view
-let turn = 0;
+let leaving = null; // aborts the work of the current view
+let latest = 0; // the number of the latest call of `open`
 
 async function open() {
-  const mine = ++turn;
-  const where = here();
-  leave?.abort();
-  leave = new AbortController();
+  const opened = ++latest;
+  const route = currentRoute();
+  leaving?.abort();
+  leaving = new AbortController();
   for (const dialog of document.querySelectorAll("dialog")) dialog.close();
   for (const link of nav.querySelectorAll("a")) {
-    const isHere = link.dataset.view === (where.view === "document" ? "documents" : where.view === "session" ? "today" : where.view);
+    const isHere = link.dataset.view === (route.view === "document" ? "documents" : route.view === "session" ? "today" : route.view);
     link.toggleAttribute("aria-current", isHere);
     if (isHere) link.setAttribute("aria-current", "page");
-    link.href = address(link.dataset.view, [], { in: chosen() });
+    link.href = address(link.dataset.view, [], { in: currentScope() });
   }
-  for (const link of projects.querySelectorAll("a")) markProject(link, where);
-  for (const list of projects.querySelectorAll("select")) list.value = chosen();
+  for (const link of projects.querySelectorAll("a")) markProject(link, route);
+  for (const list of projects.querySelectorAll("select")) list.value = currentScope();
   try {
-    // Do not delay the first view: even a loaded module is only imported after the next paint.
-    const view = where.view === "today" ? today : await import(`./${FILES[where.view]}.js`);
-    if (mine !== turn) return;
-    const place = h("div.view");
-    document.title = `${VIEWS[where.view]?.[0] ?? "Scrubjay"} · Scrubjay`;
-    await view.show(place, where, leave.signal);
-    if (mine !== turn) return;
-    fill(main, place);
-    const first = place.querySelector("[data-first]");
-    const isNext = mine > 1; // the first view is at its top already, and either would delay it by a layout
-    if (first || (isNext && !main.contains(document.activeElement))) (first ?? main).focus({ preventScroll: true });
-    place.dispatchEvent(new CustomEvent("shown"));
-    if (isNext && !place.querySelector("[data-here]")) scrollTo(0, 0);
+    // Today is imported statically: even a loaded module is only imported after the next paint.
+    const view = route.view === "today" ? today : await import(`./${FILES[route.view]}.js`);
+    if (opened !== latest) return;
+    const container = h("div.view");
+    document.title = `${VIEWS[route.view]?.[0] ?? "Scrubjay"} · Scrubjay`;
+    await view.show(container, route, leaving.signal);
+    if (opened !== latest) return;
+    fill(main, container);
+    const first = container.querySelector("[data-first]");
+    const isLater = opened > 1; // the first view needs neither focus nor scrolling, which would delay it by a layout
+    if (first || (isLater && !main.contains(document.activeElement))) (first ?? main).focus({ preventScroll: true });
+    container.dispatchEvent(new CustomEvent("shown"));
+    if (isLater && !container.querySelector("[data-here]")) scrollTo(0, 0);
   } catch (error) {
-    if (mine === turn && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: chosen() }) }, "Go to Today")));
+    if (opened === latest && error.name !== "AbortError") fill(main, empty("This cannot be shown", error.message, h("a.button", { href: address("today", [], { in: currentScope() }) }, "Go to Today")));
   }
 }
 
-function markProject(link, where) {
-  const view = where.view === "session" ? "today" : where.view === "document" ? "documents" : where.view;
-  link.href = address(view, [], { ...(view === where.view ? Object.fromEntries(where.options) : {}), in: link.dataset.scope });
-  if (link.dataset.scope === chosen()) link.setAttribute("aria-current", "true");
+function markProject(link, route) {
+  const view = route.view === "session" ? "today" : route.view === "document" ? "documents" : route.view;
+  link.href = address(view, [], { ...(view === route.view ? Object.fromEntries(route.options) : {}), in: link.dataset.scope });
+  if (link.dataset.scope === currentScope()) link.setAttribute("aria-current", "true");
   else link.removeAttribute("aria-current");
 }
 
@@ -76,17 +76,17 @@ async function listProjects() {
   const home = await attempt(() => call("home"));
   if (!home) return;
   const rows = [{ scope: "", name: "Every project", turns: null }, ...home.scopes];
-  const names = rows.map((each) => (each.scope === home.user ? "You, everywhere" : each.name));
-  const links = rows.map((each, at) =>
-    h("a", { "data-scope": each.scope, title: each.scope ? `${each.scope}: ${plural(each.turns, "turn")}, ${plural(each.memories, "fact")}, ${plural(each.documents, "document")}` : null },
-      h("span", names[at]), each.turns === null ? null : h("small", number(each.turns + each.memories + each.documents))),
+  const names = rows.map((row) => (row.scope === home.user ? "You, everywhere" : row.name));
+  const links = rows.map((row, at) =>
+    h("a", { "data-scope": row.scope, title: row.scope ? `${row.scope}: ${plural(row.turns, "turn")}, ${plural(row.memories, "fact")}, ${plural(row.documents, "document")}` : null },
+      h("span", names[at]), row.turns === null ? null : h("small", number(row.turns + row.memories + row.documents))),
   );
-  for (const link of links) markProject(link, here());
-  const narrow = choice("Project", rows.map((each, at) => [each.scope, names[at]]), chosen(), (scope) => {
-    const where = here();
-    location.hash = address(where.view === "session" ? "today" : where.view, [], { ...Object.fromEntries(where.options), in: scope });
+  for (const link of links) markProject(link, currentRoute());
+  const list = choice("Project", rows.map((row, at) => [row.scope, names[at]]), currentScope(), (scope) => {
+    const route = currentRoute();
+    location.hash = address(route.view === "session" ? "today" : route.view, [], { ...Object.fromEntries(route.options), in: scope });
   });
-  fill(projects, h("h2", "Projects"), h("div.list", links), narrow);
+  fill(projects, h("h2", "Projects"), h("div.list", links), list);
 }
 
 function theme() {
@@ -121,16 +121,16 @@ function help() {
 }
 
 let pending = "";
-function pressed(event) {
-  const typing = event.target.closest("input:not([type=checkbox]), textarea, select, dialog");
+function onKey(event) {
+  const input = event.target.closest("input:not([type=checkbox]), textarea, select, dialog");
   if (event.key === "Escape" && !event.target.closest("dialog")) {
-    if (typing) typing.blur();
-    else if (here().parts.length && here().view !== "search") history.back();
+    if (input) input.blur();
+    else if (currentRoute().parts.length && currentRoute().view !== "search") history.back();
     return;
   }
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (pending === "g" && GOTO[event.key]) location.hash = address(GOTO[event.key], [], { in: chosen() });
-  else if (event.key === "/") location.hash = address("search", [], { in: chosen() });
+  if (input || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (pending === "g" && GOTO[event.key]) location.hash = address(GOTO[event.key], [], { in: currentScope() });
+  else if (event.key === "/") location.hash = address("search", [], { in: currentScope() });
   else if (event.key === "?") help();
   else if (event.key === "j" || event.key === "k") step(event.key === "j" ? 1 : -1);
   else if (event.key === "x") document.activeElement?.closest(".item")?.querySelector("input[type=checkbox]")?.click();
@@ -163,30 +163,30 @@ function frame() {
     main, toasts);
 }
 
-function hear({ detail }) {
+function showState({ detail }) {
   live.className = `live ${detail}`;
   live.textContent = { live: "Live", waiting: "Connecting …", ended: "The engine has ended" }[detail];
   if (detail === "ended") say("The engine has ended. `scrubjay open` starts it again.");
 }
 
-function locked(sentence = "This browser has not opened a link.") {
+function showLocked(sentence = "This browser has not opened a link.") {
   document.body.replaceChildren(h("main.locked", empty("Not open", sentence, "Run `scrubjay open` in a terminal: it creates a link that works once, for one browser.")));
 }
 
 async function start() {
-  addEventListener("locked", () => locked());
+  addEventListener("locked", () => showLocked());
   frame();
-  news.addEventListener("state", hear);
+  news.addEventListener("state", showState);
   addEventListener("hashchange", open);
-  addEventListener("keydown", pressed);
-  const opening = open(); // while the key is being exchanged, which also returns the first data
+  addEventListener("keydown", onKey);
+  const opening = open(); // at the same time the key is exchanged, which also returns the first data
   if (entering) {
     try {
       await entering;
     } catch (error) {
-      // after a reload of a used link, the browser has its cookie already
-      const known = await call("home").catch(() => null);
-      if (!known) return locked(error.message);
+      // if a used link is opened again, the browser may already have its cookie
+      const home = await call("home").catch(() => null);
+      if (!home) return showLocked(error.message);
       await opening;
       await open();
     }
@@ -194,7 +194,7 @@ async function start() {
   await opening;
   listen();
   listProjects();
-  news.addEventListener("record", calmly(() => projects.contains(document.activeElement) || listProjects(), 1_000));
+  news.addEventListener("record", debounce(() => projects.contains(document.activeElement) || listProjects(), 1_000));
 }
 
 start();

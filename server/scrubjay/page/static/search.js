@@ -1,13 +1,13 @@
-// Search while typing, with the reasons for each hit, and what a model would be shown.
+// Search while typing, with the reasons for each hit, and what a model would get.
 
-import { button, calmly, choice, empty, fill, h, tag, toggle } from "./dom.js";
+import { button, choice, debounce, empty, fill, h, tag, toggle } from "./dom.js";
 import { call } from "./engine.js";
-import { address, attempt, chosen, refine } from "./frame.js";
+import { address, attempt, currentScope, refine } from "./frame.js";
 import { marks, moment, number, plural, project } from "./words.js";
 
 const KINDS = { memory: "Facts", turn: "Turns", chunk: "Documents" };
 const TIMES = [["", "Any time"], ["today", "Today"], ["7 days ago", "Last 7 days"], ["30 days ago", "Last 30 days"], ["365 days ago", "Last year"]];
-// The parts of a ranking sum, grouped for readers.
+// The parts of the ranking score, grouped for the reader.
 const WHY = {
   meaning: ["meaning", ["meaning"]],
   words: ["words", ["words", "coverage"]],
@@ -15,75 +15,75 @@ const WHY = {
   context: ["its session", ["neighbours", "session", "alone"]],
   exact: ["names, dates, quotations", ["date", "speaker", "named", "answer", "quoted", "current"]],
 };
-const MARKED = 8; // hits in which matches by meaning are marked
-const PAUSE = 40; // milliseconds; of keys that follow each other faster, only the first and the last are searched for
+const MARKED = 8; // hits in which to mark matches by meaning
+const PAUSE = 40; // milliseconds; if keys come faster, only the first and the last start a search
 
-export async function show(place, where, signal) {
-  const get = (name) => where.options.get(name) ?? "";
+export async function show(container, route, signal) {
+  const get = (name) => route.options.get(name) ?? "";
   const state = { q: get("q"), kinds: get("kinds"), since: get("since"), until: get("until"), host: get("host"), tag: get("tag"), more: get("more"), model: get("model") };
   const results = h("div.results");
-  const told = h("p.faint", { role: "status" });
+  const status = h("p.faint", { role: "status" });
   let running = null;
 
   const search = async () => {
     running?.abort();
     refine(state);
     if (!state.q.trim()) {
-      told.textContent = "";
+      status.textContent = "";
       fill(results, hint());
       return;
     }
     running = new AbortController();
-    const mine = running;
+    const controller = running;
     results.setAttribute("aria-busy", "true");
-    signal.addEventListener("abort", () => mine.abort(), { once: true });
+    signal.addEventListener("abort", () => controller.abort(), { once: true });
     const ask = (kinds) => call("search", {
-      query: state.q, kinds, scope: chosen(), host: state.host,
+      query: state.q, kinds, scope: currentScope(), host: state.host,
       since: state.since, until: state.until, tags: state.tag ? [state.tag.replace(/^#/, "")] : undefined, more: Boolean(state.more),
-    }, mine.signal);
+    }, controller.signal);
     const chosenKinds = state.kinds ? state.kinds.split(",") : Object.keys(KINDS);
     const memories = chosenKinds.filter((kind) => kind !== "chunk");
     const answer = memories.length ? await attempt(() => ask(memories)) : null;
-    if (mine.signal.aborted || (memories.length && !answer)) return;
-    const held = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
+    if (controller.signal.aborted || (memories.length && !answer)) return;
+    const focusedHref = results.contains(document.activeElement) ? document.activeElement.getAttribute("href") : null;
     if (answer) {
-      told.textContent = summary(answer);
+      status.textContent = summary(answer);
       results.classList.remove("split");
       fill(results, h("div.hits", state.model ? asModel(answer) : listed(answer, state, search)));
-      if (!state.model) markMore(answer, mine.signal);
+      if (!state.model) markMore(answer, controller.signal);
     }
-    // A model searches documents with a tool of their own. No document is of a host.
+    // A model searches documents with a separate tool. Documents belong to no host.
     const documents = chosenKinds.includes("chunk") && !state.host && !(state.model && answer) ? await attempt(() => ask(["chunk"])) : null;
-    if (mine.signal.aborted) return;
+    if (controller.signal.aborted) return;
     results.setAttribute("aria-busy", "false");
     if (!answer) {
-      told.textContent = "";
+      status.textContent = "";
       fill(results);
     }
     if (documents?.results.length) {
       results.classList.toggle("split", Boolean(answer));
-      results.append(h(`div.hits${answer ? ".aside" : ""}`, h("h2", "Documents"), documents.results.map((hit) => found(hit, strongest(documents)))));
+      results.append(h(`div.hits${answer ? ".aside" : ""}`, h("h2", "Documents"), documents.results.map((hit) => hitRow(hit, strongest(documents)))));
     } else if (!answer) fill(results, empty("No document fits", "Try other words: a heading, a name, a number."));
-    if (held) results.querySelector(`a[href="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
+    if (focusedHref) results.querySelector(`a[href="${CSS.escape(focusedHref)}"]`)?.focus({ preventScroll: true });
   };
-  // Matches by meaning need the model, so they are marked when the user stops typing.
-  const markMore = calmly(async (answer, stopped) => {
+  // Matches by meaning need the model, so they are marked only when the user stops typing.
+  const markMore = debounce(async (answer, searchSignal) => {
     const hits = answer.results.slice(0, MARKED).filter((hit) => (hit.memory ?? hit.chunk ?? "").length <= 2_000);
-    if (stopped.aborted || !hits.length) return;
-    const more = await call("marked", { query: state.q, texts: hits.map((hit) => hit.memory ?? hit.chunk ?? "") }, stopped).catch(() => null);
+    if (searchSignal.aborted || !hits.length) return;
+    const more = await call("marked", { query: state.q, texts: hits.map((hit) => hit.memory ?? hit.chunk ?? "") }, searchSignal).catch(() => null);
     more?.results.forEach((pieces, at) => {
-      const said = results.querySelector(`[data-hit="${CSS.escape(hits[at].id)}"]`);
-      if (said && !stopped.aborted) fill(said, marks(pieces));
+      const text = results.querySelector(`[data-hit="${CSS.escape(hits[at].id)}"]`);
+      if (text && !searchSignal.aborted) fill(text, marks(pieces));
     });
   }, 300);
-  const soon = calmly(search, PAUSE);
-  let typed = -PAUSE;
+  const searchSoon = debounce(search, PAUSE);
+  let typedAt = -PAUSE;
   const type = () => {
-    const isFirst = performance.now() - typed > PAUSE;
-    typed = performance.now();
+    const isFirst = performance.now() - typedAt > PAUSE;
+    typedAt = performance.now();
     state.q = box.value;
     if (isFirst) search();
-    else soon();
+    else searchSoon();
   };
   const set = (name) => (value) => ((state[name] = value), search());
 
@@ -106,13 +106,13 @@ export async function show(place, where, signal) {
   const hosts = h("span");
   const tagBox = h("input.small", { type: "text", value: state.tag, placeholder: "#tag", "aria-label": "Only with this tag", onchange: () => set("tag")(tagBox.value.trim()) });
   const until = h("input.small", { type: "date", value: state.until, "aria-label": "Until", onchange: () => set("until")(until.value) });
-  fill(place, h("h1.unseen", "Search"), h("div.searchbar", box),
-    h("div.row.chips", kindChips, chosen() ? tag(project(chosen())) : null, choice("Time", TIMES, state.since, set("since")), h("label.small", "until ", until), hosts, tagBox, h("span.space"),
+  fill(container, h("h1.unseen", "Search"), h("div.searchbar", box),
+    h("div.row.chips", kindChips, currentScope() ? tag(project(currentScope())) : null, choice("Time", TIMES, state.since, set("since")), h("label.small", "until ", until), hosts, tagBox, h("span.space"),
       toggle("As a model sees it", Boolean(state.model), (on) => set("model")(on ? "1" : ""))),
-    told, results);
+    status, results);
   await search();
-  call("sessions", { size: 1 }, signal).then((found) => {
-    const names = found.hosts.map((each) => each.host);
+  call("sessions", { size: 1 }, signal).then((answer) => {
+    const names = answer.hosts.map((each) => each.host);
     if (names.length > 1 || state.host) hosts.replaceChildren(choice("Host", [["", "Any host"], ...names.map((each) => [each, each])], state.host, set("host")));
   }, () => {});
 }
@@ -138,7 +138,7 @@ function listed(answer, state, search) {
     return [empty("Nothing likely", "A model would be told that no memory answers this.", "Try other words: a name, a file, the day."), h("div.row", more)];
   }
   const most = strongest(answer);
-  return [key(), h("h2", "Facts and turns"), answer.results.map((hit) => found(hit, most)), answer.related.length ? [h("h2", "Related"), answer.related.map((hit) => found(hit, most))] : null, h("div.row", more)];
+  return [key(), h("h2", "Facts and turns"), answer.results.map((hit) => hitRow(hit, most)), answer.related.length ? [h("h2", "Related"), answer.related.map((hit) => hitRow(hit, most))] : null, h("div.row", more)];
 }
 
 const strongest = (answer) => Math.max(...answer.results.map((hit) => parts(hit).reduce((sum, [, value]) => sum + value, 0)), 1e-9);
@@ -148,10 +148,10 @@ const key = () => h("div.why.key", h("span", "Why it was found:"), Object.entrie
 
 function target(hit) {
   if (hit.src === "turn") return address("session", [hit.scope, hit.session_id, String(hit.turn)]);
-  return hit.src === "memory" ? address("facts", [hit.id], { in: chosen() }) : address("document", [hit.id]);
+  return hit.src === "memory" ? address("facts", [hit.id], { in: currentScope() }) : address("document", [hit.id]);
 }
 
-function found(hit, most) {
+function hitRow(hit, most) {
   const state = hit.replaced_by ? tag("replaced since", "warn") : hit.contradicts ? tag("may contradict another", "warn") : hit.amended_by ? tag(hit.src === "turn" ? `later ${hit.amended_name ?? hit.amended_by}` : "older", "warn") : hit.is_latest === false ? tag(`version ${hit.version}`, "warn") : null;
   return h("a.item.hit", { href: target(hit) },
     h("div.head", tag({ memory: "fact", turn: "turn", chunk: "document" }[hit.src], `of-${hit.src}`), hit.title ? h("span", { dir: "auto" }, hit.title) : null, h("span.faint", project(hit.scope), " · ", moment(hit.date)),
@@ -162,7 +162,7 @@ function found(hit, most) {
 
 const parts = (hit) => Object.entries(WHY).map(([name, [, of]]) => [name, of.reduce((sum, each) => sum + Math.max(0, hit.explain?.parts[each] ?? 0), 0)]);
 
-/** A bar of the evidence for a hit, as long as its sum. */
+/** A bar that shows the evidence for a hit; its length is the sum. */
 function why(hit, most) {
   if (!hit.explain) return null;
   const values = parts(hit).filter(([, value]) => value > 0.004);

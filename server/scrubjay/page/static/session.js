@@ -1,99 +1,99 @@
-// One session, turn by turn: what came of it, what it changed, and what models were given.
+// One session, turn by turn: its outcome, the changed files, and what models were given.
 
-import { button, calmly, fill, h, tag } from "./dom.js";
+import { button, debounce, fill, h, tag } from "./dom.js";
 import { call, news } from "./engine.js";
 import { UNCHANGED, restoreAll } from "./facts.js";
-import { address, attempt, chosen, copy, say } from "./frame.js";
+import { address, attempt, copy, currentScope, say } from "./frame.js";
 import { prose } from "./markdown.js";
 import { givenLine } from "./today.js";
-import { ago, date, firstLine, inline, inProject, moment, number, plural, project, time, times } from "./words.js";
+import { ago, date, firstLine, inProject, inline, moment, number, plural, project, time, times } from "./words.js";
 
 const LABELS = { Outcome: "Outcome", Answered: "Answered", Asked: "Also asked", Open: "Left open", "": "Summary by the host" };
-const FILES = 12; // shown at once
-const STRETCH = 40;
+const FILES = 12; // to show at once
+const PART = 40; // turns to load at once
 
-export async function show(place, where, signal) {
-  const [scope, session_id, wanted] = where.parts;
-  const turn = wanted === undefined ? undefined : Number(wanted);
-  const read = (options) => call("session", { scope, session_id, size: STRETCH, ...options }, signal);
+export async function show(container, route, signal) {
+  const [scope, session_id, turnNumber] = route.parts;
+  const turn = turnNumber === undefined ? undefined : Number(turnNumber);
+  const read = (options) => call("session", { scope, session_id, size: PART, ...options }, signal);
   let [view, outline, given] = await Promise.all([read({ turn }), call("outline", { scope, session_id }, signal), call("given", { scope, session_id, size: 40 }, signal)]);
   let first = view.start;
   let next = view.start + view.turns.length;
   const turns = h("div.turns", view.turns.map((each) => article(each, turn)));
   const earlier = h("div.row");
   const later = h("div.row");
-  const buttons = () => {
-    fill(earlier, first > 0 && button(`Show ${number(Math.min(STRETCH, first))} earlier turns`, async () => {
-      const size = Math.min(STRETCH, first);
+  const showButtons = () => {
+    fill(earlier, first > 0 && button(`Show ${number(Math.min(PART, first))} earlier turns`, async () => {
+      const size = Math.min(PART, first);
       const more = await attempt(() => read({ start: first - size, size }));
       if (!more) return;
       first = more.start;
       turns.prepend(...more.turns.map((each) => article(each)));
-      buttons();
+      showButtons();
     }));
-    fill(later, next < view.total && button(`Show ${number(Math.min(STRETCH, view.total - next))} later turns`, async () => {
+    fill(later, next < view.total && button(`Show ${number(Math.min(PART, view.total - next))} later turns`, async () => {
       const more = await attempt(() => read({ start: next }));
       if (!more) return;
       next += more.turns.length;
       turns.append(...more.turns.map((each) => article(each)));
-      buttons();
+      showButtons();
     }));
   };
-  buttons();
+  showButtons();
   const head = h("div.outline");
   const side = h("div.aside");
-  const about = () => (fill(head, points(outline.points, scope, session_id)), fill(side, aside(view, outline.files, given)));
-  about();
-  fill(place,
+  const showOutline = () => (fill(head, points(outline.points, scope, session_id)), fill(side, aside(view, outline.files, given)));
+  showOutline();
+  fill(container,
     h("header.top", h("div", h("h1", { dir: "auto" }, view.title || "A session without text"),
       h("p.faint", project(scope), " · ", view.turns[0] ? date(view.turns[0].started_at) : "", " · ", plural(view.total, "turn"), " · ", h("code", session_id))),
     button("Copy as Markdown", () => attempt(async () => copy(await asMarkdown(view, outline.points, signal))))),
     head, h("div.split", h("div", earlier, turns, later), side),
   );
-  place.addEventListener("shown", () => document.querySelector("[data-here]")?.scrollIntoView({ block: "start" }), { once: true });
+  container.addEventListener("shown", () => document.querySelector("[data-here]")?.scrollIntoView({ block: "start" }), { once: true });
 
-  const again = calmly(async () => {
+  const redraw = debounce(async () => {
     const atEnd = next >= view.total;
-    const from = Math.max(first, next - STRETCH);
-    view = (await attempt(() => read({ start: from, size: STRETCH + 20 }))) ?? view;
+    const from = Math.max(first, next - PART);
+    view = (await attempt(() => read({ start: from, size: PART + 20 }))) ?? view;
     outline = (await attempt(() => call("outline", { scope, session_id }, signal))) ?? outline;
-    about();
+    showOutline();
     for (const each of view.turns) {
-      const old = document.getElementById(each.id);
-      const made = article(each);
-      made.classList.add("fresh");
-      if (old) {
-        if (old.dataset.changed !== each.updated_at) old.replaceWith(made);
-      } else if (atEnd) turns.append(made);
+      const shown = document.getElementById(each.id);
+      const updated = article(each);
+      updated.classList.add("fresh");
+      if (shown) {
+        if (shown.dataset.changed !== each.updated_at) shown.replaceWith(updated);
+      } else if (atEnd) turns.append(updated);
     }
     if (atEnd) next = Math.max(next, view.start + view.turns.length);
-    buttons();
+    showButtons();
   }, 300);
-  news.addEventListener("record", ({ detail }) => detail.session_id === session_id && detail.scope === scope && again(), { signal });
+  news.addEventListener("record", ({ detail }) => detail.session_id === session_id && detail.scope === scope && redraw(), { signal });
 }
 
-/** The summary as a list whose points lead to their turns. */
+/** The summary as a list; each point links to its turn. */
 function points(rows, scope, session_id) {
   if (!rows.length) return null;
-  const said = (each) => [inline(each.text), " ", each.turn === null ? null : h("a", { href: address("session", [scope, session_id, String(each.turn)], { in: chosen() }), "aria-label": `Turn ${each.turn}` }, `#${each.turn}`)];
-  return h("section.card.summary", { "aria-label": "Summary" }, [...Map.groupBy(rows, (each) => each.label)].map(([label, own]) => [
-    h("h2", LABELS[label]), h("ul", own.map((each) => h("li", { dir: "auto" }, said(each))))]));
+  const point = (each) => [inline(each.text), " ", each.turn === null ? null : h("a", { href: address("session", [scope, session_id, String(each.turn)], { in: currentScope() }), "aria-label": `Turn ${each.turn}` }, `#${each.turn}`)];
+  return h("section.card.summary", { "aria-label": "Summary" }, [...Map.groupBy(rows, (each) => each.label)].map(([label, group]) => [
+    h("h2", LABELS[label]), h("ul", group.map((each) => h("li", { dir: "auto" }, point(each))))]));
 }
 
 function aside(view, files, given) {
-  const to = (turn) => h("a", { href: address("session", [view.scope, view.session_id, String(turn)], { in: chosen() }) }, `#${turn}`);
+  const linkTo = (turn) => h("a", { href: address("session", [view.scope, view.session_id, String(turn)], { in: currentScope() }) }, `#${turn}`);
   const card = (title, rows) => (rows.length ? h("section.card", h("h2", title), h("ul.plain", rows)) : null);
-  const touched = Object.entries(files).map(([path, turns]) => h("li", h("code", path), " ", turns.slice(0, 6).map((turn) => [to(turn), " "])));
+  const touched = Object.entries(files).map(([path, turns]) => h("li", h("code", path), " ", turns.slice(0, 6).map((turn) => [linkTo(turn), " "])));
   return [
     card("Files", [...touched.slice(0, FILES), touched.length > FILES ? h("li.faint", `and ${number(touched.length - FILES)} more`) : null].filter(Boolean)),
-    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: chosen() }) }, inline(firstLine(each.content)))))),
+    card("Facts saved", view.facts.map((each) => h("li", { dir: "auto" }, h("a", { href: address("facts", [each.id], { in: currentScope() }) }, inline(firstLine(each.content)))))),
     card("Documents", view.documents.map((each) => h("li", h("a", { href: address("document", [each.id]) }, each.title ?? each.path ?? each.id)))),
-    card("Recalled from it", view.recalled.map((each) => h("li", to(each.turn), h("span.faint", ` ${times(each.times)}, last ${ago(each.last)}`)))),
+    card("Recalled from it", view.recalled.map((each) => h("li", linkTo(each.turn), h("span.faint", ` ${times(each.times)}, last ${ago(each.last)}`)))),
     card("Given to it", given.results.map((each) => givenLine(each))),
   ];
 }
 
-/** The whole session as Markdown, cut texts in full. */
+/** The whole session as Markdown, with shortened texts in full. */
 async function asMarkdown(view, rows, signal) {
   const { scope, session_id, total } = view;
   const turns = [];
@@ -103,8 +103,8 @@ async function asMarkdown(view, rows, signal) {
     turns.push(...part.turns);
   }
   const summary = rows.map((each) => `- ${LABELS[each.label]}: ${each.text}`).join("\n");
-  const said = await Promise.all(turns.filter((each) => !each.forgotten_at).map(async (each) => `## Turn ${each.turn}, ${moment(each.started_at)}\n\n${await turnAsMarkdown(each)}`));
-  return [`# ${view.title}`, `${project(scope)}, session ${session_id}`, summary, ...said].filter(Boolean).join("\n\n");
+  const sections = await Promise.all(turns.filter((each) => !each.forgotten_at).map(async (each) => `## Turn ${each.turn}, ${moment(each.started_at)}\n\n${await turnAsMarkdown(each)}`));
+  return [`# ${view.title}`, `${project(scope)}, session ${session_id}`, summary, ...sections].filter(Boolean).join("\n\n");
 }
 
 async function turnAsMarkdown(turn) {
@@ -112,9 +112,9 @@ async function turnAsMarkdown(turn) {
   return [["You", whole.user], ["Assistant", whole.assistant], [turn.role, whole.text]].filter(([, text]) => text).map(([who, text]) => `**${who}:** ${text}`).join("\n\n");
 }
 
-function article(turn, here = -1) {
+function article(turn, linkedTurn = -1) {
   const link = address("session", [turn.scope, turn.session_id, String(turn.turn)]);
-  const isHere = turn.turn === here;
+  const isHere = turn.turn === linkedTurn;
   const forgotten = Boolean(turn.forgotten_at);
   return h(`article.item.turn${forgotten ? ".gone" : ""}`, { id: turn.id, tabindex: "0", "data-changed": turn.updated_at, "data-here": isHere, "aria-label": `Turn ${turn.turn}` },
     h("div.head", h("a.number", { href: link, title: "Link to this turn" }, `${turn.turn}`), h("time", { datetime: turn.started_at, title: moment(turn.started_at) }, time(turn.started_at)),
@@ -143,18 +143,18 @@ function touched(turn) {
   return h("dl.touched", rows.map(([name, each]) => [h("dt", name), h("dd", each.slice(0, 40).map((one) => h("code", String(one))), each.length > 40 ? ` and ${number(each.length - 40)} more` : "")]));
 }
 
-/** The menu of a turn, closed until it is needed. */
+/** The menu of a turn, closed at first. */
 function actions(turn) {
   if (turn.purged_at) return null;
-  const again = async () => {
-    const whole = await call("session", { scope: turn.scope, session_id: turn.session_id, turn: turn.turn, size: 1, start: 0 });
-    const fresh = whole.turns.find((each) => each.id === turn.id);
+  const reload = async () => {
+    const answer = await call("session", { scope: turn.scope, session_id: turn.session_id, turn: turn.turn, size: 1, start: 0 });
+    const fresh = answer.turns.find((each) => each.id === turn.id);
     if (fresh) document.getElementById(turn.id)?.replaceWith(article(fresh));
   };
-  const restore = () => restoreAll([turn.id], again, "turn");
+  const restore = () => restoreAll([turn.id], reload, "turn");
   const forget = () => attempt(async () => {
     const { ids } = await call("forget", { ids: [turn.id] });
-    await again();
+    await reload();
     if (ids.length) say(`Turn ${turn.turn} is forgotten: searches no longer find it.`, restore);
     else say(UNCHANGED);
   });

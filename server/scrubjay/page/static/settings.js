@@ -1,11 +1,11 @@
 // Settings with their effects, the state of each host and of the engine, and export.
 
-import { button, calmly, choice, fill, h, tag, toggle } from "./dom.js";
+import { button, choice, debounce, fill, h, tag, toggle } from "./dom.js";
 import { call, news } from "./engine.js";
-import { attempt, chosen, say } from "./frame.js";
+import { attempt, currentScope, say } from "./frame.js";
 import { ago, bytes, inline, moment, number, plural, project } from "./words.js";
 
-// Each setting as a sentence with its control in it, and what it does. `{}` stands for the control.
+// Each setting as a sentence around its control `{}`, and an explanation of its effect.
 const SENTENCES = {
   paused: ["Pause recording {}", "Nothing that is said is recorded until you switch this off."],
   capture: ["Record {}", "What assistants are asked and answer, while they work.", { all: "every turn", salient: "turns that decide or explain something", summary_only: "every turn, but searches see only its gist", off: "nothing" }],
@@ -31,80 +31,80 @@ const GROUPS = [
 ];
 const LISTS = new Set(["excluded", "roots"]);
 
-export async function show(place, where, signal) {
+export async function show(container, route, signal) {
   const ask = () => Promise.all([call("settings", {}, signal), call("status", {}, signal), call("sessions", { size: 1 }, signal)]);
   const hosts = h("div");
   const engine = h("section.card");
-  const tell = ([settings, status, found]) => {
-    fill(hosts, hostTable(settings.hosts, found.hosts));
+  const showState = ([settings, status, sessions]) => {
+    fill(hosts, hostTable(settings.hosts, sessions.hosts));
     fill(engine, about(status));
   };
   const first = await ask();
   const { settings } = first[0];
-  const by = new Map(settings.map((each) => [each.key, setting(each)]));
-  const named = new Set(GROUPS.flatMap(([, keys]) => keys));
-  const groups = [...GROUPS, ["The engine", settings.map((each) => each.key).filter((key) => !named.has(key))]];
-  fill(place, h("div.top", h("h1", "Settings")),
-    groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => by.has(key)).map((key) => by.get(key).line))),
+  const rows = new Map(settings.map((each) => [each.key, setting(each)]));
+  const grouped = new Set(GROUPS.flatMap(([, keys]) => keys));
+  const groups = [...GROUPS, ["The engine", settings.map((each) => each.key).filter((key) => !grouped.has(key))]];
+  fill(container, h("div.top", h("h1", "Settings")),
+    groups.map(([name, keys]) => h("section.card", h("h2", name), keys.filter((key) => rows.has(key)).map((key) => rows.get(key).line))),
     h("section.card", h("h2", "Hosts"), hosts,
       h("p.faint", inline("`scrubjay setup` connects or disconnects them; `scrubjay doctor` tests each of them."))),
     h("section.card", h("h2", "Take it with you"), h("p", inline("All records as lines of JSON, which `scrubjay import` reads on another machine.")),
-      h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), chosen() ? h("a.button", { href: `export?scope=${encodeURIComponent(chosen())}`, download: "" }, `Export ${project(chosen())}`) : null)),
+      h("div.row", h("a.button", { href: "export", download: "" }, "Export everything"), currentScope() ? h("a.button", { href: `export?scope=${encodeURIComponent(currentScope())}`, download: "" }, `Export ${project(currentScope())}`) : null)),
     engine);
-  tell(first);
-  const again = calmly(() => attempt(async () => {
+  showState(first);
+  const reload = debounce(() => attempt(async () => {
     const now = await ask();
-    for (const each of now[0].settings) by.get(each.key)?.follow(each);
-    tell(now);
+    for (const each of now[0].settings) rows.get(each.key)?.follow(each);
+    showState(now);
   }), 600);
-  for (const kind of ["record", "settings"]) news.addEventListener(kind, again, { signal });
+  for (const kind of ["record", "settings"]) news.addEventListener(kind, reload, { signal });
 }
 
-/** What each host has: tools, capture, and the turns it has sent. */
+/** A table of hosts: if tools and capture are connected, and the turns that each host has sent. */
 function hostTable(hosts, seen) {
-  const from = new Map(seen.map((each) => [each.host, each]));
+  const sessions = new Map(seen.map((each) => [each.host, each]));
   const others = seen.filter((each) => !hosts.some((host) => host.host === each.host)).map((each) => ({ host: each.host, title: each.host }));
   if (!hosts.length && !others.length) return h("p.faint", "No assistant was found on this machine, and none has sent a turn.");
   const says = (has, may = true) => (has === undefined ? "–" : has ? "yes" : may ? h("span.warn", "not connected") : "it cannot");
-  const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "–", from.has(each.host) ? number(from.get(each.host).turns) : "", from.has(each.host) ? ago(from.get(each.host).last_seen) : ""];
+  const cells = (each) => [h("b", each.title), says(each.tools), says(each.capture, each.may_capture), each.recall ?? "–", sessions.has(each.host) ? number(sessions.get(each.host).turns) : "", sessions.has(each.host) ? ago(sessions.get(each.host).last_seen) : ""];
   return h("div.wide", { tabindex: "0", role: "region", "aria-label": "Hosts" }, h("table", h("thead", h("tr", ["Host", "Tools", "Capture", "Automatic recall", "Turns", "Last seen"].map((each) => h("th", { scope: "col" }, each)))),
     h("tbody", [...hosts, ...others].map((each) => [h("tr", { title: each.lacks }, cells(each).map((cell) => h("td", cell))),
       (each.trouble ?? []).map((says) => h("tr", h("td.warn", { colspan: 6 }, inline(says))))]))));
 }
 
-/** The row of one setting, which follows changes from elsewhere unless the user is typing. */
+/** The row of one setting; it shows changes from elsewhere, unless the user is typing in it. */
 function setting(each) {
   const set = (value) => attempt(async () => {
     const before = each.folders ? JSON.stringify(each.folders) : each.value;
-    const done = await call("set", { key: each.key, value });
-    Object.assign(each, done);
-    fresh();
-    say(`Saved: ${each.key} = ${done.value}.${done.restart ? " The running engine keeps the old value; `scrubjay stop` ends it, and the next one uses the new value." : ""}`, async () => {
+    const result = await call("set", { key: each.key, value });
+    Object.assign(each, result);
+    redraw();
+    say(`Saved: ${each.key} = ${result.value}.${result.restart ? " The running engine keeps the old value; `scrubjay stop` ends it, and the next one uses the new value." : ""}`, async () => {
       Object.assign(each, await call("set", { key: each.key, value: before }));
-      fresh();
+      redraw();
     });
   });
   const [sentence, effect, names = {}] = SENTENCES[each.key] ?? [`${each.key} {}`, each.says];
   const [before, after] = sentence.split(" {}");
   const says = h("p.faint", { id: `says-${each.key}` }, inline(effect));
-  let late = null; // a value set elsewhere while the user is typing
+  let pending = null; // a change from elsewhere that came while the user was typing
   const follow = (now) => {
     const typing = document.activeElement?.closest('input[type="text"]');
-    late = typing && line.contains(typing) ? now : null;
-    if (late || now.value === each.value) return;
+    pending = typing && line.contains(typing) ? now : null;
+    if (pending || now.value === each.value) return;
     Object.assign(each, now);
-    fresh();
+    redraw();
   };
-  const line = h("div.setting", { title: each.key, onfocusout: () => late && follow(late) });
-  const fresh = () => {
-    late = null;
+  const line = h("div.setting", { title: each.key, onfocusout: () => pending && follow(pending) });
+  const redraw = () => {
+    pending = null;
     const changed = each.value === each.default ? null : tag(`changed from ${names[each.default] ?? each.default}`);
     fill(line, h("div.sentence", h("span", before), control(each, before, names, async (value) => {
       await set(value);
-      fresh();
+      redraw();
     }), after ? h("span", after.trim()) : null, changed), says);
   };
-  fresh();
+  redraw();
   return { line, follow };
 }
 

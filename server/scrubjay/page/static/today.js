@@ -1,26 +1,26 @@
 // What was done, by day and project; turns per day, waiting work, hosts, and what models were given.
 
-import { button, calmly, empty, fill, h, s, tag } from "./dom.js";
+import { button, debounce, empty, fill, h, s, tag } from "./dom.js";
 import { call, news } from "./engine.js";
-import { address, attempt, chosen, copy, refine } from "./frame.js";
+import { address, attempt, copy, currentScope, refine } from "./frame.js";
 import { ago, dayName, inline, isoDay, moment, month, number, plural, project, time, times } from "./words.js";
 
 const PAGE = 40;
 const WEEKS = 8;
-const SOON = 10_000; // milliseconds between two looks at waiting work, which pauses for three seconds after each
+const SOON = 10_000; // milliseconds between two requests for the status; each one pauses background work for three seconds
 const BEGIN = [
   ["scrubjay setup", "Connects your assistants. Then work as always: each turn appears here by itself."],
   ["scrubjay import --from all", "Imports the sessions that they have stored already."],
   ["scrubjay demo", "Shows what it does, with a made-up session in a home of its own."],
 ];
 
-export async function show(place, where, signal) {
-  let day = where.options.get("day") ?? "";
-  let host = where.options.get("host") ?? "";
+export async function show(container, route, signal) {
+  let day = route.options.get("day") ?? "";
+  let host = route.options.get("host") ?? "";
   let shown = PAGE;
   let timer = 0;
-  let machine = { known: [], stored: {} }; // hosts on this machine, and counts by host from `status`
-  const ask = () => call("sessions", { scope: chosen(), host, day, size: Math.min(shown, 200) }, signal);
+  let machine = { known: [], stored: {} }; // the hosts on this machine, and the stored problems by host from `status`
+  const ask = () => call("sessions", { scope: currentScope(), host, day, size: Math.min(shown, 200) }, signal);
   const list = h("div.sessions");
   const chart = h("section.card.chart", { "aria-label": "Turns per day" });
   const state = h("section.card", { hidden: true });
@@ -34,63 +34,63 @@ export async function show(place, where, signal) {
     return attempt(draw);
   };
   async function draw(fresh = null) {
-    const asked = ask();
-    moment(Date.now()); // while the engine works, so that the date formatters are ready for its answer
-    const found = await asked;
-    chart.hidden = Object.keys(found.days).length < 2;
-    fill(chart, chart.hidden ? null : bars(found.days, day, (each) => choose({ day: each })));
+    const request = ask();
+    moment(Date.now()); // creates the date formatters while the engine works
+    const answer = await request;
+    chart.hidden = Object.keys(answer.days).length < 2;
+    fill(chart, chart.hidden ? null : bars(answer.days, day, (each) => choose({ day: each })));
     fill(chips, day && chip(`Day: ${dayName(day)}`, () => choose({ day: "" })), host && chip(`Host: ${host}`, () => choose({ host: "" })));
-    const kept = document.activeElement?.id;
-    hostRows(found);
-    fill(list, found.results.length ? grouped(found.results, fresh) : nothing(found, day || host));
-    if (found.total > found.results.length) {
-      list.append(h("div.row", button(`Show more of ${plural(found.total, "session")}`, () => ((shown += PAGE), attempt(draw)))));
+    const focusedId = document.activeElement?.id;
+    hostRows(answer);
+    fill(list, answer.results.length ? grouped(answer.results, fresh) : nothing(answer, day || host));
+    if (answer.total > answer.results.length) {
+      list.append(h("div.row", button(`Show more of ${plural(answer.total, "session")}`, () => ((shown += PAGE), attempt(draw)))));
     }
-    if (kept) document.getElementById(kept)?.focus({ preventScroll: true });
-    if (found.behind) setTimeout(() => signal.aborted || again(), 2_000);
-    return found;
+    if (focusedId) document.getElementById(focusedId)?.focus({ preventScroll: true });
+    if (answer.behind) setTimeout(() => signal.aborted || redraw(), 2_000);
+    return answer;
   }
-  const hostRows = (found) => {
-    const rows = hostList(found.hosts, chosen() ? null : machine, host, choose);
+  const hostRows = (answer) => {
+    const rows = hostList(answer.hosts, currentScope() ? null : machine, host, choose);
     hosts.hidden = !rows.length;
     fill(hosts, h("h2", "Hosts"), h("ul.plain", rows));
   };
-  async function waiting() {
+  async function loadStatus() {
     clearTimeout(timer);
     const status = await attempt(() => call("status", {}, signal));
     if (status) showWaiting(state, status);
-    if (status?.records.waiting_for_vector) timer = setTimeout(waiting, SOON);
+    if (status?.records.waiting_for_vector) timer = setTimeout(loadStatus, SOON);
     return status;
   }
-  async function look(found) {
-    const [status, here, log] = await Promise.all([
-      waiting(), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: chosen() }, signal))]);
-    if (log) showGiven(given, log, found.results);
-    machine = { known: here?.hosts ?? machine.known, stored: status?.hosts ?? machine.stored };
-    if (!hosts.contains(document.activeElement)) hostRows(found);
+  async function loadAside(answer) {
+    const [status, local, log] = await Promise.all([
+      loadStatus(), attempt(() => call("hosts", {}, signal)), attempt(() => call("given", { scope: currentScope() }, signal))]);
+    if (log) showGiven(given, log, answer.results);
+    machine = { known: local?.hosts ?? machine.known, stored: status?.hosts ?? machine.stored };
+    if (!hosts.contains(document.activeElement)) hostRows(answer);
   }
-  const found = await draw();
-  fill(place, h("div.top", h("h1", chosen() ? project(chosen()) : "Today"), chips), h("div.split.today", list, h("div.aside", state, chart, hosts, given)));
-  look(found);
+  const answer = await draw();
+  fill(container, h("div.top", h("h1", currentScope() ? project(currentScope()) : "Today"), chips), h("div.split.today", list, h("div.aside", state, chart, hosts, given)));
+  loadAside(answer);
 
   const changed = new Set();
-  const again = calmly(async () => {
+  const redraw = debounce(async () => {
     const fresh = new Set(changed);
     changed.clear();
-    const now = await attempt(() => draw(fresh));
-    if (now) look(now);
+    const sessions = await attempt(() => draw(fresh));
+    if (sessions) loadAside(sessions);
   }, 300);
   news.addEventListener("record", ({ detail }) => {
     if (detail.kind === "turn") changed.add(`${detail.scope} ${detail.session_id}`);
-    again();
+    redraw();
   }, { signal });
 }
 
 const chip = (text, onclick) => h("button.chip.on", { type: "button", onclick, title: "Show all again" }, text, " ×");
 
-function nothing(found, narrowed) {
+function nothing(answer, narrowed) {
   if (narrowed) return empty("No session matches", "Remove a chip above to see more.");
-  if (chosen()) return empty("No session of this project yet", "Sessions in its folder appear here as soon as they are captured.");
+  if (currentScope()) return empty("No session of this project yet", "Sessions in its folder appear here as soon as they are captured.");
   return h("section.card.begin", h("h2", "Nothing is remembered yet"), h("p.faint", "Begin in a terminal:"), h("dl", BEGIN.map(([command, does]) => [
     h("dt", h("code", command), button("Copy", () => attempt(() => copy(command)), { plain: true, "aria-label": `Copy ${command}` })), h("dd", does)])));
 }
@@ -100,24 +100,24 @@ function grouped(sessions, fresh) {
   return [...days].map(([day, ofDay]) => {
     const projects = Map.groupBy(ofDay, (each) => each.scope);
     return h("section.day", { "aria-label": dayName(day) }, h("h2", dayName(day), h("small", plural(ofDay.reduce((sum, each) => sum + each.turns, 0), "turn"))),
-      [...projects].map(([scope, rows]) => h("div.group", chosen() ? null : h("h3", project(scope)), rows.map((each) => row(each, fresh)))));
+      [...projects].map(([scope, rows]) => h("div.group", currentScope() ? null : h("h3", project(scope)), rows.map((each) => row(each, fresh)))));
   });
 }
 
-/** A session with its title, its outcome and what it left open. */
+/** A session with its title, its outcome and the open points. */
 function row(each, fresh) {
   const id = `${each.scope} ${each.session_id}`;
   const line = (...labels) => labels.map((label) => each.summary.split("\n").find((text) => text.startsWith(`${label}: `))?.slice(label.length + 2)).find(Boolean);
   const outcome = line("Outcome", "Answered");
   const open = line("Open");
-  return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id], { in: chosen() }), id: `session ${id}` },
+  return h(`a.item.session${fresh?.has(id) ? ".fresh" : ""}`, { href: address("session", [each.scope, each.session_id], { in: currentScope() }), id: `session ${id}` },
     h("span.when", time(each.ended_at)),
     h("span.what", h("b", { dir: "auto" }, each.title || "A session without text"), outcome ? h("span", { dir: "auto" }, inline(outcome)) : null,
       open ? h("span.faint", { dir: "auto" }, h("b", "Left open: "), inline(open.replace(/^open: /i, ""))) : null),
     h("span.meta", tag(each.host), h("span.count", plural(each.turns, "turn"))));
 }
 
-/** Turns per day of the last weeks, as bars; arrow keys move, Enter selects. */
+/** A bar chart of the turns per day in the last weeks; arrow keys move the cursor, Enter selects the day. */
 function bars(days, chosenDay, choose) {
   const today = new Date();
   const count = WEEKS * 7;
@@ -169,7 +169,7 @@ function bars(days, chosenDay, choose) {
   return [h("h2", "Turns per day"), picture, tip];
 }
 
-/** For each host its turns, the time of the last one, and, for every project together, its problems in the words of `status` and `doctor`. */
+/** Each host with its turns and the time of the last one; without a chosen project also with its problems from `status` and `doctor`. */
 function hostList(seen, machine, chosenHost, choose) {
   const { known, stored } = machine ?? { known: [], stored: {} };
   const titles = new Map(known.map((each) => [each.host, each.title]));
@@ -181,27 +181,27 @@ function hostList(seen, machine, chosenHost, choose) {
     [...(stored[host]?.trouble ?? []), ...(troubles.get(host) ?? [])].map((each) => h("span.warn", inline(each)))));
 }
 
-/** Show waiting work and problems, in the words of `scrubjay status`; nothing if all is well. */
-function showWaiting(place, status) {
+/** Show waiting work and problems as `scrubjay status` does; hide the card if the list is empty. */
+function showWaiting(container, status) {
   const { records, spool } = status;
   const rows = [
-    !chosen() && spool.waiting ? h("p", `${plural(spool.waiting, "write")} ${spool.waiting === 1 ? "waits" : "wait"} to be stored.`) : null,
-    !chosen() && records.waiting_for_vector ? [h("p", `${plural(records.waiting_for_vector, "passage")} of ${number(records.passages)} can be found by words only, until each has a vector.`),
+    !currentScope() && spool.waiting ? h("p", `${plural(spool.waiting, "write")} ${spool.waiting === 1 ? "waits" : "wait"} to be stored.`) : null,
+    !currentScope() && records.waiting_for_vector ? [h("p", `${plural(records.waiting_for_vector, "passage")} of ${number(records.passages)} can be found by words only, until each has a vector.`),
       h("progress", { max: records.passages, value: records.passages - records.waiting_for_vector, "aria-label": "Passages with a vector" })] : null,
-    !chosen() && spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} could not be read and moved away.`) : null,
+    !currentScope() && spool.set_aside ? h("p.warn", `${plural(spool.set_aside, "write")} could not be read and moved away.`) : null,
     status.capture.paused ? h("p.warn", "Recording is paused. Resume it in Settings.") : null,
     ...[status.trouble, status.failure, ...status.repairs, ...status.errors, ...status.set_aside].filter(Boolean).slice(-4).map((each) => h("p.warn", each)),
   ].filter(Boolean);
-  place.hidden = !rows.length;
-  fill(place, h("h2", "Waiting"), rows);
+  container.hidden = !rows.length;
+  fill(container, h("h2", "Waiting"), rows);
 }
 
-/** What models were given, the latest first: when, by what, how many tokens, and in which of these sessions. */
-function showGiven(place, { results, total, tokens }, sessions) {
-  place.hidden = !total;
+/** List what models were given, newest first: when, by what, how many tokens, and in which of these sessions. */
+function showGiven(container, { results, total, tokens }, sessions) {
+  container.hidden = !total;
   const titles = new Map(sessions.map((each) => [each.session_id, each.title]));
-  fill(place, h("h2", "Given to models"), h("p.faint", `${plural(tokens, "token")}, ${times(total)}`), h("ul.plain.given", results.map((each) => givenLine(each, each.session === "-" ? null
-    : h("a", { href: address("session", [each.scope, each.session], { in: chosen() }) }, titles.get(each.session) ?? "its session")))));
+  fill(container, h("h2", "Given to models"), h("p.faint", `${plural(tokens, "token")}, ${times(total)}`), h("ul.plain.given", results.map((each) => givenLine(each, each.session === "-" ? null
+    : h("a", { href: address("session", [each.scope, each.session], { in: currentScope() }) }, titles.get(each.session) ?? "its session")))));
 }
 
 export const givenLine = (each, what = null) => h("li", h("span.faint", moment(each.at)), h("span.count", plural(each.tokens, "token")),

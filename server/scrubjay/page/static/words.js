@@ -1,13 +1,13 @@
-// Formats numbers, times, projects and foreign texts.
+// Formats numbers, times, project names and stored texts.
 
 import { h } from "./dom.js";
 
-const LINE = 4_000; // characters of one line to lay out at once; a browser takes seconds for a megabyte
+const LINE = 4_000; // characters of a line to lay out at once; for a megabyte a browser takes seconds
 
 // Creating formatters takes a browser tens of milliseconds, so each is created once, when needed.
 const once = (make) => {
-  let made;
-  return () => (made ??= make());
+  let formatter;
+  return () => (formatter ??= make());
 };
 export const number = (count) => String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 export const plural = (count, noun, many = `${noun}s`) => `${number(count)} ${count === 1 ? noun : many}`;
@@ -49,7 +49,7 @@ export function dayName(day) {
   return days > 1 && days < 7 ? `${WEEKDAYS[at.getDay()]}, ${date(at)}` : date(at);
 }
 
-/** "5 min ago": how long ago an instant was. */
+/** How long ago an instant was, such as "5 min ago". */
 export function ago(instant) {
   const seconds = (Date.now() - new Date(instant)) / 1000;
   if (seconds < 60) return "just now";
@@ -75,7 +75,7 @@ export function inProject(path, scope) {
   return rest.join(`/${project(scope)}/`) || path;
 }
 
-/** The first line with words in it. */
+/** The first line that is not blank, cut to `most` characters. */
 export const firstLine = (text, most = 160) => {
   const line = (text ?? "").split("\n").find((each) => each.trim()) ?? "";
   return line.length > most ? `${line.slice(0, most)}…` : line;
@@ -95,5 +95,5 @@ export function wrapped(text) {
   return pieces;
 }
 
-/** Pieces of [text, how it matched]: by "word", by "token", or "" not at all. */
+/** Mark matches in pieces of [text, how it matched], which is "word", "token", or "" for no match. */
 export const marks = (pieces) => pieces.map(([text, by]) => (by ? h(by === "word" ? "mark" : "mark.near", text) : text));

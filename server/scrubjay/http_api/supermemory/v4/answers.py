@@ -1,4 +1,4 @@
-"""What version 4 answers. A field with ? appears only on request, or if there is something to say."""
+"""The answers of version 4. A field with ? appears only on request, or if it has a value."""
 
 from scrubjay.http_api.answers import Answers
 

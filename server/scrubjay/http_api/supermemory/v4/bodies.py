@@ -1,4 +1,4 @@
-"""Fields that several routes of version 4 take or give: tags, filters, pages."""
+"""Fields that several routes of version 4 share: tags, filters, pages and memories."""
 
 from typing import Annotated, Any, Literal
 
@@ -15,14 +15,14 @@ from scrubjay.models.filters import Filter, parse_filter
 from scrubjay.models.records import Memory
 from scrubjay.records.reviewing import is_inference
 
-PER_PAGE, MOST_PER_PAGE = 10, 1_100  # the published schema; the guide says 50 and 200
+PER_PAGE, MOST_PER_PAGE = 10, 1_100  # as in the published schema; the guide says 50 and 200
 MOST_PAGES = 1_000_000
 _TEXTS = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
 _NUMBERS = [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": "^[1-9][0-9]*$"}]
 
 
 def _tag_list(value: Any) -> Any:
-    if isinstance(value, list) and len(value) == 1:  # a form gives its one field as a list
+    if isinstance(value, list) and len(value) == 1:  # a form sends its single field as a list
         (value,) = value
     tags = from_json(value)
     return [tags] if isinstance(tags, str) else tags
@@ -43,7 +43,7 @@ Tag = Annotated[
     Field(description="The scope: 1 to 100 letters (A to Z), digits or . _ : -, but not `user`."),
     WithJsonSchema({"type": "string", "pattern": f"^{SCOPE_NAME}$"}),
 ]
-TagList = Annotated[  # the older spelling: one text is a list of one
+TagList = Annotated[  # the older spelling: a single text counts as a list of one
     list[str],
     BeforeValidator(_tag_list),
     Field(max_length=100),
@@ -76,9 +76,9 @@ class Tagged(Body4):
 
     @property
     def tags(self) -> list[str]:
-        """The named tags, each once."""
-        own = [] if self.container_tag is None else [self.container_tag]
-        return list(dict.fromkeys([*own, *(self.container_tags or ())]))
+        """Return the tags that the request names, each once."""
+        single = [] if self.container_tag is None else [self.container_tag]
+        return list(dict.fromkeys([*single, *(self.container_tags or ())]))
 
 
 class Paging(Body4):
@@ -89,7 +89,7 @@ class Paging(Body4):
 
     @property
     def window(self) -> dict[str, Any]:
-        """The page as arguments of `scrubjay.engine.verbs.lists`."""
+        """Return the page as arguments of `scrubjay.engine.verbs.lists`."""
         return {
             "start": (self.page - 1) * self.limit,
             "size": self.limit,
@@ -103,10 +103,10 @@ class Paging(Body4):
 
 
 def one_tag(tags: list[str], what: str) -> str | None:
-    """Return the only tag of a list, or None if it is empty.
+    """Return the only tag of a list, or None if the list is empty.
 
     Raises:
-        InputError: there are several.
+        InputError: the list has several tags.
     """
     if len(tags) > 1:
         advice = "Name it by containerTag, and store the others as metadata."
@@ -115,7 +115,7 @@ def one_tag(tags: list[str], what: str) -> str | None:
 
 
 def memory_values(fact: Memory) -> Answer:
-    """Return the fields of a memory in every list; its parent is the version before it."""
+    """Return the fields that every list of memories has; the parent is the previous version."""
     return ANSWERS.fill(
         "Memory",
         fact,
@@ -127,5 +127,5 @@ def memory_values(fact: Memory) -> Answer:
 
 
 def parent_of(fact: Memory) -> str | None:
-    """Return the id of the version before this one."""
+    """Return the id of the previous version, or None for the first one."""
     return fact.parent_ids[-1] if fact.relation == "updates" and fact.parent_ids else None

@@ -55,9 +55,9 @@ class AskProfile(Tagged):
 
     @property
     def sections(self) -> list[str]:
-        """The parts of the profile to read."""
-        by_default = ["static", "dynamic", *([] if self.buckets is None else ["buckets"])]
-        return list(self.include or by_default)
+        """Return the parts of the profile to read."""
+        default = ["static", "dynamic", *([] if self.buckets is None else ["buckets"])]
+        return list(self.include or default)
 
 
 @route("GET /v3/container-tags/list", "List container tags", "[Tag]")
@@ -71,40 +71,39 @@ async def list_tags(context: Context) -> list[Answer]:
 @route("POST /v3/container-tags/merge", "Merge container tags", "MergedTags", missing=_UNKNOWN)
 async def merge(context: Context, body: Merge) -> Answer:
     """Moves everything of some tags to another; two documents with one customId both stay."""
-    target = context.permissions.writes_to(body.target_container_tag)
+    target = context.permissions.write_scope(body.target_container_tag)
     tags = dict.fromkeys(body.container_tags)
-    sources = [context.permissions.writes_to(tag) for tag in tags if tag != target]
+    sources = [context.permissions.write_scope(tag) for tag in tags if tag != target]
     if not sources:
         raise InputError("containerTags names only the target. Name a tag whose content is to move.")
     for tag in sources:
         await _tag(context, tag)
     count = sum([await context.core.scopes.merge(tag, target) for tag in sources])
-    done = dict(success=True, status="completed", mergedCount=count)
-    return dict(**done, targetTag=target, deletedTags=sources)
+    return dict(success=True, status="completed", mergedCount=count, targetTag=target, deletedTags=sources)
 
 
 @route("GET /v3/container-tags/{tag}", "Read a container tag", "TagSettings", missing=_UNKNOWN)
 async def read(context: Context, tag: TagInPath) -> Answer:
     """The description of a tag."""
-    return ANSWERS.fill("TagSettings", await _tag(context, str(context.permissions.own(tag))))
+    return ANSWERS.fill("TagSettings", await _tag(context, str(context.permissions.scope_of(tag))))
 
 
 @route("PATCH /v3/container-tags/{tag}", "Describe a container tag", "TagSettings")
 async def change(context: Context, tag: TagInPath, body: TagChange) -> Answer:
     """Names a tag or describes its content; a new tag begins with that."""
-    own = context.permissions.writes_to(tag)
+    scope = context.permissions.write_scope(tag)
     names = {"name": "name", "entity_context": "supporting_context"}
     values: dict[str, Any] = {names[field]: getattr(body, field) for field in body.model_fields_set}
-    await context.core.scope_settings.change(own, lambda old: replace(old, **values), context.now)
-    return ANSWERS.fill("TagSettings", await scope_view(context, own))
+    await context.core.scope_settings.change(scope, lambda old: replace(old, **values), context.now)
+    return ANSWERS.fill("TagSettings", await scope_view(context, scope))
 
 
 @route("DELETE /v3/container-tags/{tag}", "Delete a container tag", "DeletedTag", missing=_UNKNOWN)
 async def delete(context: Context, tag: TagInPath) -> Answer:
     """Permanently deletes everything of a tag: documents, memories, turns, their bytes, its description."""
-    own = context.permissions.writes_to(tag)
-    await _tag(context, own)
-    return dict(success=True, containerTag=own, **await delete_scope(context, own))
+    scope = context.permissions.write_scope(tag)
+    await _tag(context, scope)
+    return dict(success=True, containerTag=scope, **await delete_scope(context, scope))
 
 
 @route("POST /v4/profile", "Profile of a tag", "ProfileAnswer")

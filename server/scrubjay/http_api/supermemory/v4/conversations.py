@@ -1,4 +1,4 @@
-"""`POST /v4/conversations`: a conversation as chat clients send it, again and again as it grows."""
+"""`POST /v4/conversations`: store a conversation, which chat clients send repeatedly as it grows."""
 
 import asyncio
 from typing import Annotated, Literal
@@ -51,7 +51,7 @@ class SentMessage(Body4):
     )
 
     def message(self) -> Message:
-        """Return it as it is stored: as one text, its secrets replaced."""
+        """Return the message to store: as one text, with its secrets redacted."""
         parts = [ContentPart(text=self.content)] if isinstance(self.content, str) else self.content or []
         text = "\n\n".join(f"[{part.type}]" if part.text is None else part.text for part in parts)
         tools = (call.function.name.strip() for call in self.tool_calls or ())
@@ -82,7 +82,7 @@ async def keep(body: Conversation, context: Context) -> Answer:
     (`off` by default) says which user and assistant messages also become turns, for searches that ask for
     chats: `all`, `salient` ones, or `summary_only`.
     """
-    scope = context.permissions.writes_to(one_tag(body.tags, "a conversation"))
+    scope = context.permissions.write_scope(one_tag(body.tags, "a conversation"))
     messages = await asyncio.to_thread(lambda: [sent.message() for sent in body.messages])
     name, add = body.conversation_id, context.core.conversations.add
     state = await add(name, messages, scope=scope, metadata=body.metadata)

@@ -1,6 +1,6 @@
 """Documents of version 4: add, upload, list, read, change and delete them.
 
-A path names a record by its id or by its custom id, among those that the caller reaches.
+A path names a record that the caller reaches, by its id or its custom id.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.models.requests import about
 
-STUCK = timedelta(hours=4)  # an unfinished document that did not change for so long is called stuck
+STUCK = timedelta(hours=4)  # an unfinished document without a change for so long is stuck
 _MISSING = "No record that the caller reaches has this id or customId."
 
 route = Routes(ANSWERS)
@@ -71,9 +71,9 @@ class DocumentFields(fields.Form, fields.Described, fields.Handled, Write4):
     filepath: Filepath | None = about("Its path in your own order; searched by prefix.")
 
     def tag(self) -> str | None:
-        """Return its one tag. Raises InputError if it names several."""
-        own = [self.container_tag] if self.container_tag else []
-        return one_tag(list(dict.fromkeys([*own, *(self.container_tags or ())])), "a document")
+        """Return the only tag; raises InputError if the body names several."""
+        single = [self.container_tag] if self.container_tag else []
+        return one_tag(list(dict.fromkeys([*single, *(self.container_tags or ())])), "a document")
 
 
 class AddedDocument(DocumentFields):
@@ -99,12 +99,12 @@ class Batch(DocumentFields):
 
     def document(self, item: str | dict[str, Any]) -> AddedDocument:
         """Return one document with these defaults; an item's own tag replaces both spellings of the tag."""
-        own = {"content": item} if isinstance(item, str) else item
+        values = {"content": item} if isinstance(item, str) else item
         tags = {"containerTag", "containerTags"}
-        shared = self.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
-        if tags & own.keys():
-            shared = {name: value for name, value in shared.items() if name not in tags}
-        return AddedDocument.model_validate({**shared, **own})
+        defaults = self.model_dump(by_alias=True, exclude={"documents"}, exclude_none=True)
+        if tags & values.keys():
+            defaults = {name: value for name, value in defaults.items() if name not in tags}
+        return AddedDocument.model_validate({**defaults, **values})
 
 
 class BulkDelete(Body4):
@@ -134,7 +134,7 @@ async def upload(context: Context, body: Annotated[Upload, Form(media_type="mult
     Text, Markdown, source code, HTML, PDF, Word, PowerPoint, sheets, notebooks and mails are read. A file
     that cannot be read becomes a document with the status failed, whose errorMessage says why.
     """
-    scope = context.permissions.writes_to(body.tag())
+    scope = context.permissions.write_scope(body.tag())
     text = await resources.read_upload(body.file, scope, body.values())
     return await resources.add_document(context, NewDocument(scope, text, body)) | body.warnings()
 
@@ -150,7 +150,7 @@ async def list_documents(context: Context, body: Annotated[Listing | None, Body(
         content=listing.include_content,
         **listing.window,
     )
-    rows = await _shown(context, "Document", page.rows, with_text=listing.include_content)
+    rows = await _answers(context, "Document", page.rows, with_text=listing.include_content)
     return dict(memories=rows, pagination=listing.pagination(page.total))
 
 
@@ -165,7 +165,7 @@ async def list_with_memories(context: Context, body: Annotated[Paged | None, Bod
         row.id: {"memoryEntries": [_memory(fact) for fact in facts if row.id in fact.document_ids]}
         for row in page.rows
     }
-    rows = await _shown(context, "GraphDocument", page.rows, more=entries)
+    rows = await _answers(context, "GraphDocument", page.rows, more=entries)
     return dict(documents=rows, pagination=listing.pagination(page.total))
 
 
@@ -196,7 +196,7 @@ async def list_processing(
         answer["pagination"] = pagination(page, limit, len(rows))
         rows = rows[(page - 1) * limit : page * limit]
     stuck = {row.id: {"stuck": status[row.id] != "failed" and is_old[row.id]} for row in rows}
-    answer["documents"] = await _shown(context, "UnfinishedDocument", rows, more=stuck)
+    answer["documents"] = await _answers(context, "UnfinishedDocument", rows, more=stuck)
     return answer
 
 
@@ -226,32 +226,32 @@ async def add(context: Context, body: AddedDocument) -> Answer:
 
     Repeating the call changes nothing.
     """
-    new = NewDocument(context.permissions.writes_to(body.tag()), await as_text(body), body)
+    new = NewDocument(context.permissions.write_scope(body.tag()), await as_text(body), body)
     return await resources.add_document(context, new) | body.warnings()
 
 
 @route("POST /v3/documents/batch", "Add up to 600 documents", "Batch")
 async def add_batch(context: Context, body: Batch) -> Answer:
     """Add texts or objects, the earliest documentDate first; a wrong one does not stop the others."""
-    context.permissions.writes_to(body.tag())  # one refusal, if the tag of all is wrong
+    context.permissions.write_scope(body.tag())  # refuse the whole batch if its tag is wrong
     results: dict[int, Answer] = {}
     documents: dict[int, AddedDocument] = {}
     new: dict[int, NewDocument] = {}
     for number, item in enumerate(body.documents):
         custom_id = item.get("customId") if isinstance(item, dict) else None
         try:
-            documents[number] = document = body.document(item)
-            scope = context.permissions.writes_to(document.tag())
-            new[number] = NewDocument(scope, await as_text(document), document)
+            documents[number] = added = body.document(item)
+            scope = context.permissions.write_scope(added.tag())
+            new[number] = NewDocument(scope, await as_text(added), added)
         except ValidationError as error:
             problem = sentences(AddedDocument.model_fields, error.errors(include_url=False))
             results[number] = _failure(custom_id, problem)
         except InputError as error:
             results[number] = _failure(custom_id, str(error))
     states = await resources.add_documents(context, list(new.values()))
-    for (number, sent), state in zip(new.items(), states, strict=True):
+    for (number, document), state in zip(new.items(), states, strict=True):
         if isinstance(state, InputError):
-            results[number] = _failure(sent.text.custom_id, str(state))
+            results[number] = _failure(document.text.custom_id, str(state))
         else:
             results[number] = as_ref(state) | documents[number].warnings()
     ordered = [results[number] for number in sorted(results)]
@@ -267,15 +267,15 @@ async def add_batch(context: Context, body: Batch) -> Answer:
 )
 async def delete_bulk(context: Context, body: BulkDelete) -> Answer:
     """Hide documents and the memories learned from them from every search, as deleting one does."""
-    given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
-    if len(given) != 1:
-        problem = f"{' and '.join(given)} are given." if given else "nothing is given."
+    fields_given = [name for name in ("ids", "container_tags", "filepath") if getattr(body, name)]
+    if len(fields_given) != 1:
+        problem = f"{' and '.join(fields_given)} are given." if fields_given else "nothing is given."
         raise InputError(f"Give one of ids, containerTags and filepath; {problem}")
     if body.ids is not None:
         count, errors = await resources.delete_each(context, body.ids, lambda name: _record(context, name))
         return dict(success=not errors, deletedCount=count, **({"errors": errors} if errors else {}))
     for tag in (*(body.container_tags or ()), None):
-        context.permissions.writes_to(tag)
+        context.permissions.write_scope(tag)
     rows = await context.core.lists.documents_at(await context.scopes(body.container_tags), body.filepath)
     await resources.delete_records(context, rows)
     tags = {} if body.container_tags is None else {"containerTags": body.container_tags}
@@ -292,7 +292,7 @@ async def get(context: Context, name: Name, within: WithinTag = None) -> Any:
         more["url"] = url
     if facts:
         more["memories"] = [_memory(fact) for fact in facts]
-    return (await _shown(context, "WholeDocument", [row], with_text=True, more={row.id: more}))[0]
+    return (await _answers(context, "WholeDocument", [row], with_text=True, more={row.id: more}))[0]
 
 
 @route("PATCH /v3/documents/{id:path}", "Change a document", "Accepted", missing=_MISSING)
@@ -302,7 +302,7 @@ async def change(context: Context, name: Name, body: ChangedDocument) -> Answer:
     A container tag says where the document is; it does not move it.
     """
     row = await _document(context, name, body.tag())
-    context.permissions.writes_to(row.scope)
+    context.permissions.write_scope(row.scope)
     answer = await resources.change_document(context, row, body, await resources.changes(body))
     return answer | body.warnings()
 
@@ -321,20 +321,20 @@ async def _record(context: RequestContext, name: str, tag: str | None = None) ->
     """Return the record with this id or custom id, unless it is forgotten.
 
     Raises:
-        NotFound: the caller reaches no such record with this tag.
+        NotFound: there is no such record with this tag that the caller reaches.
         InputError: documents of several tags have this custom id.
     """
-    record = await context.find_named(name, context.permissions.own(tag))
+    record = await context.find_named(name, context.permissions.scope_of(tag))
     if record is None:
         raise NotFound(f"Nothing here has the id or customId {name[:80]!r}.")
     return record
 
 
 async def _document(context: RequestContext, name: str, tag: str | None = None) -> Document:
-    """Return the document with this name; the id of a memory stands for the document it was learned from.
+    """Return the document with this name; the id of a memory finds the document it was learned from.
 
     Raises:
-        NotFound, InputError: as `_record`.
+        NotFound, InputError: see `_record`.
     """
     record = await _record(context, name, tag)
     if isinstance(record, Memory):
@@ -345,7 +345,7 @@ async def _document(context: RequestContext, name: str, tag: str | None = None) 
     return record
 
 
-async def _shown(
+async def _answers(
     context: RequestContext,
     kind: str,
     rows: Sequence[Document],
@@ -353,22 +353,22 @@ async def _shown(
     with_text: bool = False,
     more: dict[str, Answer] | None = None,
 ) -> list[Answer]:
-    """Return documents as answers of this kind, with the fields in `more` by id."""
+    """Return documents as answers of this kind; `more` has additional fields by document id."""
     status, answers = await context.core.documents.statuses(rows), []
     for row in rows:
-        own: Answer = {"type": type_of(row.type), "status": status[row.id], "containerTags": [row.scope]}
-        own |= {"filepath": row.filepath or row.path}
-        own |= {"errorMessage": row.error} if row.error else {}
-        own |= {"content": row.content} if with_text else {}
-        answers.append(ANSWERS.fill(kind, row, **own, **(more or {}).get(row.id, {})))
+        values: Answer = {"type": type_of(row.type), "status": status[row.id], "containerTags": [row.scope]}
+        values |= {"filepath": row.filepath or row.path}
+        values |= {"errorMessage": row.error} if row.error else {}
+        values |= {"content": row.content} if with_text else {}
+        answers.append(ANSWERS.fill(kind, row, **values, **(more or {}).get(row.id, {})))
     return answers
 
 
 def _memory(fact: Memory) -> Answer:
-    """Return a memory as documents list it."""
+    """Return a memory in the form in which documents list it."""
     return ANSWERS.fill("DocumentMemory", fact, **memory_values(fact))
 
 
 def _failure(custom_id: Any, problem: str) -> Answer:
-    is_named = isinstance(custom_id, str) and custom_id
-    return dict(id=custom_id if is_named else "unknown", status="error", error=problem)
+    has_id = isinstance(custom_id, str) and custom_id
+    return dict(id=custom_id if has_id else "unknown", status="error", error=problem)

@@ -1,7 +1,7 @@
 """Memories of version 4: create, list, update and forget.
 
-A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag is
-unknown.
+A request names a memory by its id, by its exact words, or by the id of its document. An id of another tag
+counts as unknown.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from pydantic import Field
 from scrubjay.errors import InputError, NotFound
 from scrubjay.http_api.answers import Answer
 from scrubjay.http_api.context import Context, RequestContext
-from scrubjay.http_api.routes import Routes, spell
+from scrubjay.http_api.routes import Routes, format_time
 from scrubjay.http_api.supermemory import resources
 from scrubjay.http_api.supermemory.fields import Body4, Write4
 from scrubjay.http_api.supermemory.v4.answers import ANSWERS
@@ -32,7 +32,7 @@ from scrubjay.models.requests import Query as QueryText
 from scrubjay.models.results import Hit, MemoryAdded
 from scrubjay.search.hits import as_hit
 
-SOON_SECONDS = 0.5  # to wait for the vectors of new memories: some 8 ms each on an idle engine
+SOON_SECONDS = 0.5  # to wait for the vectors of new memories, which take some 8 ms each on an idle engine
 _TEMPORAL = ("documentDate", "eventDate")  # in metadata
 _UNKNOWN = "This tag has no such memory."
 
@@ -48,9 +48,9 @@ class TemporalContext(Body4):
     event_date: Annotated[list[Instant] | None, Field(max_length=100)] = None
 
     def metadata(self) -> dict[str, Any]:
-        """Return it as metadata, which is flat: under `documentDate` and `eventDate`."""
-        written = {} if self.document_date is None else {"documentDate": spell(self.document_date)}
-        return written | ({"eventDate": list(map(spell, self.event_date))} if self.event_date else {})
+        """Return the dates as metadata, which is flat: under `documentDate` and `eventDate`."""
+        dates = {} if self.document_date is None else {"documentDate": format_time(self.document_date)}
+        return dates | ({"eventDate": list(map(format_time, self.event_date))} if self.event_date else {})
 
 
 class NewMemory(Write4):
@@ -110,7 +110,7 @@ class ListMemories(Tagged, Paging):
 @route("POST /v4/memories", "Create memories", "CreatedMemories", status=201)
 async def create(body: CreateMemories, context: Context) -> Answer:
     """Store up to 100 facts as they are, searchable at once. Repeating the call adds nothing."""
-    scope = context.permissions.writes_to(body.container_tag)
+    scope = context.permissions.write_scope(body.container_tag)
     facts = await _add(context, scope, [_fact_text(memory) for memory in body.memories])
     memories = [ANSWERS.fill("CreatedMemory", fact) for fact in facts]
     return dict(documentId=None, memories=memories, **body.warnings(*body.memories))
@@ -161,7 +161,7 @@ async def forget_matching(body: ForgetMany, context: Context) -> Answer:
     A query matches memories of this one tag that are at least `threshold` similar to it, but neither turns
     nor documents.
     """
-    scope, unknown = context.permissions.writes_to(body.container_tag), 0
+    scope, unknown = context.permissions.write_scope(body.container_tag), 0
     if (body.query is None) == (body.ids is None):
         mistake = "; neither is given" if body.query is None else ", not both"
         raise InputError(f"Give either query or ids{mistake}.")
@@ -171,31 +171,31 @@ async def forget_matching(body: ForgetMany, context: Context) -> Answer:
         hits: Sequence[Hit] = await resources.forget_matching(context, scope, body.query, **options)
     else:
         hits, unknown = await _forget_ids(context, body, body.ids or (), scope)
-    matched = [
+    entries = [
         dict(id=hit.id, memory=hit.memory or hit.chunk or "", score=hit.relevance_score or 0.0)
         for hit in hits
     ]
-    is_done = matched and not body.dry_run
+    is_forgotten = entries and not body.dry_run
     return {
         "dryRun": body.dry_run,
-        "count": len(matched),
-        "forgetBatchId": derived_id("forget", *(hit.id for hit in hits)) if is_done else None,
-        "summary": _summary(len(matched), unknown, dry_run=body.dry_run),
-        "candidates" if body.dry_run else "forgotten": matched,
+        "count": len(entries),
+        "forgetBatchId": derived_id("forget", *(hit.id for hit in hits)) if is_forgotten else None,
+        "summary": _summary(len(entries), unknown, dry_run=body.dry_run),
+        "candidates" if body.dry_run else "forgotten": entries,
     }
 
 
 async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
-    """Return the record with the id or the exact words of a request, a memory in its newest version.
+    """Return the record with the id or exact words of a request; a memory in its newest version.
 
     Raises:
         InputError: neither is given.
         NotFound: the tag has no such record.
     """
-    scope = context.permissions.writes_to(body.container_tag)
+    scope = context.permissions.write_scope(body.container_tag)
     if body.id is not None:
         record = await context.find(body.id, body.container_tag)
-        if record is None:  # the same sentence for an id of another tag, which must not show that it exists
+        if record is None:  # an id of another tag gets the same sentence, so that it stays hidden
             raise NotFound(f"Nothing here has the id {body.id[:80]!r}.")
     elif body.content is not None:
         record = await context.core.lists.fact_saying(body.content, scope)
@@ -205,7 +205,7 @@ async def _record(context: RequestContext, body: _OneMemory) -> AnyRecord:
 
 
 async def _fact(context: RequestContext, body: UpdateMemory) -> Memory:
-    """Return the current memory that a request names; a document stands for its only one.
+    """Return the current memory that a request names, directly or by a document with one memory.
 
     Raises:
         InputError: the request names a turn, or a document with no or several memories.
@@ -236,7 +236,7 @@ def _fact_text(memory: NewMemory) -> FactText:
 
 
 async def _add(context: RequestContext, scope: str, texts: Sequence[FactText]) -> list[Memory]:
-    """Write facts, and wait a moment for their vectors.
+    """Write facts, and wait up to SOON_SECONDS for their vectors.
 
     Without vectors a search finds them only by their words, which rarely reaches the default threshold.
     """
@@ -252,14 +252,14 @@ async def _add(context: RequestContext, scope: str, texts: Sequence[FactText]) -
 async def _forget_ids(
     context: RequestContext, body: ForgetMany, ids: Iterable[str], scope: str
 ) -> tuple[list[Hit], int]:
-    """Forget the records with these ids; return them, and how many ids are unknown in this scope."""
-    records = [await context.find(memory_id, scope) for memory_id in dict.fromkeys(ids)]
-    known = [record for record in records if record is not None]
-    unknown = len(records) - len(known)
-    known = known[: body.max_forget]
-    if known and not body.dry_run:
-        await resources.forget(context, [record.id for record in known], scope, body.reason)
-    return [as_hit(record).model_copy(update={"relevance_score": 1.0}) for record in known], unknown
+    """Forget the records with these ids; return their hits, and the number of ids that the scope lacks."""
+    results = [await context.find(memory_id, scope) for memory_id in dict.fromkeys(ids)]
+    records = [record for record in results if record is not None]
+    unknown = len(results) - len(records)
+    records = records[: body.max_forget]
+    if records and not body.dry_run:
+        await resources.forget(context, [record.id for record in records], scope, body.reason)
+    return [as_hit(record).model_copy(update={"relevance_score": 1.0}) for record in records], unknown
 
 
 def _summary(count: int, unknown: int, *, dry_run: bool) -> str:

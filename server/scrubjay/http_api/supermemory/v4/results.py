@@ -1,6 +1,6 @@
-"""Search results as the clients parse them: memories, chunks of documents, turns of chats with a citation.
+"""Builds search results of version 4: memories, chunks of documents, and messages of chats with a citation.
 
-A key that was not asked for is absent, not null.
+A field that the request did not ask for is absent, not null.
 """
 
 import time
@@ -25,7 +25,7 @@ THRESHOLD = 0.6  # default for the least similarity of a memory
 
 
 class Sources(NamedTuple):
-    """Where results come from; `with_src` adds `src` to each, if the request mentions chats."""
+    """Where results come from; `with_src` adds `src` to each result, if the request mentions chats."""
 
     docs: bool = True
     chats: bool = False
@@ -46,7 +46,7 @@ class AsksForChats(Body4):
 
     @property
     def sources(self) -> Sources:
-        """Where the results come from."""
+        """Return where the results come from."""
         if self.type is not None:
             return Sources("doc" in self.type, "chat" in self.type, with_src=True)
         return Sources(chats=bool(self.include_chats), with_src=bool(self.include_chats))
@@ -74,7 +74,7 @@ def results(
     started: float,
     limit: int | None = None,
 ) -> Answer:
-    """Return `Results`, at most `limit`, of a search that started at this time of `perf_counter`."""
+    """Return the answer `Results` with at most `limit` entries; `started` is a time of `perf_counter`."""
     entries: list[Answer] = []
     for match in matches:
         if match.is_chat:
@@ -89,12 +89,12 @@ def results(
 
 
 def milliseconds_since(started: float) -> float:
-    """Return how long ago this time of `perf_counter` was."""
+    """Return the milliseconds since this time of `perf_counter`."""
     return round((time.perf_counter() - started) * 1000, 1)
 
 
 class ChatMessage(NamedTuple):
-    """A message of a turn, or a summary of turns. Every request takes its id for the turn."""
+    """A message of a turn, or a summary of turns. Every request accepts its id as that of the turn."""
 
     id: str
     role: str
@@ -102,9 +102,9 @@ class ChatMessage(NamedTuple):
 
 
 def messages(match: Match, query: str) -> list[ChatMessage]:
-    """Return the messages of a turn, the one with most of the query's words first, else the later one.
+    """Return the messages of a turn: the one with more of the query's words first, in a tie the later one.
 
-    The text of a long message is the part with most of them.
+    Of a long message the part with most of these words is returned.
     """
     turn = match.record
     if not isinstance(turn, Turn) or (turn.capture == "summary_only" and turn.summary):
@@ -113,9 +113,9 @@ def messages(match: Match, query: str) -> list[ChatMessage]:
     for role, text in reversed(speeches(turn)):
         parts = [text[start:end] for start, end in split(text, TURN_PASSAGE)]
         shares: list[float] = coverage(query, parts).tolist()
-        share, part = max(zip(shares, parts, strict=True), key=lambda each: each[0])
+        share, part = max(zip(shares, parts, strict=True), key=lambda pair: pair[0])
         ranked.append((share, ChatMessage(f"{turn.id}:{role}", role, part)))
-    return [message for _, message in sorted(ranked, key=lambda each: -each[0])]
+    return [message for _, message in sorted(ranked, key=lambda pair: -pair[0])]
 
 
 def citation(match: Match, message: ChatMessage) -> Answer:
@@ -147,7 +147,7 @@ def _result(match: Match, include: Include, sources: Sources) -> Answer:
         context = match.hit.context or Context()
         links = {"parents": context.parents, "children": context.children, "related": context.related}
         values["context"] = {
-            name: [ANSWERS.fill("Tie", link) for link in each] for name, each in links.items()
+            name: [ANSWERS.fill("Tie", link) for link in group] for name, group in links.items()
         }
     if include.documents or include.summaries:
         values["documents"] = [_document(row, include.summaries) for row in match.documents]

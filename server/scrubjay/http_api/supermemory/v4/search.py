@@ -29,8 +29,8 @@ from scrubjay.models.fields import Count, Flag, Real, Text
 from scrubjay.models.requests import Query, SearchDocuments, about
 from scrubjay.models.results import DocumentHit
 
-RELEVANT = 0.5  # the score from which a chunk is relevant, by default
-_SAME = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
+RELEVANT = 0.5  # default for the score from which a chunk is relevant
+_SHARED = ("limit", "doc_id", "include_full_docs", "include_summary", "only_matching_chunks")
 _Share = Annotated[Real, Field(ge=0, le=1)]
 
 route = Routes(ANSWERS)
@@ -68,22 +68,22 @@ class Search(AsksForChats):
 
     @property
     def relevant(self) -> float:
-        """The score from which a chunk is relevant."""
+        """Return the score from which a chunk is relevant."""
         return RELEVANT if self.chunk_threshold is None else self.chunk_threshold
 
     @property
     def threshold(self) -> float:
-        """The least score of a document."""
+        """Return the least score of a document."""
         return max(self.document_threshold, self.chunk_threshold or 0.0)
 
     def request(self, query: str) -> SearchDocuments:
-        """Return it as the engine takes it, with another wording of the question."""
+        """Return the engine's request, with this wording of the query."""
         return SearchDocuments(
             query=query,
             path=self.filepath,
             chunk_threshold=self.chunk_threshold or 0.0,
             document_threshold=self.threshold,
-            **{name: getattr(self, name) for name in _SAME},
+            **{name: getattr(self, name) for name in _SHARED},
         ).model_copy(update={"filters": self.filters})
 
 
@@ -114,8 +114,8 @@ class MemorySearch(Tagged, AsksForChats):
 async def search_documents(context: Context, body: Search) -> Answer:
     """Documents, the one with the best chunk first, with matching chunks and by default those around."""
     started = time.perf_counter()
-    own = [body.container_tag] if body.container_tag else []
-    scopes = await context.scopes([*own, *(body.container_tags or ())])
+    single = [body.container_tag] if body.container_tag else []
+    scopes = await context.scopes([*single, *(body.container_tags or ())])
     entries: list[Answer] = []
     if body.sources.docs and scopes:
         entries = await _documents(context, body, scopes)
@@ -125,15 +125,17 @@ async def search_documents(context: Context, body: Search) -> Answer:
         )
         matches = await find_matches(context, query, scopes)
         entries = await _without_conversations(context, entries, matches)
-        entries += [_turn(match, each, body) for match in matches for each in messages(match, body.q)]
+        entries += [
+            _message(match, message, body) for match in matches for message in messages(match, body.q)
+        ]
         entries = sorted(entries, key=lambda entry: -entry["score"])[: body.limit]
     answer: Answer = dict(results=entries, total=len(entries), timing=milliseconds_since(started))
     if not entries and body.filters is not None:
-        unused = await context.core.counts.unused_keys(body.filters, scopes)
-        if unused:
+        unused_keys = await context.core.counts.unused_keys(body.filters, scopes)
+        if unused_keys:
             answer["warnings"] = [
                 f"Nothing here has the metadata key {key[:80]!r}, so the filter on it matches nothing."
-                for key in unused
+                for key in unused_keys
             ]
     return answer
 
@@ -170,8 +172,7 @@ async def search_memories(body: MemorySearch, context: Context) -> Any:
 
 async def _documents(context: RequestContext, body: Search, scopes: tuple[str, ...]) -> list[Answer]:
     async def search(wording: str) -> list[DocumentHit]:
-        found = await context.core.search.documents(body.request(wording), scopes, room=sys.maxsize)
-        return found.results
+        return (await context.core.search.documents(body.request(wording), scopes, room=sys.maxsize)).results
 
     hits = await best_of(body.q, search, lambda hit: (hit.document_id, hit.score), rewrite=body.rewrite_query)
     return [_document(hit, body) for hit in hits[: body.limit]]
@@ -197,7 +198,7 @@ def _document(hit: DocumentHit, body: Search) -> Any:
 async def _without_conversations(
     context: RequestContext, entries: Sequence[Answer], matches: Sequence[Match]
 ) -> list[Answer]:
-    """Drop the documents of conversations whose turns are among the matches."""
+    """Drop documents that are conversations with a turn among the matches."""
     sessions = sessions_of(matches)
     ids = [entry["documentId"] for entry in entries] if sessions else []
     rows = (await context.core.lists.cited_documents(ids)).values()
@@ -205,8 +206,8 @@ async def _without_conversations(
     return [entry for entry in entries if entry["documentId"] not in repeats]
 
 
-def _turn(match: Match, message: ChatMessage, body: Search) -> Answer:
-    """Return a message as a result: a document of type `chat` with one chunk, and its citation."""
+def _message(match: Match, message: ChatMessage, body: Search) -> Answer:
+    """Return a message as a result: a document of type `chat` with one chunk and a citation."""
     score = match.similarity
     chunk = dict(content=message.text, score=score, isRelevant=score >= body.relevant, position=0)
     return ANSWERS.fill(

@@ -1,4 +1,4 @@
-"""The settings that clients of version 4 keep on their server. Scrubjay stores them, and none changes it."""
+"""The settings that clients of version 4 store on their server; they have no effect on Scrubjay."""
 
 import json
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ async def read(context: Context) -> Mapping[str, Any]:
 @route("PATCH /v3/settings", "Store settings", "UpdatedSettings")
 async def change(context: Context, body: Annotated[dict[str, Any], Body()]) -> Answer:
     """Store settings and return them; null removes one. A token of one tag may not."""
-    context.permissions.writes_for_all()
+    context.permissions.check_writes_for_all()
     old = context.core.scope_settings.of(EVERY_SCOPE).client
     new = {name: value for name, value in {**old, **body}.items() if value is not None}
     try:
@@ -39,5 +39,7 @@ async def change(context: Context, body: Annotated[dict[str, Any], Body()]) -> A
         ) from None
     if size > LONGEST:
         raise InputError(f"All settings together have {size:,} bytes; at most {LONGEST:,} are allowed.")
-    await context.core.scope_settings.change(EVERY_SCOPE, lambda own: replace(own, client=new), context.now)
+    await context.core.scope_settings.change(
+        EVERY_SCOPE, lambda settings: replace(settings, client=new), context.now
+    )
     return dict(orgId="local", orgSlug="local", updated=body)

@@ -1,4 +1,4 @@
-"""Shapes of the answers of version 5. A field with ? appears only if the request asks for it."""
+"""The answers of version 5. A field with ? appears only if the request asks for it."""
 
 from scrubjay.http_api.answers import Answers
 

@@ -1,4 +1,4 @@
-"""What requests of version 5 share: pages, includes, and the namespace that they name."""
+"""What requests of version 5 share: page numbers, `include` parameters, and the namespace."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -44,21 +44,23 @@ MemoryId = Annotated[str, _id("An id from an answer.")]
 DocumentId = Annotated[str, _id("The id from an answer, or your own.")]
 
 
-def parse_include(values: list[str], known: tuple[str, ...]) -> frozenset[str]:
-    """Return the names in `include` parameters, each with one name or several with commas between them.
+def parse_include(values: list[str], allowed: tuple[str, ...]) -> frozenset[str]:
+    """Return the names in `include` parameters; a parameter has one name or several, separated by commas.
 
     Raises:
         InputError: a name is unknown.
     """
     names = frozenset(name.strip() for value in values for name in value.split(",") if name.strip())
-    if unknown := sorted(names - set(known)):
-        raise InputError(f"include = {unknown[0][:80]!r} is not known here; choose from {', '.join(known)}.")
+    if unknown := sorted(names - set(allowed)):
+        raise InputError(
+            f"include = {unknown[0][:80]!r} is not known here; choose from {', '.join(allowed)}."
+        )
     return names
 
 
 @dataclass(frozen=True)
 class NamespaceContext(RequestContext):
-    """One request to a namespace that the caller reaches; `name` is the namespace and the scope."""
+    """One request to a namespace that the caller reaches; `name` is the name of both namespace and scope."""
 
     name: str
 
@@ -74,7 +76,7 @@ class NamespaceContext(RequestContext):
         return record
 
     async def document(self, record_id: str) -> Document:
-        """Return the document of this namespace with this id, or with this id of the caller's own.
+        """Return the document of this namespace with this id or custom id.
 
         Raises:
             NotFound: the namespace has no such document, or it was deleted.
@@ -86,12 +88,12 @@ class NamespaceContext(RequestContext):
 
 
 async def _readable(context: Context, namespace: Namespace) -> NamespaceContext:
-    context.permissions.own(namespace)
+    context.permissions.scope_of(namespace)
     return NamespaceContext(**vars(context), name=namespace)
 
 
 async def _writable(context: Context, namespace: Namespace) -> NamespaceContext:
-    return NamespaceContext(**vars(context), name=context.permissions.writes_to(namespace))
+    return NamespaceContext(**vars(context), name=context.permissions.write_scope(namespace))
 
 
 Reading = Annotated[NamespaceContext, Depends(_readable)]

@@ -40,13 +40,13 @@ from scrubjay.models.records import Document, Passage
 from scrubjay.models.requests import DocumentText, about
 
 _UNKNOWN = "No document of this namespace has that id."
-_OF_FILE = ("content", "type", "title", "metadata")  # fields that a file replaces
+_FILE_FIELDS = ("content", "type", "title", "metadata")  # fields that a new file replaces
 _AS_FORM = Form(media_type="multipart/form-data")
 
 route = Routes(ANSWERS)
 
 Kind = Literal["documents", "chunks", "memories"]
-Rows = tuple[list[Answer], int]  # of one page, and how many there are
+Rows = tuple[list[Answer], int]  # the rows of one page, and the total
 
 
 class Input(fields.Described, Body5):
@@ -113,7 +113,7 @@ async def replace(ns: Writing, record_id: DocumentId, body: Annotated[Upload, _A
     """A document gets the text of a file, its title, and the metadata sent with it; its id stays."""
     document = await ns.document(record_id)
     text = await resources.read_upload(body.file, ns.name, body.values(), may_fail=False)
-    return await resources.change_document(ns, document, body, {**body.values(), **_of_file(text)})
+    return await resources.change_document(ns, document, body, {**body.values(), **_file_values(text)})
 
 
 @route(
@@ -126,9 +126,9 @@ async def change_file(ns: Writing, record_id: DocumentId, body: Annotated[Reuplo
     """A new file replaces the text; fields left out do not change."""
     document, values = await ns.document(record_id), body.values()
     if body.file is not None:
-        known = {"metadata": document.metadata, **values}
-        text = await resources.read_upload(body.file, ns.name, known, may_fail=False)
-        values = {**_of_file(text), **values}
+        defaults = {"metadata": document.metadata, **values}
+        text = await resources.read_upload(body.file, ns.name, defaults, may_fail=False)
+        values = {**_file_values(text), **values}
     return await resources.change_document(ns, document, body, values)
 
 
@@ -144,16 +144,16 @@ async def add(ns: Writing, body: Added) -> Answer:
 @route("POST /ns/{namespace}/document/batch", "Add up to 600 documents", "BatchResult")
 async def add_batch(ns: Writing, body: Batch) -> Answer:
     """Add documents, the earliest date first; a refused one is reported and does not stop the others."""
-    new = [NewDocument(ns.name, await as_text(each, body.task_type), each) for each in body.documents]
-    added, refused = [], []
-    for each, state in zip(body.documents, await resources.add_documents(ns, new), strict=True):
+    documents = [NewDocument(ns.name, await as_text(item, body.task_type), item) for item in body.documents]
+    added, errors = [], []
+    for item, state in zip(body.documents, await resources.add_documents(ns, documents), strict=True):
         if isinstance(state, InputError):
-            url = url_of(each.content)
-            problem = dict(id=each.custom_id or "", status="error", error=str(state))
-            refused.append({**problem, **({"url": url} if url else {})})
+            url = url_of(item.content)
+            error = dict(id=item.custom_id or "", status="error", error=str(state))
+            errors.append({**error, **({"url": url} if url else {})})
         else:
             added.append(as_ref(state))
-    return dict(results=[*added, *refused], count=len(added), failed=len(refused))
+    return dict(results=[*added, *errors], count=len(added), failed=len(errors))
 
 
 @route("GET /ns/{namespace}/document/{id:path}", "Read a document", "WholeDocument", missing=_UNKNOWN)
@@ -202,9 +202,9 @@ async def memory_counts(ns: Reading, request: Counting) -> Answer:
     """How many memories were learned from each of these documents; ids of other namespaces are left out."""
     ids = dict.fromkeys(request.ids)
     rows = await ns.core.lists.cited_documents(ids)
-    here = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
-    counts = await _count_memories(ns, here)
-    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in here])
+    documents = [row for document_id in ids if (row := rows.get(document_id)) and row.scope == ns.name]
+    counts = await _count_memories(ns, documents)
+    return dict(counts=[dict(id=row.id, memoryCount=counts[row.id]) for row in documents])
 
 
 @route("POST /ns/{namespace}/list/{type}", "List documents, chunks or memories", "Listed")
@@ -239,7 +239,7 @@ async def _documents(ns: NamespaceContext, include: ListInclude, window: dict[st
     page = await ns.core.lists.documents([ns.name], content=include.content, **window)
     status = await ns.core.documents.statuses(page.rows)
     counts = await _count_memories(ns, page.rows) if include.memory_count else None
-    return [_listed(row, status[row.id], include, counts) for row in page.rows], page.total
+    return [_listed_document(row, status[row.id], include, counts) for row in page.rows], page.total
 
 
 async def _chunks(ns: NamespaceContext, include: ListInclude, window: dict[str, Any]) -> Rows:
@@ -262,12 +262,14 @@ _READERS = {"documents": _documents, "chunks": _chunks, "memories": _memories}
 
 
 async def _count_memories(ns: NamespaceContext, documents: Sequence[Document]) -> Counter[str]:
-    """Count the current facts of each of these documents, by the document's id."""
+    """Count the current facts of each document, by the document's id."""
     facts = await ns.core.lists.facts_of_documents([row.id for row in documents])
     return Counter(document_id for fact in facts for document_id in fact.document_ids)
 
 
-def _listed(row: Document, status: Status, include: ListInclude, counts: Counter[str] | None) -> Answer:
+def _listed_document(
+    row: Document, status: Status, include: ListInclude, counts: Counter[str] | None
+) -> Answer:
     count = {} if counts is None else {"memoryCount": counts[row.id]}
     times = ANSWERS.fill("DocumentTimes", row, status=status, **count)
     text: Answer = {"content": row.content or None} if include.content else {}
@@ -275,11 +277,10 @@ def _listed(row: Document, status: Status, include: ListInclude, counts: Counter
     return ANSWERS.fill("ListedDocument", row, type=type_of(row.type), url=url, system=times, **text)
 
 
-def _chunk(kind: str, row: Document, chunk: Passage, **more: Any) -> Answer:
-    """Return a chunk of this document."""
-    more |= {"id": chunk.id, "type": type_of(row.type), "position": chunk.part, "content": chunk.text}
-    return ANSWERS.fill(kind, row, **more)
+def _chunk(kind: str, document: Document, chunk: Passage, **values: Any) -> Answer:
+    values |= {"id": chunk.id, "type": type_of(document.type), "position": chunk.part, "content": chunk.text}
+    return ANSWERS.fill(kind, document, **values)
 
 
-def _of_file(text: DocumentText) -> dict[str, Any]:
-    return {name: getattr(text, name) for name in _OF_FILE}
+def _file_values(text: DocumentText) -> dict[str, Any]:
+    return {name: getattr(text, name) for name in _FILE_FIELDS}

@@ -1,4 +1,4 @@
-"""A caller's filter in the form of supermemory v5, as the tree of `models.filters`.
+"""Parses filters in the form of supermemory v5 into the tree of `models.filters`.
 
 {"field": "priority", "operator": "gte", "value": 3}
 {"operator": "and", "operands": [{"field": "source", "operator": "eq", "value": "slack"}, ...]}
@@ -16,12 +16,12 @@ from scrubjay.models.filters import Comparison, Condition, Filter, Group, Operat
 
 DEEPEST = 5  # groups inside each other
 WIDEST = 200  # operands of one group
-MOST = 1_000  # predicates of one filter; the form allows 200 to the fifth, which no search could carry
+MOST = 1_000  # predicates of one filter; the limits above allow 200 to the fifth, too many for any search
 LONGEST_FIELD, LONGEST_VALUE = 200, 10_000  # characters, as of metadata
 _FIELD = re.compile(r"[a-zA-Z0-9_.-]+")
 _COMPARE: dict[str, Operator] = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _Kind = Literal["metadata", "string_contains", "array_contains"]
-_MATCH: dict[str, tuple[_Kind, bool]] = {  # operator -> (what is compared, whether it must not hold)
+_MATCH: dict[str, tuple[_Kind, bool]] = {  # operator -> (kind of comparison, is negated)
     "eq": ("metadata", False),
     "neq": ("metadata", True),
     "contains": ("string_contains", False),
@@ -32,36 +32,36 @@ _MATCH: dict[str, tuple[_Kind, bool]] = {  # operator -> (what is compared, whet
 _OPERATORS = (*_MATCH, *_COMPARE)
 
 
-def parse_expression(given: Any) -> Filter:
+def parse_expression(expression: Any) -> Filter:
     """Parse a caller's filter.
 
-    `neq`, `notContains` and `arrayNotContains` also hold of a record without the field.
+    `neq`, `notContains` and `arrayNotContains` also match a record without the field.
 
     Raises:
-        ValueError: it is not of the form; says where in the tree.
+        ValueError: the filter is invalid; the message says where in the tree.
     """
-    return _parse(given, "", 1, count(1))
+    return _parse(expression, "", 1, count(1))
 
 
-def _parse(given: Any, path: str, depth: int, numbers: Iterator[int]) -> Filter:
-    """Parse the part of a filter at `path`; each predicate of the whole filter takes one of `numbers`."""
-    if not isinstance(given, Mapping):
+def _parse(expression: Any, path: str, depth: int, numbers: Iterator[int]) -> Filter:
+    """Parse the part of a filter at `path`; `numbers` counts the predicates of the whole filter."""
+    if not isinstance(expression, Mapping):
         form = "an object with field, operator and value, or with operator and operands"
         raise ValueError(f"{path or 'the filter'} must be {form}")
     where = f"{path}." if path else ""
-    if "operands" in given or given.get("operator") in ("and", "or"):
-        return _group(given, where, depth, numbers)
+    if "operands" in expression or expression.get("operator") in ("and", "or"):
+        return _group(expression, where, depth, numbers)
     if next(numbers) > MOST:
         raise ValueError(f"has more than {MOST:,} predicates; leave some out")
-    return _predicate(given, where)
+    return _predicate(expression, where)
 
 
-def _group(given: Mapping[str, Any], where: str, depth: int, numbers: Iterator[int]) -> Group:
-    _only(given, ("operator", "operands"), where)
-    operator, operands = given.get("operator"), given.get("operands")
+def _group(expression: Mapping[str, Any], where: str, depth: int, numbers: Iterator[int]) -> Group:
+    _check_keys(expression, ("operator", "operands"), where)
+    operator, operands = expression.get("operator"), expression.get("operands")
     if operator not in ("and", "or"):
-        found = str(operator)[:60]
-        raise ValueError(f"{where}operator must be and or or where there are operands, not {found!r}")
+        shown = str(operator)[:60]
+        raise ValueError(f"{where}operator must be and or or where there are operands, not {shown!r}")
     if depth > DEEPEST:
         raise ValueError(f"{where}operands is nested more than {DEEPEST} levels deep; make the tree flatter")
     if not isinstance(operands, list) or not 1 <= len(operands) <= WIDEST:
@@ -72,32 +72,34 @@ def _group(given: Mapping[str, Any], where: str, depth: int, numbers: Iterator[i
     return Group(operator == "and", tuple(parts))
 
 
-def _predicate(given: Mapping[str, Any], where: str) -> Condition | Comparison:
-    _only(given, ("field", "operator", "value", "caseSensitive"), where)
-    field, operator, value = given.get("field"), given.get("operator"), given.get("value")
+def _predicate(expression: Mapping[str, Any], where: str) -> Condition | Comparison:
+    _check_keys(expression, ("field", "operator", "value", "caseSensitive"), where)
+    field, operator, value = expression.get("field"), expression.get("operator"), expression.get("value")
     if not isinstance(field, str) or len(field) > LONGEST_FIELD or not _FIELD.fullmatch(field):
         rule = f"1 to {LONGEST_FIELD} letters, digits or _ . -"
         raise ValueError(f"{where}field must be the name of a metadata value: {rule}")
     if not isinstance(operator, str) or operator not in _OPERATORS:
-        known = ", ".join(_OPERATORS)
-        raise ValueError(f"{where}operator must be one of {known}, not {str(operator)[:60]!r}")
+        operators = ", ".join(_OPERATORS)
+        raise ValueError(f"{where}operator must be one of {operators}, not {str(operator)[:60]!r}")
     if operator in _COMPARE:
-        return Comparison(field, _COMPARE[operator], _number(given, value, f"{where}value"))
+        return Comparison(field, _COMPARE[operator], _number(expression, value, f"{where}value"))
     text = _text(operator, value, f"{where}value")
     kind, negate = _MATCH[operator]
-    sensitive = _case_sensitive(given, operator, value, where)
-    return Condition(field, text, kind, negate, ignore_case=not sensitive)
+    case_sensitive = _is_case_sensitive(expression, operator, value, where)
+    return Condition(field, text, kind, negate, ignore_case=not case_sensitive)
 
 
-def _number(given: Mapping[str, Any], value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
-        raise ValueError(f"{where} must be a finite number for {given['operator']}, not {str(value)[:60]!r}")
-    if "caseSensitive" in given:
+def _number(expression: Mapping[str, Any], value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
+        raise ValueError(
+            f"{where} must be a finite number for {expression['operator']}, not {str(value)[:60]!r}"
+        )
+    if "caseSensitive" in expression:
         raise ValueError(f"{where} is a number, which has no letter case; leave caseSensitive out")
     return float(value)
 
 
-def _finite(value: int | float) -> bool:
+def _is_finite(value: int | float) -> bool:
     try:
         return math.isfinite(value)
     except OverflowError:  # a whole number of more than 308 digits
@@ -106,7 +108,7 @@ def _finite(value: int | float) -> bool:
 
 def _text(operator: str, value: Any, where: str) -> str:
     if operator in ("eq", "neq") and isinstance(value, bool | int | float):
-        if not _finite(value):
+        if not _is_finite(value):
             raise ValueError(f"{where} must be a finite number")
         return text_of(value)
     if not isinstance(value, str):
@@ -122,26 +124,26 @@ def _text(operator: str, value: Any, where: str) -> str:
     return value
 
 
-def _case_sensitive(given: Mapping[str, Any], operator: str, value: Any, where: str) -> bool:
-    if "caseSensitive" not in given:
+def _is_case_sensitive(expression: Mapping[str, Any], operator: str, value: Any, where: str) -> bool:
+    if "caseSensitive" not in expression:
         return True
     if operator.startswith("array") or not isinstance(value, str):
-        owners = "eq, neq, contains and notContains of a text"
-        raise ValueError(f"{where}caseSensitive belongs to {owners}; leave it out")
-    if not isinstance(given["caseSensitive"], bool):
+        operators = "eq, neq, contains and notContains of a text"
+        raise ValueError(f"{where}caseSensitive belongs to {operators}; leave it out")
+    if not isinstance(expression["caseSensitive"], bool):
         raise ValueError(
-            f"{where}caseSensitive must be true or false, not {str(given['caseSensitive'])[:60]!r}"
+            f"{where}caseSensitive must be true or false, not {str(expression['caseSensitive'])[:60]!r}"
         )
-    return given["caseSensitive"]
+    return expression["caseSensitive"]
 
 
-def _only(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
-    if unknown := [name for name in given if name not in known]:
-        raise ValueError(f"{where}{str(unknown[0])[:60]!r} is not known here; there are {', '.join(known)}")
+def _check_keys(expression: Mapping[str, Any], allowed: tuple[str, ...], where: str) -> None:
+    if unknown := [name for name in expression if name not in allowed]:
+        raise ValueError(f"{where}{str(unknown[0])[:60]!r} is not known here; there are {', '.join(allowed)}")
 
 
 def _schema() -> dict[str, Any]:
-    """The form as JSON Schema: predicates, and groups of them."""
+    """Return the JSON Schema of filters: predicates, and groups of them."""
     field = {"type": "string", "minLength": 1, "maxLength": LONGEST_FIELD, "pattern": f"^{_FIELD.pattern}$"}
     text = {"type": "string", "maxLength": LONGEST_VALUE}
     forms: tuple[tuple[tuple[str, ...], dict[str, Any], bool], ...] = (
@@ -154,12 +156,12 @@ def _schema() -> dict[str, Any]:
     predicates = [
         _object(
             {"field": field, "operator": {"enum": list(names)}, "value": value},
-            {"caseSensitive": {"type": "boolean"}} if cased else {},
+            {"caseSensitive": {"type": "boolean"}} if has_case else {},
         )
-        for names, value, cased in forms
+        for names, value, has_case in forms
     ]
     expressions = predicates
-    for _ in range(DEEPEST):  # written out, so that it says how deep groups may nest
+    for _ in range(DEEPEST):  # each level is written out, because groups may not nest deeper
         operands = {"type": "array", "minItems": 1, "maxItems": WIDEST, "items": {"anyOf": expressions}}
         expressions = [*predicates, _object({"operator": {"enum": ["and", "or"]}, "operands": operands}, {})]
     return {
@@ -170,8 +172,8 @@ def _schema() -> dict[str, Any]:
 
 def _object(required: dict[str, Any], optional: dict[str, Any]) -> dict[str, Any]:
     properties = {**required, **optional}
-    closed = {"type": "object", "additionalProperties": False}
-    return {**closed, "properties": properties, "required": list(required)}
+    schema = {"type": "object", "additionalProperties": False}
+    return {**schema, "properties": properties, "required": list(required)}
 
 
 FilterExpression = Annotated[Filter, PlainValidator(parse_expression), WithJsonSchema(_schema())]

@@ -1,4 +1,4 @@
-"""Memories of version 5: read one alone or with its versions, links and document, and forget them."""
+"""Memories of version 5: read a memory, alone or with its versions, links and document; forget memories."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from scrubjay.models.results import Context, Linked
 from scrubjay.records.reviewing import is_derived
 
 NEAREST = 10  # default for the entries of each list of links
-STEPS = 3  # versions to follow in each direction
+STEPS = 3  # how many older and newer versions to show
 MOST_IDS = 500  # of one request
 _UNKNOWN = "No memory of this namespace has that id."
 
@@ -98,26 +98,26 @@ async def forget_memories(ns: Writing, request: Exact) -> Answer:
 
 
 def as_memory(fact: Memory, now: datetime) -> Answer:
-    """Return a fact as an answer, without what it is linked to."""
-    expired = fact.expires_at is not None and fact.expires_at <= now
-    is_forgotten = fact.forgotten_at is not None or expired
+    """Return a fact as an answer, without its links."""
+    is_expired = fact.expires_at is not None and fact.expires_at <= now
+    is_forgotten = fact.forgotten_at is not None or is_expired
     return ANSWERS.fill("Memory", fact, isInference=is_derived(fact), isForgotten=is_forgotten)
 
 
 def as_source(document: Document) -> Answer:
-    """Return a document as the source of a fact or of a chunk."""
+    """Return a document as the source of a fact or chunk."""
     return ANSWERS.fill("SourceDocument", document, type=type_of(document.type))
 
 
 @dataclass(frozen=True)
 class Included:
-    """The `included` field of results, by their ids: links, and the latest document that each fact cites."""
+    """The `included` fields of results by id: links, and the latest document that each fact cites."""
 
     related: Mapping[str, Answer]
     documents: Mapping[str, Answer]
 
     def of(self, record_id: str, document: Answer | None = None) -> Answer:
-        """Return the field of the fact or chunk with this id; `document` is the source of a chunk."""
+        """Return the `included` field of the result with this id; `document` is the source of a chunk."""
         values = dict(related=self.related.get(record_id), document=document or self.documents.get(record_id))
         return {name: value for name, value in values.items() if value}
 
@@ -131,10 +131,10 @@ async def read_included(
     limit: int = NEAREST,
     filters: Filter | None = None,
 ) -> Included:
-    """Read the links of facts and the documents that they are from, for all of them at once.
+    """Read the links and source documents of several facts at once.
 
-    Leaves out forgotten records, those of other namespaces, and links to facts that `filters` exclude:
-    a search with these filters could not have found them.
+    Forgotten records and those of other namespaces are left out, and so are links to facts that `filters`
+    exclude, because a search with these filters does not return them.
     """
     contexts = await ns.core.lists.links(facts, ns.name) if related else {}
     links = [link for context in contexts.values() for link in (*context.parents, *context.children)]
@@ -143,8 +143,10 @@ async def read_included(
     if filters is not None:
         linked = {record_id: row for record_id, row in linked.items() if matches(filters, row.metadata)}
     sources = await _sources(ns, [*facts, *linked.values()]) if documents else {}
-    shown = {fact_id: _related(context, linked, sources, limit) for fact_id, context in contexts.items()}
-    return Included(shown, sources)
+    related_answers = {
+        fact_id: _related(context, linked, sources, limit) for fact_id, context in contexts.items()
+    }
+    return Included(related_answers, sources)
 
 
 async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str, Answer]:
@@ -152,9 +154,9 @@ async def _sources(ns: NamespaceContext, facts: Collection[Memory]) -> dict[str,
     rows = await ns.core.lists.cited_documents(ids)
     sources = {}
     for fact in facts:
-        cited = [rows[other] for other in fact.document_ids if other in rows]
-        if here := [row for row in cited if row.scope == ns.name]:
-            sources[fact.id] = as_source(max(here, key=lambda row: row.updated_at))
+        cited = [rows[document_id] for document_id in fact.document_ids if document_id in rows]
+        if documents := [row for row in cited if row.scope == ns.name]:
+            sources[fact.id] = as_source(max(documents, key=lambda row: row.updated_at))
     return sources
 
 
@@ -162,8 +164,8 @@ def _related(
     context: Context, linked: Mapping[str, Memory], sources: Mapping[str, Answer], limit: int
 ) -> Answer:
     def nearest(links: Iterable[Linked]) -> list[Answer]:
-        near = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
-        return [_as_related(link, linked[link.id], sources.get(link.id)) for link in near[:limit]]
+        ranked = sorted((link for link in links if link.id in linked), key=lambda link: abs(link.version))
+        return [_as_related(link, linked[link.id], sources.get(link.id)) for link in ranked[:limit]]
 
     return dict(
         parents=nearest(link for link in context.parents if _is_version(link)),

@@ -75,11 +75,11 @@ async def list_namespaces(
     ] = None,
 ) -> Answer:
     """Every namespace that the caller reaches, newest first, with its counts of documents and memories."""
-    part = (q or "").casefold()
-    scopes = [scope for scope in await every_scope(context) if part in scope.name.casefold()]
+    text = (q or "").casefold()
+    scopes = [scope for scope in await every_scope(context) if text in scope.name.casefold()]
     scopes.sort(key=lambda scope: (scope.created_at, scope.name), reverse=True)
-    shown = [ANSWERS.fill("Namespace", scope) for scope in scopes[(page - 1) * limit : page * limit]]
-    return dict(namespaces=shown, pagination=pagination(page, limit, len(scopes)))
+    rows = [ANSWERS.fill("Namespace", scope) for scope in scopes[(page - 1) * limit : page * limit]]
+    return dict(namespaces=rows, pagination=pagination(page, limit, len(scopes)))
 
 
 @route("GET /ns/{namespace}", "Read a namespace", "NamespaceDetails", missing=_UNKNOWN)
@@ -116,7 +116,7 @@ async def delete_namespace(
     await _details(ns)
     if move_to is None:
         return dict(status="deleted", namespace=ns.name, **await delete_scope(ns, ns.name))
-    target = ns.permissions.writes_to(move_to)
+    target = ns.permissions.write_scope(move_to)
     if target == ns.name:
         advice = "Name another one, or leave moveTo out to delete it."
         raise InputError(f"moveTo = {move_to!r} is the namespace itself. {advice}")
@@ -135,7 +135,7 @@ async def read_organization(context: Context) -> Answer:
 @route("PATCH /organization", "Change the background to all namespaces", "Organization")
 async def change_organization(context: Context, change: OrganizationChange) -> Answer:
     """Describe all namespaces together. A token of one namespace may not."""
-    context.permissions.writes_for_all()
+    context.permissions.check_writes_for_all()
     await _describe(context, EVERY_SCOPE, change.organizational_context)
     return await read_organization(context)
 
@@ -153,13 +153,13 @@ async def change_organization(context: Context, change: OrganizationChange) -> A
 )
 async def profile(ns: Reading, request: Request, body: ProfileRequest | None = None) -> Answer | Response:
     """Lasting facts, recent ones, and those that match each bucket; every fact word for word."""
-    wanted = body or ProfileRequest()
-    facts = await read_profile(ns, (ns.name,), wanted.filter, wanted.buckets)
-    filled = {name: _facts(hits) for name, hits in facts.buckets.items()}
-    answer = dict(static=_facts(facts.static), dynamic=_facts(facts.dynamic), buckets=filled)
+    body = body or ProfileRequest()
+    facts = await read_profile(ns, (ns.name,), body.filter, body.buckets)
+    buckets = {name: _facts(hits) for name, hits in facts.buckets.items()}
+    answer = dict(static=_facts(facts.static), dynamic=_facts(facts.dynamic), buckets=buckets)
     if prefers_markdown(request.headers.get("accept", "")):
-        described = ns.core.scope_settings.buckets(ns.name)
-        return Response(_markdown(ns.name, answer, described), media_type=MARKDOWN)
+        descriptions = ns.core.scope_settings.buckets(ns.name)
+        return Response(_markdown(ns.name, answer, descriptions), media_type=MARKDOWN)
     return dict(profile=answer)
 
 
@@ -191,8 +191,8 @@ async def _describe(context: RequestContext, scope: str, text: str | None) -> No
 
 
 async def _details(ns: NamespaceContext) -> Answer:
-    beginning = "It begins with the first document or memory that is added to it."
-    scope = await scope_view(ns, ns.name, f"There is no namespace {ns.name!r}. {beginning}")
+    advice = "It begins with the first document or memory that is added to it."
+    scope = await scope_view(ns, ns.name, f"There is no namespace {ns.name!r}. {advice}")
     return ANSWERS.fill("NamespaceDetails", scope)
 
 
@@ -201,7 +201,7 @@ def _facts(hits: Sequence[Hit]) -> list[Answer]:
 
 
 def prefers_markdown(accept: str) -> bool:
-    """Return True if an Accept header names Markdown, and JSON not before it.
+    """Return True if an Accept header names Markdown, with no JSON before it.
 
     >>> prefers_markdown("text/markdown, */*"), prefers_markdown("*/*")
     (True, False)
@@ -212,9 +212,9 @@ def prefers_markdown(accept: str) -> bool:
     return MARKDOWN in kinds and "application/json" not in kinds[: kinds.index(MARKDOWN)]
 
 
-def _markdown(namespace: str, profile: Answer, described: Mapping[str, str]) -> str:
+def _markdown(namespace: str, profile: Answer, descriptions: Mapping[str, str]) -> str:
     sections = [("What lasts", "", profile["static"]), ("What is recent", "", profile["dynamic"])]
-    sections += [(name, described[name], facts) for name, facts in profile["buckets"].items()]
+    sections += [(name, descriptions[name], facts) for name, facts in profile["buckets"].items()]
     parts = [f"# {namespace}"]
     for title, description, facts in sections:
         lines = [f"- {' '.join(fact['memory'].split())}" for fact in facts] or ["Nothing yet."]

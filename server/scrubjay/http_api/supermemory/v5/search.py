@@ -53,7 +53,7 @@ async def search(ns: Reading, request: SearchRequest) -> Answer:
     """
     started = perf_counter()
     include = request.include
-    question = MatchQuery(
+    query = MatchQuery(
         request.query,
         mode=_MODES[request.search_mode],
         limit=request.limit,
@@ -62,7 +62,7 @@ async def search(ns: Reading, request: SearchRequest) -> Answer:
         rewrite=request.rewrite_query,
         forgotten=include.forgotten,
     )
-    matches = await find_matches(ns, question, (ns.name,))
+    matches = await find_matches(ns, query, (ns.name,))
     facts = [match.record for match in matches if isinstance(match.record, Memory)]
     included = await read_included(
         ns, facts, related=include.related, documents=include.documents, filters=request.filter
@@ -74,10 +74,10 @@ async def search(ns: Reading, request: SearchRequest) -> Answer:
 def _result(ns: NamespaceContext, match: Match, included: Included, include: SearchInclude) -> Answer:
     record = match.record
     fact = record if isinstance(record, Memory) else None
-    more: dict[str, Any] = {"chunk" if fact is None else "memory": match.text}
+    values: dict[str, Any] = {"chunk" if fact is None else "memory": match.text}
     if include.related or include.documents:
         source = as_source(record) if include.documents and isinstance(record, Document) else None
-        more["included"] = included.of(match.hit.id, source)
+        values["included"] = included.of(match.hit.id, source)
     return ANSWERS.fill(
         "Result",
         record,
@@ -85,5 +85,5 @@ def _result(ns: NamespaceContext, match: Match, included: Included, include: Sea
         similarity=match.similarity,
         isLatest=fact is None or is_current(fact, ns.now),
         isInference=fact is not None and is_derived(fact),
-        **more,
+        **values,
     )
