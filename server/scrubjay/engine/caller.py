@@ -17,10 +17,10 @@ class Caller:
     """What a client may do, and in which scopes.
 
     `scope` is where writes go and where searches look by default; `folder` is the project whose files may be
-    read by path. A `confined` caller reaches this scope alone, a `read_only` one may change nothing; both
-    came with a token. `waited` is for how many seconds a call had waited when its client found this engine.
-    `report` tells a waiting client how far its call is: (done, total, the present item).
-    A call works within `turn`, so that no client has the whole engine for itself.
+    read by path. A `confined` caller can reach only this scope, and a `read_only` caller can change nothing;
+    both are set by a token. `waited` is how many seconds a call had waited before its client found this
+    engine. `report` tells a waiting client how far its call is: (done, total, current item).
+    A call runs within `turn`, so that no client occupies the whole engine.
     """
 
     scope: str | None = USER_SCOPE
@@ -35,18 +35,19 @@ class Caller:
     @property
     def seen(self) -> str | tuple[str, ...]:
         """The scopes to search: the project's and the user's, or only this one if confined."""
-        own = self.scope or USER_SCOPE
-        return (own,) if self.confined else own
+        scope = self.scope or USER_SCOPE
+        return (scope,) if self.confined else scope
 
     def reach(self, named: str | None) -> tuple[str, ...] | None:
         """Return the scopes whose records may be read or forgotten by id; None is every scope.
 
-        They are those that searches see, and the one that the call names: an id alone opens no other project.
+        These are the scopes that searches see, and the one that the call names: an id alone does not open
+        another project.
         """
-        own = self.scope or USER_SCOPE
+        scope = self.scope or USER_SCOPE
         if self.confined:
-            return (own,)
-        return None if named == EVERY_SCOPE else (own, USER_SCOPE, *([named] if named else []))
+            return (scope,)
+        return None if named == EVERY_SCOPE else (scope, USER_SCOPE, *([named] if named else []))
 
 
 _caller: ContextVar[Caller] = ContextVar("scrubjay_caller")

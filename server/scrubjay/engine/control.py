@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from scrubjay.engine.core import Core
 
 SOURCE = "cli"
-# Methods that end when their caller leaves; a reindex, once begun, is better finished.
+# Methods that are cancelled when their client disconnects; a reindex should finish once it has begun.
 _INTERRUPTIBLE = frozenset({"index", "export", "import"})
 
 _KINDS: dict[str, type[AnyRecord]] = {"facts": Memory, "turns": Turn, "documents": Document}
-_TURNS_AT_ONCE = 100  # of a session, in one answer
+_TURNS_AT_ONCE = 100  # of one session in one answer
 
 Finish = Callable[[str], None]
 OpenPage = Callable[[], Awaitable[str]]  # returns a link to the page, and starts serving it
@@ -53,7 +53,7 @@ R = TypeVar("R", bound=Request)
 async def serve_hook(engine: Engine, connection: Connection) -> None:
     """Process the events of one client of kind `hook`.
 
-    It does not wait for answers, so nothing that it sends may be lost when it leaves.
+    The client does not wait for answers, so nothing that it sent may be lost when it disconnects.
     """
     async for line in connection:
         event = _object(line)
@@ -80,7 +80,7 @@ async def serve_hook(engine: Engine, connection: Connection) -> None:
 
 
 async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connection: Connection) -> None:
-    """Answer one client of kind `cli`, one call after another."""
+    """Answer the calls of one client of kind `cli`, one after another."""
     async for line in connection:
         message = _object(line)
         call_id, name = message.get("id"), message.get("method")
@@ -110,32 +110,32 @@ async def serve_cli(engine: Engine, finish: Finish, open_page: OpenPage, connect
             answer = {"error": {"message": f"The disk refused: {error.strerror or error}{where}. {advice}"}}
         except ScrubjayError as error:
             answer = {"error": {"message": str(error), "kind": type(error).__name__}}
-        except _Left:
+        except _ClientLeft:
             return
         except Exception as error:
-            # The outermost edge: the user gets a sentence, and the connection stays open.
-            answer = {"error": {"message": engine.unforeseen(str(name), error)}}
+            # Last resort: the user gets a sentence, and the connection stays open.
+            answer = {"error": {"message": engine.report_bug(str(name), error)}}
         finally:
             connection.end(key)
         await connection.write_line(json.dumps({"id": call_id, **answer}))
 
 
 class Call(NamedTuple):
-    """One call of the command line: its arguments, its client's scope (or None), progress and folder."""
+    """One call of the command line: its arguments, its client's project (or None), progress and folder."""
 
     params: dict[str, Any]
-    own: str | None
+    project_scope: str | None
     progress: Report
     folder: str
 
     @property
     def client_scope(self) -> str:
-        """The scope that the client reads: its project's, or the user's own outside a project."""
-        return self.own or USER_SCOPE
+        """The client's default scope: its project, or the user's own scope outside a project."""
+        return self.project_scope or USER_SCOPE
 
     @property
     def scope(self) -> str:
-        """The scope to read: the call's, else its client's."""
+        """The scope to read: the one that the call names, or else its client's."""
         return self.params.get("scope") or self.client_scope
 
     @property
@@ -150,19 +150,19 @@ class Call(NamedTuple):
         """Return the call's arguments as a request."""
         return parse(kind, self.params)
 
-    def last(self, default: int, most: int) -> int:
+    def last(self, default: int, maximum: int) -> int:
         """Return the requested length of a list."""
         last = self.params.get("last", default)
-        if not isinstance(last, int) or not 1 <= last <= most:
-            raise InputError(f"last = {last!r}: must be a whole number from 1 to {most:,}.")
+        if not isinstance(last, int) or not 1 <= last <= maximum:
+            raise InputError(f"last = {last!r}: must be a whole number from 1 to {maximum:,}.")
         return last
 
 
 async def _status(engine: Engine, call: Call) -> dict[str, Any]:
-    """Return the status now; with `wait`, when loading is over; with `brief`, without counts."""
+    """Return the status. `wait` waits until loading is over, `brief` leaves out the counts."""
     if call.params.get("wait") is True:
         await engine.loaded()
-    facts = {**engine.facts(), "scope": call.own, "busy": engine.busy}
+    facts = {**engine.facts(), "scope": call.project_scope, "busy": engine.busy}
     if call.params.get("brief") is True:
         return facts
     if not engine.ready or engine.failure is not None:
@@ -170,37 +170,37 @@ async def _status(engine: Engine, call: Call) -> dict[str, Any]:
     return {**facts, **await (await engine.core()).status.report()}
 
 
-async def _asked(core: Core, call: Call, kind: type[R]) -> R:
+async def _request(core: Core, call: Call, kind: type[R]) -> R:
     """Return the call's arguments as a request, with full ids."""
     return await core.ids.spell_out(call.request(kind), call.client_scope)
 
 
 async def _show(core: Core, call: Call) -> Result:
-    """Return a record, or if none has the id, the session with it: its turns from `start`."""
-    given = str(call.params.get("id"))
-    record_id = await core.ids.full(given, call.client_scope)
+    """Return the record with an id, or else the session with that id: its turns from `start`."""
+    short_id = str(call.params.get("id"))
+    record_id = await core.ids.full(short_id, call.client_scope)
     if await core.lists.find(record_id) is None:
         with contextlib.suppress(NotFound):
-            scope, session_id = await core.ids.session(given)
+            scope, session_id = await core.ids.session(short_id)
             start = int(call.params.get("start", 0))
             return await core.sessions.read(scope, session_id, start=start, size=_TURNS_AT_ONCE)
     return await core.lists.detail(record_id)
 
 
 async def _list(core: Core, call: Call) -> list[Hit]:
-    """Return the newest records of a scope or session; a document belongs to no session."""
+    """Return the newest records of a scope or a session. Documents do not belong to a session."""
     kinds = [_KINDS[name] for name in call.params.get("kinds", _KINDS)]
     scope, session_id = call.scope, None
     if (session := call.params.get("session")) is not None:
         scope, session_id = await core.ids.session(str(session))
         kinds = [kind for kind in kinds if kind is not Document]
-    last, among = call.last(10, most=1_000), await _on_branch(core, call)
+    last, among = call.last(10, maximum=1_000), await _on_branch(core, call)
     return await core.lists.latest(last, scope, kinds=kinds, session_id=session_id, among=among)
 
 
 async def _sessions(core: Core, call: Call) -> dict[str, Any]:
     scope = None if call.scope == EVERY_SCOPE else call.scope
-    overview = await core.sessions.overview(scope, start=0, size=call.last(20, most=1_000))
+    overview = await core.sessions.overview(scope, start=0, size=call.last(20, maximum=1_000))
     return overview.model_dump(mode="json", include={"results", "total"})
 
 
@@ -215,12 +215,12 @@ async def _edit(core: Core, call: Call) -> Result:
 
 async def _search(core: Core, call: Call) -> Result:
     among = await _on_branch(core, call)
-    asked = await _asked(core, call, SearchMemories)
-    return await core.search.memories(asked, call.client_scope, folder=call.folder, among=among)
+    request = await _request(core, call, SearchMemories)
+    return await core.search.memories(request, call.client_scope, folder=call.folder, among=among)
 
 
 async def _on_branch(core: Core, call: Call) -> tuple[str, ...] | None:
-    """Return the ids of the records that were made on the branch that a call names, if any."""
+    """Return the ids of the records that were made on the branch that a call names; None without a branch."""
     if (branch := call.params.pop("branch", None)) is None:
         return None
     if not (ids := await asyncio.to_thread(core.book.on_branch, str(branch))):
@@ -232,44 +232,50 @@ async def _why(core: Core, call: Call) -> Result:
     place = call.params.get("place")
     if not isinstance(place, str) or not place.strip():
         raise InputError("place must be a path, with a line or a symbol after a colon if wanted.")
-    return await core.why.asked(place, call.folder, call.client_scope, call.last(10, most=100))
+    return await core.why.asked(place, call.folder, call.client_scope, call.last(10, maximum=100))
 
 
 async def _search_documents(core: Core, call: Call) -> Result:
-    return await core.search.documents(await _asked(core, call, SearchDocuments), call.client_scope)
+    return await core.search.documents(await _request(core, call, SearchDocuments), call.client_scope)
 
 
 async def _forget(core: Core, call: Call) -> Result:
-    """Forget; with `noted` false, `undo` does not take it back: a command removes what it made itself."""
+    """Forget records.
+
+    With `noted` false, `undo` cannot bring them back: a command uses this to remove what it created itself.
+    """
     noted = call.params.pop("noted", True) is not False
-    return await core.removal.forget(await _asked(core, call, Forget), call.client_scope, SOURCE, noted=noted)
+    request = await _request(core, call, Forget)
+    return await core.removal.forget(request, call.client_scope, SOURCE, noted=noted)
 
 
 async def _restore(core: Core, call: Call) -> Result:
-    return await core.removal.restore((await _asked(core, call, Restore)).id, SOURCE)
+    return await core.removal.restore((await _request(core, call, Restore)).id, SOURCE)
 
 
 async def _add(core: Core, call: Call) -> Result:
-    request = await _asked(core, call, AddMemory)
-    scope = write_scope(request.scope, call.own)
-    made = await core.writer.sealed("memory", request, scope=scope, source=SOURCE, at=core.clock())
-    return await core.write(made)
+    request = await _request(core, call, AddMemory)
+    scope = write_scope(request.scope, call.project_scope)
+    envelope = await core.writer.seal("memory", request, scope=scope, source=SOURCE, at=core.clock())
+    return await core.write(envelope)
 
 
 async def _add_document(core: Core, call: Call) -> Result:
-    request, at, scope = call.request(DocumentText), core.clock(), write_scope(None, call.own)
-    made = await core.writer.sealed("document", request, scope=scope, source=SOURCE, at=at)
-    return await core.write(made)
+    request, at, scope = call.request(DocumentText), core.clock(), write_scope(None, call.project_scope)
+    envelope = await core.writer.seal("document", request, scope=scope, source=SOURCE, at=at)
+    return await core.write(envelope)
 
 
 async def _index(core: Core, call: Call) -> Ingested:
-    """Update the documents of files and folders, paths absolute, and of commits.
+    """Update the documents of files, folders and commits: {paths, scope?, again?, hidden?, commits?}.
 
-    {paths, scope?, again?, hidden?, commits?}
+    The paths are absolute.
     """
     paths = call.params.get("paths")
-    sound = isinstance(paths, list) and all(isinstance(path, str) and os.path.isabs(path) for path in paths)
-    if not sound or not paths:
+    is_valid = isinstance(paths, list) and all(
+        isinstance(path, str) and os.path.isabs(path) for path in paths
+    )
+    if not is_valid or not paths:
         raise InputError("paths must be a list of absolute paths of files and folders.")
 
     async def report(done: int, total: int, path: str) -> None:
@@ -279,20 +285,20 @@ async def _index(core: Core, call: Call) -> Ingested:
     commits = call.params.get("commits", "root")
     if commits not in get_args(Commits):
         raise InputError(f"commits = {commits!r}: must be one of {', '.join(get_args(Commits))}.")
-    wanted = {"again": again, "hidden": hidden, "commits": commits}
-    scope = write_scope(call.params.get("scope"), call.own)
-    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, **wanted)
+    options = {"again": again, "hidden": hidden, "commits": commits}
+    scope = write_scope(call.params.get("scope"), call.project_scope)
+    return await core.ingest.run(paths, scope=scope, source=SOURCE, report=report, **options)
 
 
 async def _export(core: Core, call: Call) -> Result:
-    """Export a scope, or everything, into a file: {path, scope?}, the path absolute."""
+    """Export a scope, or everything, into a file: {path, scope?}. The path is absolute."""
     scope = call.params.get("scope")
     scope = None if scope in (None, EVERY_SCOPE) else str(scope)
     return await core.exchange.export(call.path, scope, call.progress)
 
 
 async def _backup(core: Core, call: Call) -> Result:
-    loop = asyncio.get_running_loop()  # the copy is made in a thread, the connection belongs to the loop
+    loop = asyncio.get_running_loop()  # the copy runs in a thread, but the connection belongs to the loop
 
     def report(done: int, total: int) -> None:
         loop.call_soon_threadsafe(call.progress, done, total)
@@ -324,7 +330,7 @@ async def _merge_scopes(core: Core, call: Call) -> dict[str, int]:
 
 
 async def _review(core: Core, call: Call) -> list[Any]:
-    """Return the distilled facts of a scope; with `undo`, take these, or those of the last run, back."""
+    """Return the distilled facts of a scope. With `undo`, take back these or the last run."""
     if not call.params.get("undo"):
         return await core.distilling.facts(call.scope)
     ids = [await core.ids.full(str(each), call.client_scope) for each in call.params.get("ids") or ()]
@@ -338,7 +344,7 @@ METHODS: dict[str, Callable[[Core, Call], Awaitable[Any]]] = {
     "backup": _backup,
     "index": _index,
     "add_document": _add_document,
-    "documents": lambda core, call: core.ingest.list_documents(call.scope, call.last(20, most=100_000)),
+    "documents": lambda core, call: core.ingest.list_documents(call.scope, call.last(20, maximum=100_000)),
     "left_out": lambda core, call: core.ingest.left_out(call.scope),
     "scopes": lambda core, call: core.counts.summary(),
     "list": _list,
@@ -378,12 +384,12 @@ async def _result(engine: Engine, name: Any, call: Call) -> Any:
     return result.wire() if isinstance(result, Result) else result
 
 
-class _Left(Exception):
-    """The client left before its answer was ready."""
+class _ClientLeft(Exception):
+    """The client disconnected before its answer was ready."""
 
 
 async def _while_connected(connection: Connection, work: Awaitable[Any]) -> Any:
-    """Return the result of the work, or cancel it if the client leaves, as an interrupted command does."""
+    """Return the result of the work; cancel it if the client disconnects, as an interrupted command does."""
     task, departure = asyncio.ensure_future(work), asyncio.ensure_future(connection.ended())
     try:
         await asyncio.wait({task, departure}, return_when=asyncio.FIRST_COMPLETED)
@@ -391,7 +397,7 @@ async def _while_connected(connection: Connection, work: Awaitable[Any]) -> Any:
             return task.result()
         task.cancel()
         await asyncio.wait({task})
-        raise _Left
+        raise _ClientLeft
     finally:
         task.cancel()
         departure.cancel()

@@ -69,7 +69,7 @@ from scrubjay.store.store import Store
 from scrubjay.text.developer_words import IN_USE
 from scrubjay.text.developer_words.own import read_own
 from scrubjay.wire.cores import Cores, core_count
-from scrubjay.wire.runtime import own_folder, runtime_folder
+from scrubjay.wire.runtime import make_private_folder, runtime_folder
 
 log = logging.getLogger("scrubjay.engine")
 
@@ -96,8 +96,8 @@ class Core:
         self.openings = Openings(home, self._opening)
         self.trees, self.book = Trees(home), Book(home.anchors)
         self.anchoring = Anchoring(store, self.book, self.trees, clock, self._is_resting)
-        told = (self._recorded, self._staged, self.mending.wake, self._take_event, self.anchoring.remove)
-        self.writer = Writer(home, store, clock, *told)
+        callbacks = (self._recorded, self._staged, self.mending.wake, self._take_event, self.anchoring.remove)
+        self.writer = Writer(home, store, clock, *callbacks)
         self.consolidation = Consolidation(
             store, self.writer, clock, self.indexer, self._is_resting, lambda: self.settings.summary_every
         )
@@ -105,7 +105,7 @@ class Core:
         self.access = Access(store, clock, self.upkeep.wake)
         self.sharing = Sharing(store, self.writer, self.upkeep, self._begin)
         self.listeners: list[Callable[[AnyRecord], None]] = []  # called with each written record
-        self._looked = -math.inf  # time of the last user request, by a monotonic clock
+        self._last_request_at = -math.inf  # by a monotonic clock
         self._background = Background()
         self._add_verbs()
 
@@ -161,18 +161,18 @@ class Core:
         self._background.begin(self._renew())
 
     def _fill(self) -> None:
-        """Continue to fill an incomplete index."""
-        half_done = not self.store.note.complete or self.store.building is not None
-        if half_done and self.store.is_writer and not self.reindex.is_running:
+        """Continue filling an incomplete index."""
+        is_incomplete = not self.store.note.complete or self.store.building is not None
+        if is_incomplete and self.store.is_writer and not self.reindex.is_running:
             self._background.begin(self.reindex.run())
 
     async def _renew(self) -> None:
         """Rebuild the index if it was made with another developers' dictionary, or an earlier bundled model.
 
-        If its vectors are from another model, the user has to decide. A running reindex is awaited first,
-        because it may only be filling the current index.
+        If its vectors come from a different model, the user has to decide. A running reindex is awaited
+        first, because it may only be filling the current index.
         """
-        # Shown in the status, or the lease was lost; the next start tries again.
+        # An EncoderError is in the status; an InputError means a lost lease. The next start tries again.
         with suppress(EncoderError, InputError):
             while await self.reindex.is_needed():
                 await self.indexer.check_space()
@@ -183,36 +183,36 @@ class Core:
     async def write(self, envelope: Envelope, *, similar: bool = True) -> Result:
         """Make one write; it is durable when this returns.
 
-        `similar` adds existing similar facts to the result for a fact.
+        When a fact is written, `similar` adds similar existing facts to the result.
         """
         if similar and envelope.kind == "memory":
             return await self._add_memory(envelope)
         return await self.writer.write(envelope)
 
     async def _add_memory(self, envelope: Envelope) -> MemoryAdded:
-        looking = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
+        similar = asyncio.create_task(nearest_facts(self.store, envelope, self.indexer.embed_soon))
         try:
             added = cast(MemoryAdded, await self.writer.write(envelope))
-            if added.action == "known" or added.note:  # which says what is needed already
+            if added.action == "known" or added.note:  # the note already says what is needed
                 return added
             try:
-                return await with_similar(self.store, added, envelope, await looking)
+                return await with_similar(self.store, added, envelope, await similar)
             except (OSError, RuntimeError, ValueError) as error:
-                # The fact is durable, and a failed look-up must not suggest otherwise.
+                # The fact is durable; raising here would suggest that it is not.
                 log.warning("similar facts were not searched for: %s", reason(error))
                 return added
         finally:
-            looking.cancel()
+            similar.cancel()
 
-    def look(self) -> None:
+    def note_request(self) -> None:
         """Note a user request; background work yields to it."""
-        self._looked = time.monotonic()
+        self._last_request_at = time.monotonic()
 
     async def await_vectors(self, ids: Sequence[str], seconds: float) -> None:
-        """Wait for at most `seconds` until these records have vectors; a search commits them."""
+        """Wait at most `seconds` until these records have vectors; a search commits them."""
         if not self.store.is_writer:
-            await self.writer.settle()  # the engine that writes makes their vectors
-        await self.indexer.found_by_meaning(ids, seconds)
+            await self.writer.settle()  # the engine that writes the tables makes the vectors
+        await self.indexer.wait_for_vectors(ids, seconds)
 
     @property
     def busy(self) -> bool:
@@ -258,21 +258,21 @@ class Core:
         return capture.policy(capture_view(self.settings))
 
     def _is_resting(self) -> bool:
-        """Return True if the machine is idle: no work of ours, and no user request for a while."""
-        idle = min(self.search.idle_seconds, time.monotonic() - self._looked)
-        return not self.reindex.is_running and idle > QUIET_SECONDS
+        """Return True if no reindex is running and no user request came for a while."""
+        idle_seconds = min(self.search.idle_seconds, time.monotonic() - self._last_request_at)
+        return not self.reindex.is_running and idle_seconds > QUIET_SECONDS
 
     def _staged(self, change: Change) -> None:
         self.indexer.expect(change)
         self.consolidation.consider(change.record)
         self.openings.consider(change.record)
         self.anchoring.consider(change)
-        for tell in self.listeners:
-            tell(change.record)
+        for notify in self.listeners:
+            notify(change.record)
 
     async def _opening(self, scope: str) -> Opening | None:
-        wanted = self.settings.inject != "off" and self.store.shared is None
-        return await self.search.prepared(scope) if wanted else None
+        is_wanted = self.settings.inject != "off" and self.store.shared is None
+        return await self.search.prepared(scope) if is_wanted else None
 
     def _committed(self) -> None:
         self.indexer.wake()
@@ -289,12 +289,12 @@ class Core:
         self.completion.consider(envelope)
 
     def _take_event(self, path: str) -> Callable[[], None]:
-        return partial(self._taken, pairing.take(self.home, path))
+        return partial(self._finish_event, pairing.take(self.home, path))
 
-    def _taken(self, taken: pairing.Taken) -> None:
-        event = taken.event
-        if taken.request is not None:
-            self.completion.reconcile_file(taken.request)
+    def _finish_event(self, processed: pairing.ProcessedEvent) -> None:
+        event = processed.event
+        if processed.request is not None:
+            self.completion.reconcile_file(processed.request)
         if event.kind == "start" and event.scope is not None and self.settings.inject == "edit":
             self.openings.refresh(event.scope)  # the code may have changed since the last turn
         if event.kind == "end" and event.scope is not None:
@@ -332,7 +332,7 @@ async def open_core(
 
 
 def use_words(home: Home) -> None:
-    """Use a home's developers' words with the bundled ones; a damaged file is logged and ignored."""
+    """Add the home's developers' words to the bundled ones; a damaged file is logged and ignored."""
     try:
         IN_USE.extend(*read_own(home))
     except InputError as error:
@@ -341,10 +341,10 @@ def use_words(home: Home) -> None:
 
 
 def _cores() -> Cores | None:
-    """Return the cores that this user's engines share; None if their locks have no usable folder."""
+    """Return the cores that this user's engines share, or None if their locks have no usable folder."""
     folder = runtime_folder(os.environ)
     try:
-        own_folder(folder)
+        make_private_folder(folder)
     except HomeError as error:
         log.warning("engines cannot share the cores of this machine: %s", error)
         return None

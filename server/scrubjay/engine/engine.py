@@ -20,7 +20,7 @@ from scrubjay.errors import EngineError, HomeError, InputError, ScrubjayError
 from scrubjay.home import kept, scopes
 from scrubjay.home.paths import Home
 from scrubjay.home.scopes import is_scope
-from scrubjay.home.settings import Settings, capture_view, in_store, load, write_capture
+from scrubjay.home.settings import Settings, capture_view, load, with_store, write_capture
 from scrubjay.store.failures import is_of_store, not_read, reason
 from scrubjay.wire.hello import Hello
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("scrubjay.engine")
 
 RETRY_SECONDS = 2.0  # between a failure to load and the next attempt
-# How long a model's call waits for the engine to load, normally one or two seconds, before it is refused.
-# Hosts wait for 60 s, and the pipe for 25.
+# How long a model's call waits for the engine to load before it is refused. Loading normally takes one or
+# two seconds. Hosts wait for 60 s, and the pipe for 25.
 LOAD_SECONDS = 24.0
 # Settings that are read once, at the start.
-_AT_START = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
+_READ_ONCE = ("store", "model", "query_prompt", "document_prompt", "idle_minutes")
 
 
 def utc_now() -> datetime:
@@ -62,12 +62,12 @@ class Engine:
         self._load_seconds = load_seconds
         self.settings = self._started_with = Settings()
         self.started_at = clock()
-        # Held while processing a line of more than a megabyte: eight at once took 2 GB.
+        # Held while processing a line of more than a megabyte: eight such lines at once took 2 GB.
         self.large = asyncio.Lock()
         self._loaded = asyncio.Event()
         self._core: Core | None = None
         self._failure: ScrubjayError | None = None
-        self._failed_at = 0.0  # of the event loop's clock
+        self._failed_at = 0.0  # by the event loop's clock
         self._retry: asyncio.Task[None] | None = None
 
     async def load(self) -> None:
@@ -76,9 +76,9 @@ class Engine:
         A failure is logged and reported to later calls; a call after `RETRY_SECONDS` tries again.
         """
         try:
-            self.settings = self._started_with = in_store(load(self.home.config), self._store)
+            self.settings = self._started_with = with_store(load(self.home.config), self._store)
             write_capture(self.home, self.settings, self.clock())
-            self._keep()
+            self._copy_settings()
             module = await asyncio.to_thread(importlib.import_module, "scrubjay.engine.core")
             self._core = await module.open_core(self.home, self.settings, self.clock, self._open_model)
             self._failure = None
@@ -90,7 +90,7 @@ class Engine:
         finally:
             self._loaded.set()
 
-    def _keep(self) -> None:
+    def _copy_settings(self) -> None:
         try:
             kept.refresh(self.home)
         except OSError as error:  # a full disk, which must not stop an engine
@@ -119,18 +119,18 @@ class Engine:
         """Wait until loading is over, successful or not."""
         await self._loaded.wait()
 
-    async def core_soon(self, most: float = float("inf")) -> Core:
-        """Return the opened engine, for a call that must be answered within seconds, `most` of them.
+    async def core_soon(self, seconds: float = float("inf")) -> Core:
+        """Return the opened engine, for a call that must be answered within `seconds`.
 
         Raises:
             EngineError: it is still loading, because the machine is busy.
             ScrubjayError: it could not be opened.
         """
         if not self.ready:
-            await self._load_soon(max(0.0, min(self._load_seconds, most) - caller().waited))
+            await self._wait_for_load(max(0.0, min(self._load_seconds, seconds) - caller().waited))
         return await self.core()
 
-    async def _load_soon(self, seconds: float) -> None:
+    async def _wait_for_load(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._loaded.wait()
@@ -139,7 +139,7 @@ class Engine:
             raise EngineError(f"{sentence} Nothing was written; call again in a few seconds.") from error
 
     async def core(self) -> Core:
-        """Return the opened engine. A failed opening is tried again: the disk may have space by now.
+        """Return the opened engine. A failed opening is retried, because the disk may have space by now.
 
         Raises:
             ScrubjayError: it could not be opened.
@@ -163,14 +163,14 @@ class Engine:
             await self._core.close()
 
     def reload(self) -> list[str]:
-        """Read the settings again; return the names of changed ones that only a new engine will use."""
-        self.settings = in_store(load(self.home.config), self._store)
+        """Read the settings again; return the names of changed settings that only a new engine will use."""
+        self.settings = with_store(load(self.home.config), self._store)
         write_capture(self.home, self.settings, self.clock())
         if self._core is not None:
             self._core.settings = self.settings
             self._core.indexer.wake()  # token codes may have been switched on
         return [
-            name for name in _AT_START if getattr(self._started_with, name) != getattr(self.settings, name)
+            name for name in _READ_ONCE if getattr(self._started_with, name) != getattr(self.settings, name)
         ]
 
     def facts(self) -> dict[str, Any]:
@@ -186,18 +186,18 @@ class Engine:
             "capture": {**capture_view(self.settings)},
         }
 
-    def unforeseen(self, what: str, error: Exception) -> str:
-        """Return the message for a bug of ours or of LanceDB's; the log gets its location and no content."""
+    def report_bug(self, what: str, error: Exception) -> str:
+        """Log the location of a bug of Scrubjay or LanceDB, without content; return the user's message."""
         log.error("%s failed", what, exc_info=error)
         if self._core is not None and is_of_store(error):
-            self._core.mending.wake()  # most likely LanceDB's
+            self._core.mending.wake()  # most likely a damaged file
             return f"{what} failed. {not_read(self._core.store.path, error, self._core.store.damage)}"
         where = os.path.join(self.home.log, "engine.log")
         sentence = f"{what} failed inside Scrubjay: {reason(error)}."
         return f"{sentence} Trying again is safe; if it fails again, {where} shows where."
 
     def scope_of(self, hello: Hello) -> str | None:
-        """Return a client's scope: the one it names, else its folder's; None outside a project.
+        """Return a client's scope: the one that it names, or else that of its folder; None outside a project.
 
         Raises:
             InputError: it names a scope that is not valid.

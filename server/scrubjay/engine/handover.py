@@ -1,7 +1,7 @@
 """Hands this engine's envelopes over to the engine that maintains a shared store.
 
-An envelope stays in this home's spool until the bucket has it. The records that it changes are visible here
-as planned until that engine has written them.
+An envelope stays in this home's spool until the bucket has it. Until the other engine has written the
+records that it changes, they are visible here as planned.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from scrubjay.store.failures import not_written
 from scrubjay.store.follower import Follower
 from scrubjay.store.store import Store
 
-WAIT_SECONDS = 3.0  # for handed-over writes, before a search answers without them
+WAIT_SECONDS = 3.0  # that a search waits for handed-over writes before it answers without them
 LOOK_SECONDS = 0.15
-Opened = Mapping[str, tuple[str, ...]]  # paths of envelopes, with the ids of the records they change
+OpenEnvelopes = Mapping[str, tuple[str, ...]]  # paths of envelopes, with the ids of the records they change
 
 
 class Handover:
@@ -34,17 +34,17 @@ class Handover:
 
     @property
     def waiting(self) -> int:
-        """The envelopes that were handed over and are not written yet."""
+        """The number of envelopes that were handed over and are not written yet."""
         return len(self._sent)
 
-    async def send(self, opened: Opened) -> None:
+    async def send(self, envelopes: OpenEnvelopes) -> None:
         """Move envelopes from the spool into the bucket.
 
         Raises:
-            StoreError: the bucket does not take them; they stay where they are.
+            StoreError: the bucket does not accept them; they stay in the spool.
         """
         async with self._turn:
-            paths = [path for path in opened if os.path.exists(path)]
+            paths = [path for path in envelopes if os.path.exists(path)]
             if paths:
                 entries = await asyncio.to_thread(
                     lambda: [Entry(_name(path), ENVELOPE, _text(path)) for path in paths]
@@ -53,31 +53,32 @@ class Handover:
                     await self._shared.inbox.put(entries)
                 except (RuntimeError, OSError) as error:
                     raise not_written(self._store.path, error) from error
-            self._sent.update((_name(path), ids) for path, ids in opened.items())
+            self._sent.update((_name(path), ids) for path, ids in envelopes.items())
             await asyncio.to_thread(spool.remove, paths)
 
     async def look(self) -> None:
-        """Remove the envelopes that are written by now."""
+        """Remove the envelopes that have been written."""
         async with self._turn:
             if not self._sent:
                 return
-            waiting = await self._shared.inbox.holds(self._sent)
+            waiting = await self._shared.inbox.waiting_ids(self._sent)
             if written := self._sent.keys() - waiting:
                 await self.follower.look(at_once=True)
                 ids = {record_id for name in written for record_id in self._sent.pop(name)}
-                self._store.unstage(ids - {record_id for still in self._sent.values() for record_id in still})
+                still_waiting = {record_id for of_entry in self._sent.values() for record_id in of_entry}
+                self._store.unstage(ids - still_waiting)
 
     async def settled(self) -> None:
-        """Wait for a while until everything handed over so far is written."""
-        mine, until = set(self._sent), time.monotonic() + WAIT_SECONDS
+        """Wait until everything handed over so far is written, at most `WAIT_SECONDS`."""
+        sent, deadline = set(self._sent), time.monotonic() + WAIT_SECONDS
         while True:
             await self.look()
-            if not mine & self._sent.keys() or time.monotonic() > until:
+            if not sent & self._sent.keys() or time.monotonic() > deadline:
                 return
             await asyncio.sleep(LOOK_SECONDS)
 
     def forget(self) -> None:
-        """Plan the handed-over envelopes again here, because this engine is now the writer."""
+        """Forget the handed-over envelopes: this engine is now the writer and plans them again."""
         self._sent.clear()
 
 

@@ -1,4 +1,4 @@
-"""Remembers which envelope an engine is reading, so that one over which engines die is not read again."""
+"""Remembers which envelope an engine is reading, so that one that crashes engines is not read again."""
 
 import os
 from contextlib import suppress
@@ -7,35 +7,36 @@ from scrubjay.errors import InputError
 from scrubjay.home.files import read_regular
 from scrubjay.home.paths import Home
 
-MOST_DEATHS = 2  # engines that may die over an envelope before it is moved away
+MOST_DEATHS = 2  # engines that may hang or crash on an envelope before it is moved away
 
 
 class InHand:
     """Records which envelope the engine is reading, so that the next engine knows it after a crash.
 
-    An envelope over which two engines hung or crashed is not read again. An engine that was killed does not
+    An envelope on which two engines hung or crashed is not read again. An engine that was killed does not
     count.
     """
 
     def __init__(self, home: Home) -> None:
         self._path = home.in_hand
-        self._deaths = _size(home.deaths)  # grows with every engine that hangs or crashes
-        self._suspect, self._died = "", 0  # the envelope that the last engine was reading; deaths over it
+        self._death_log_size = _size(home.deaths)  # grows with every engine that hangs or crashes
+        # The envelope that the last engine was reading, and how many engines died on it.
+        self._suspect, self._suspect_deaths = "", 0
         with suppress(OSError, ValueError):
-            name, deaths, died = read_regular(self._path, 1_000).decode().split()
-            self._suspect, self._died = name, int(died) + (int(deaths) < self._deaths)
+            name, log_size, deaths = read_regular(self._path, 1_000).decode().split()
+            self._suspect, self._suspect_deaths = name, int(deaths) + (int(log_size) < self._death_log_size)
 
     def take(self, path: str) -> None:
         """Record that an envelope is being read.
 
         Raises:
-            InputError: two engines died over it.
+            InputError: two engines died on it.
         """
         name = os.path.basename(path)
-        died = self._died if name == self._suspect else 0
-        if died >= MOST_DEATHS:
-            raise InputError(f"{died} engines hung or crashed over it; log/deaths.log shows where.")
-        self._write(f"{name} {self._deaths} {died}")
+        deaths = self._suspect_deaths if name == self._suspect else 0
+        if deaths >= MOST_DEATHS:
+            raise InputError(f"{deaths} engines hung or crashed over it; log/deaths.log shows where.")
+        self._write(f"{name} {self._death_log_size} {deaths}")
 
     def put_down(self) -> None:
         """Record that no envelope is being read."""

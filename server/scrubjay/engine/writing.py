@@ -1,7 +1,7 @@
 """The write path: plan, journal, stage, acknowledge; then commit in groups, and empty the journal.
 
 A write is acknowledged when its envelope is fsynced. LanceDB receives writes in groups; an envelope leaves
-the spool only after the files with its record were synced, so that a crash at any point replays it, and
+the spool only after the files with its record were synced. After a crash at any point it is replayed, and
 replaying is idempotent. If another engine writes the tables, this one hands its envelopes over to it, and
 vice versa.
 """
@@ -45,12 +45,12 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.writing")
 
-# How long a commit waits for more writes. No caller waits for it: reads by id see staged writes, searches
-# commit.
+# How long a commit waits for more writes. No caller waits that long: reads by id see staged writes, and
+# searches commit at once.
 GROUP_SECONDS = 1.0
 SHARED_GROUP_SECONDS = 0.15  # in a shared store, where another engine's search does wait for it
 # How long a read waits for earlier writes. A compaction of 100,000 passages delays commits for seconds, and
-# every call must be answered within ten.
+# every call must be answered within ten seconds.
 CATCH_UP_SECONDS = 4.0
 BUSY = "The latest writes are not searchable yet, because the store is busy with many changes."
 LONG_DOCUMENT = 100_000  # characters; planning a million takes 0.6 s
@@ -61,10 +61,10 @@ Clock = Callable[[], datetime]
 class Writer:
     """Owns the order of writes to one store.
 
-    `recorded` is called with every envelope of a hook's turn once it is staged; `staged` with every change
-    that an envelope made; `failed` when a commit failed. `take_event` runs in a thread, turns a hook's event
-    into envelopes, and returns a function to call in the loop afterwards. `purged` removes
-    what is derived from purged records.
+    `recorded` is called with every envelope of a hook's turn once it is staged, `staged` with every change
+    that an envelope made, and `failed` after a failed commit. `take_event` runs in a thread, turns a hook's
+    event into envelopes, and returns a function to call in the loop afterwards. `purged` removes data that
+    was derived from purged records.
     """
 
     def __init__(
@@ -81,14 +81,14 @@ class Writer:
         self._home, self._store, self._clock = home, store, clock
         self._recorded, self._staged, self._failed = recorded, staged, failed
         self._take_event, self._purged = take_event, purged
-        self._taken = 0  # number of envelopes taken so far
+        self._staged_count = 0  # envelopes staged so far
         self._latest = 0  # time of the newest envelope, in nanoseconds since 1970
-        self._touched: list[set[str]] = []  # for each plan in progress, the ids changed since it began
+        self._changed_since: list[set[str]] = []  # for each plan in progress, the ids changed since it began
         self._order = asyncio.Lock()
         self._draining = asyncio.Lock()
         # Redacting 10 MB takes seconds.
         self._redacting = {kind: asyncio.Lock() for kind in ("document", "other")}
-        # Paths of envelopes on disk whose records are not, with the ids of those records; and which of these
+        # Paths of envelopes whose records are not on disk yet, with the ids of those records. Borrowed
         # envelopes are in the inbox of a shared store instead of this spool.
         self._open: dict[str, tuple[str, ...]] = {}
         self._borrowed: dict[str, Entry] = {}
@@ -101,20 +101,20 @@ class Writer:
         self.set_aside = 0
         self._unfinished: set[asyncio.Task[str | None]] = set()  # work that reads stopped waiting for
 
-    async def sealed(
+    async def seal(
         self, kind: Kind, request: Request, *, scope: str, source: str, at: datetime, host: str | None = None
     ) -> Envelope:
-        """Put a request into an envelope, concurrently with others: redacting a long turn takes seconds.
+        """Put a request into an envelope in a thread, because redacting a long turn takes seconds.
 
         Requests keep their order, which becomes the order of their writes. Documents are redacted one at a
-        time, apart from the rest, so that they neither delay other requests nor occupy all threads.
+        time and separately, so that they neither delay other requests nor occupy all threads.
         """
-        make = partial(envelope, kind, request, scope=scope, source=source, at=at, host=host)
+        make_envelope = partial(envelope, kind, request, scope=scope, source=source, at=at, host=host)
         async with self._redacting["document" if kind == "document" else "other"]:
-            return await asyncio.to_thread(make)
+            return await asyncio.to_thread(make_envelope)
 
     async def write(self, envelope: Envelope, planner: Planner | None = None) -> Result:
-        """Make one write; it is durable when this returns. `planner` replaces the default one of its kind.
+        """Make one write; it is durable when this returns. `planner` replaces the usual planner of its kind.
 
         Raises:
             InputError: it cannot be done as requested; nothing was written.
@@ -124,8 +124,8 @@ class Writer:
         if self._handover is not None:
             await self._handover.follower.look()
         planner = planner or PLANNERS[envelope.kind]
-        async with self._planned_early(planner, envelope) as early, self._order:
-            plan = early() or await self._plan(planner, envelope)
+        async with self._plan_early(planner, envelope) as early_plan, self._order:
+            plan = early_plan() or await self._plan(planner, envelope)
             if plan.changes or plan.purged:
                 # If the clock was set back, a write must still come after earlier ones.
                 self._latest = max(time.time_ns(), self._latest + 1)
@@ -135,28 +135,28 @@ class Writer:
             return plan.answer
 
     @asynccontextmanager
-    async def _planned_early(
+    async def _plan_early(
         self, planner: Planner, envelope: Envelope
     ) -> AsyncIterator[Callable[[], Plan[Result] | None]]:
-        """Plan a long document, which takes seconds, while other writes continue.
+        """Plan a long document while other writes continue, because planning takes seconds.
 
-        The yielded function returns the plan, or None if it has become outdated.
+        The yielded function returns the plan, or None if the plan has become outdated.
         """
         if envelope.kind != "document" or len(envelope.args.get("content") or "") < LONG_DOCUMENT:
             yield lambda: None
             return
-        touched: set[str] = set()
-        role, self._touched = self._role, [*self._touched, touched]
+        changed_ids: set[str] = set()
+        role, self._changed_since = self._role, [*self._changed_since, changed_ids]
 
-        def standing() -> Plan[Result] | None:
-            is_alone = len(plan.changes) == 1 and plan.changes[0].record.id not in touched
-            return plan if is_alone and role == self._role else None
+        def current_plan() -> Plan[Result] | None:
+            is_valid = len(plan.changes) == 1 and plan.changes[0].record.id not in changed_ids
+            return plan if is_valid and role == self._role else None
 
         try:
             plan = await self._plan(planner, envelope)
-            yield standing
+            yield current_plan
         finally:
-            self._touched = [each for each in self._touched if each is not touched]
+            self._changed_since = [ids for ids in self._changed_since if ids is not changed_ids]
 
     async def _plan(self, planner: Planner, envelope: Envelope) -> Plan[Result]:
         try:
@@ -164,51 +164,51 @@ class Writer:
         except NotFound:
             if self._handover is None or self._store.is_writer:
                 raise
-        # It may refer to a record that another engine wrote a moment ago.
+        # The envelope may refer to a record that another engine wrote a moment ago.
         await self._handover.follower.look(at_once=True)
         return await planner(self._store, envelope, self._clock())
 
     async def drain(self) -> int:
-        """Process the spool, filled by hooks and dead engines, in time order; return how many envelopes."""
+        """Process what hooks and dead engines left in the spool, in time order; return how many envelopes."""
         async with self._draining:
             events = spool.events(self._home)
             for path in events:
-                with self._moving_broken_away(path):
+                with self._moving_broken_files_away(path):
                     self._in_hand.take(path)
                     (await asyncio.to_thread(self._take_event, path))()
-            known = set(self._open)
-            paths = [path for path in spool.pending(self._home) if path not in known]
+            open_paths = set(self._open)
+            paths = [path for path in spool.pending(self._home) if path not in open_paths]
             for path in paths:
                 async with self._order:
-                    # Since the folder was listed, a write of ours may have been journalled there, or even
-                    # settled and removed.
+                    # Since the folder was listed, this engine may have journalled a write there, or even
+                    # settled and removed it.
                     if path not in self._open and os.path.exists(path):
                         await self._replay(path)
             if events or paths:
                 self._in_hand.put_down()
             return len(paths)
 
-    async def caught_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
+    async def catch_up(self, seconds: float = CATCH_UP_SECONDS) -> str | None:
         """Empty the spool and commit staged writes, so that a read sees every acknowledged write.
 
-        If that fails or takes longer than `seconds`, return a sentence about it: committed records can still
-        be read.
+        If that fails or takes longer than `seconds`, return a sentence that says so: committed records can
+        still be read.
         """
-        return await self._patiently(self._catch_up(lambda: self._committed(self._store.flush)), seconds)
+        return await self._wait_at_most(self._drain_then(lambda: self._committed(self._store.flush)), seconds)
 
     async def settled(self) -> str | None:
-        """Empty the spool and settle its writes, as far as the disk allows; return as `caught_up` does."""
-        return await self._patiently(self._catch_up(self.settle), CATCH_UP_SECONDS)
+        """Empty the spool and settle its writes, if the disk allows it; return the same as `catch_up`."""
+        return await self._wait_at_most(self._drain_then(self.settle), CATCH_UP_SECONDS)
 
-    async def _patiently(self, work: Coroutine[Any, Any, str | None], seconds: float) -> str | None:
-        """Wait for work for at most `seconds`; it continues afterwards."""
+    async def _wait_at_most(self, work: Coroutine[Any, Any, str | None], seconds: float) -> str | None:
+        """Wait at most `seconds` for the work; after that it continues in the background."""
         task = asyncio.create_task(work)
         self._unfinished.add(task)
         task.add_done_callback(self._unfinished.discard)
         done, _ = await asyncio.wait({task}, timeout=seconds)
         return task.result() if done else BUSY
 
-    async def _catch_up(self, commit: Callable[[], Awaitable[object]]) -> str | None:
+    async def _drain_then(self, commit: Callable[[], Awaitable[object]]) -> str | None:
         try:
             await self.drain()
             await commit()
@@ -233,25 +233,25 @@ class Writer:
         await self._replay(path, json.loads(entry.body))
 
     async def _replay(self, path: str, content: object = None) -> None:
-        with self._moving_broken_away(path):
+        with self._moving_broken_files_away(path):
             self._in_hand.take(path)
             envelope = Envelope.model_validate(spool.read(path) if content is None else content)
             plan = await PLANNERS[envelope.kind](self._store, envelope, self._clock())
             self._stage(path, plan)
-            # A transcript is on the machine of its hook.
+            # Only the machine of a hook has its transcript.
             if envelope.source.startswith("hook:") and path not in self._borrowed:
                 self._recorded(envelope)
 
     @contextmanager
-    def _moving_broken_away(self, path: str) -> Iterator[None]:
-        """Move a file away if its content makes it impossible to process."""
+    def _moving_broken_files_away(self, path: str) -> Iterator[None]:
+        """Move a file away if its content cannot be processed."""
         try:
             yield
         except (SpoolError, InputError) as error:
             self._move_away(path, str(error))
         except HomeError as error:
             if not isinstance(error.__cause__, (PermissionError, IsADirectoryError)):
-                raise  # the next attempt may succeed
+                raise  # a later attempt may succeed
             self._move_away(path, str(error))
         except ValidationError as error:
             fields = ", ".join(sorted({".".join(map(str, problem["loc"])) for problem in error.errors()}))
@@ -261,7 +261,7 @@ class Writer:
         self.set_aside += 1
         if path in self._borrowed:
             spool.durable_write(self._home, path, self._borrowed[path].body.encode())
-            self._open[path] = ()  # the next commit removes it from the inbox
+            self._open[path] = ()  # the next commit will remove it from the inbox
             self._wake.set()
         spool.move_to_broken(self._home, path, reason)
 
@@ -269,23 +269,23 @@ class Writer:
         for change in plan.changes:
             self._store.stage(change, fresh=fresh)
             self._staged(change)
-        self._taken += 1
+        self._staged_count += 1
         self._latest = max(self._latest, spool.time_ns_of(path))
-        for touched in self._touched:
-            touched.update(plan.purged, (change.record.id for change in plan.changes))
+        for changed_ids in self._changed_since:
+            changed_ids.update(plan.purged, (change.record.id for change in plan.changes))
         self._doomed.update(plan.purged)
         self._open[path] = tuple(change.record.id for change in plan.changes)
         self._wake.set()
 
     async def derive(self, changes: Awaitable[Sequence[Change]]) -> int | None:
-        """Write records that are derived from stored ones; return how many.
+        """Write records that are derived from stored ones; return their number.
 
-        None if an envelope came in between and nothing was written. Derived records need no envelope, because
-        they can be derived again, and no write waits for them.
+        Return None, without writing, if an envelope came in between. Derived records need no envelope,
+        because they can be derived again, and no caller waits for them.
         """
-        taken = self._taken
+        count_before = self._staged_count
         derived = await changes
-        if taken != self._taken or self._doomed or not self._store.is_writer:
+        if count_before != self._staged_count or self._doomed or not self._store.is_writer:
             return None
         for change in derived:
             self._store.stage(change)
@@ -313,7 +313,7 @@ class Writer:
         if doomed:
             await self._purge(doomed)
         if role != self._role:
-            return  # they were planned again meanwhile
+            return  # the envelopes have been planned again meanwhile
         paths = [path for path in paths if path in self._open]
         await asyncio.to_thread(spool.remove, paths)
         await self._give_back([path for path in paths if path in self._borrowed])
@@ -337,7 +337,7 @@ class Writer:
             await commit()
 
     async def _give_back(self, paths: Sequence[str]) -> None:
-        """Remove written entries from the inbox, which tells their engine that they are done."""
+        """Remove written entries from the inbox, which tells the engine that sent them that they are done."""
         if paths and self._store.shared is not None:
             try:
                 await self._store.shared.inbox.remove([self._borrowed[path].id for path in paths])
@@ -347,12 +347,12 @@ class Writer:
                 del self._borrowed[path]
 
     async def _hand_over(self, handover: Handover) -> None:
-        opened = dict(self._open)
-        await handover.send(opened)
-        for path in opened:
+        envelopes = dict(self._open)
+        await handover.send(envelopes)
+        for path in envelopes:
             self._open.pop(path, None)
             self._borrowed.pop(path, None)
-        if opened:
+        if envelopes:
             await self._removed(self._doomed)
             self._doomed.clear()
             self._role += 1
@@ -371,27 +371,27 @@ class Writer:
             await self._handover.look()
 
     async def lead(self) -> None:
-        """Become the engine that writes: first plan again everything that is not written yet."""
+        """Become the engine that writes, after planning again everything that is not written yet."""
         if self._handover is None or (shared := self._store.shared) is None:
             return
         async with self._order:
-            waiting = await shared.inbox.next_entries()
+            entries = await shared.inbox.next_entries()
             async with self._store.lock:
                 self._store.unstage()
-            for memory in (self._open, self._borrowed, self._doomed):
-                memory.clear()
+            for records in (self._open, self._borrowed, self._doomed):
+                records.clear()
             self._handover.forget()
             self._role += 1
-            for entry in waiting:
+            for entry in entries:
                 if entry.kind == ENVELOPE:
                     await self._borrow(os.path.join(self._home.spool_new, f"{entry.id}.json"), entry)
             shared.leads = True
         await self.drain()
 
     async def _purge(self, doomed: set[str]) -> None:
-        """Remove the bytes of records from the disk; their envelopes wait until that is done.
+        """Remove the bytes of records from the disk; their envelopes stay until that is done.
 
-        No write is planned meanwhile, because one that had read such a record could bring it back.
+        No write is planned meanwhile, because a plan that had read such a record could bring it back.
         """
         async with self._order:
             if doomed & self._doomed:
@@ -405,7 +405,7 @@ class Writer:
             await self._purged(ids)
 
     async def run(self, committed: Callable[[], None]) -> None:
-        """Commit in groups for ever, and call `committed` after each.
+        """Commit in groups forever, and call `committed` after each commit.
 
         A failed commit is tried again; nothing is dropped.
         """
@@ -419,25 +419,25 @@ class Writer:
             except (StoreError, OSError, RuntimeError, ValueError) as error:  # a full disk, which may pass
                 self._failed()
                 pause = min(max(1.0, pause * 2), 60.0)
-                failed = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
-                log.error(failed, self.pending, pause, error)
+                message = "commit failed; %d writes stay in the spool, next try in %.0f s. %s"
+                log.error(message, self.pending, pause, error)
                 self._wake.set()
                 continue
             pause = group
             committed()
 
     async def watch(self) -> None:
-        """Process what hooks left in the spool, for ever; once a day remove what crashed writers left."""
-        swept: datetime | None = None
+        """Process what hooks put into the spool, forever; once a day remove files of crashed writers."""
+        last_sweep: datetime | None = None
         while True:
             now = self._clock()
             try:
                 await self.drain()
-                if swept is None or now - swept > timedelta(days=1):
+                if last_sweep is None or now - last_sweep > timedelta(days=1):
                     spool.sweep(self._home, now.timestamp())
-                    swept = now
+                    last_sweep = now
             except (OSError, HomeError) as error:
-                # A full or missing disk: the next attempt may succeed, and the status shows the backlog.
+                # The disk is full or missing: the next attempt may succeed, and the status shows the backlog.
                 log.error("the spool cannot be read: %s", error)
             except (RuntimeError, ValueError) as error:
                 log.error("the spool cannot be processed: %s", reason(error))

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import open_regular, parsed, read_whole, sync_folder, write_whole
+from scrubjay.home.files import open_regular, parse_json, read_whole, sync_folder, write_whole
 from scrubjay.home.kept import read_kept
 from scrubjay.home.paths import SCHEMA_VERSION, Home, restored
 
@@ -33,29 +33,29 @@ _FILES = (
     "purged_facts.txt",
     "anchors.db",
 )
-# envelopes and events that are in no table yet
+# envelopes and events that are not in a table yet
 _FOLDERS = ("spool/events", "spool/new", "spool/broken", "spool/prompts", "spool/reconcile")
 _BLOCK = 1 << 20
 
-Report = Callable[[int, int], None]  # bytes done, bytes in all
+Report = Callable[[int, int], None]  # called with the bytes done and the total bytes
 
 
-def links(home: Home) -> str:
-    """Return the folder of a running backup's hard links to the store's files."""
+def links_folder(home: Home) -> str:
+    """Return the folder in which a running backup has hard links to the store's files."""
     return os.path.join(home.root, "backup.links")
 
 
 def link_store(home: Home) -> None:
-    """Hard-link every file of the store; LanceDB never writes into a file again.
+    """Hard-link every file of the store, because LanceDB never changes a written file.
 
-    Writes wait only for this, a millisecond per hundred files; `copy_home` copies the links afterwards.
+    Writes wait only for this, a millisecond per hundred files; afterwards `copy_home` copies the links.
 
     Raises:
         HomeError: the store is on another disk than the home.
     """
     clear(home)
     try:
-        shutil.copytree(home.data, os.path.join(links(home), "data"), copy_function=os.link)
+        shutil.copytree(home.data, os.path.join(links_folder(home), "data"), copy_function=os.link)
     except OSError as error:
         sentence = f"{home.data} cannot be linked into {home.root}: {error.strerror or error}."
         raise HomeError(f"{sentence} Both must be on the same local disk.") from error
@@ -67,28 +67,28 @@ def restoring(home: Home) -> str:
 
 
 def clear(home: Home) -> None:
-    """Remove what interrupted backups and restores left in the home and next to it.
+    """Remove what interrupted backups and restores left in and next to the home.
 
     The caller holds the home's lock, so that no other backup or restore is running.
     """
-    for folder in (links(home), restoring(home), restored(home)):
+    for folder in (links_folder(home), restoring(home), restored(home)):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, str]]:
     """Copy the linked store and the home's other files into a new folder, synced to the disk.
 
-    Returns {path: (bytes, SHA-256)}.
+    Return {path: (bytes, SHA-256)}.
 
     Raises:
         InputError: the disk has too little space.
         OSError: the disk refused.
     """
     sources = dict(_sources(home))
-    room = shutil.disk_usage(os.path.dirname(target)).free
+    free = shutil.disk_usage(os.path.dirname(target)).free
     total = sum(os.path.getsize(path) for path in sources.values() if os.path.exists(path))
-    if room < total:
-        sentence = f"{target} needs {total:,} bytes, and {room:,} are free there."
+    if free < total:
+        sentence = f"{target} needs {total:,} bytes, and {free:,} are free there."
         raise InputError(f"{sentence} Free disk space, or choose a folder on another disk.")
     os.mkdir(target, 0o700)
     files: dict[str, tuple[int, str]] = {}
@@ -107,7 +107,7 @@ def copy_home(home: Home, target: str, report: Report) -> dict[str, tuple[int, s
 
 
 def write_manifest(folder: str, facts: Mapping[str, Any], files: Mapping[str, tuple[int, str]]) -> None:
-    """Write a backup's manifest, which makes it complete."""
+    """Write the manifest of a backup, which completes it."""
     manifest = {"format": FORMAT, "version": FORMAT_VERSION, **facts, "files": files}
     write_whole(os.path.join(folder, MANIFEST), json.dumps(manifest, indent=1).encode())
 
@@ -119,7 +119,7 @@ def read_manifest(folder: str) -> dict[str, Any]:
         InputError: the folder is not a backup, or a newer Scrubjay made it.
     """
     try:
-        facts: dict[str, Any] = parsed(read_whole(os.path.join(folder, MANIFEST)))
+        facts: dict[str, Any] = parse_json(read_whole(os.path.join(folder, MANIFEST)))
         if facts["format"] != FORMAT:
             raise ValueError(MANIFEST)
         is_newer = facts["version"] > FORMAT_VERSION or facts.get("schema_version", 0) > SCHEMA_VERSION
@@ -139,9 +139,9 @@ def read_manifest(folder: str) -> dict[str, Any]:
 
 
 def keep_tokens(home: Home) -> bool:
-    """Write the current home's keys into the home that will replace it; return True if it has any.
+    """Copy the keys of the current home into the home that will replace it; return True if there are any.
 
-    A backup may hold keys that were removed since, and may lack newer ones.
+    A backup may have keys that were removed later, and may lack newer ones.
     """
     try:
         content = read_kept(home.tokens)
@@ -184,7 +184,7 @@ def has_content(home: Home) -> bool:
     return any(os.path.exists(path) for path in paths) or next(waiting, None) is not None
 
 
-def take_place(home: Home, aside: str) -> None:
+def replace_home(home: Home, aside: str) -> None:
     """Rename the home to `aside`, and the finished copy in `restoring` to the home, each in one step.
 
     If the process is killed in between, the next process that opens the home finishes the work.
@@ -199,7 +199,7 @@ def take_place(home: Home, aside: str) -> None:
         try:
             os.rename(draft, root)
         except OSError:
-            if os.path.exists(draft):  # else a client that started just now has done it
+            if os.path.exists(draft):  # else a client that started just now finished it
                 os.rename(aside, root)
                 raise
     except OSError as error:
@@ -211,7 +211,7 @@ def take_place(home: Home, aside: str) -> None:
 
 
 def _sources(home: Home) -> Iterator[tuple[str, str]]:
-    linked = os.path.join(links(home), "data")
+    linked = os.path.join(links_folder(home), "data")
     for folder, _, names in sorted(os.walk(linked)):
         for name in sorted(names):
             path = os.path.join(folder, name)
@@ -232,15 +232,15 @@ def _files_in(home: Home, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]
 def _copy(source: str, target: str) -> tuple[int, str]:
     """Copy a file and sync it to the disk; return the size and digest of what was read."""
     digest = hashlib.sha256()
-    with open_regular(source, own=False) as old:
+    with open_regular(source, own=False) as reader:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as new:
-            while block := old.read(_BLOCK):
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writer:
+            while block := reader.read(_BLOCK):
                 digest.update(block)
-                new.write(block)
-            new.flush()
-            os.fsync(new.fileno())
-            return new.tell(), digest.hexdigest()
+                writer.write(block)
+            writer.flush()
+            os.fsync(writer.fileno())
+            return writer.tell(), digest.hexdigest()
 
 
 def _sync_folders(root: str) -> None:

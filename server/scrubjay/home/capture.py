@@ -1,4 +1,4 @@
-"""Decides whether the user's policy records an exchange, and cuts texts to the size limit.
+"""Decides if the user's policy records an exchange, and cuts texts to the size limit.
 
 Standard library only and Python 3.9 syntax, because hooks decide with it before anything touches the disk.
 """
@@ -11,7 +11,7 @@ from collections import namedtuple
 from functools import cache
 
 from scrubjay.errors import InputError
-from scrubjay.home.files import parsed, read_whole
+from scrubjay.home.files import parse_json, read_whole
 from scrubjay.home.kept import copy_of
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -22,39 +22,39 @@ if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 CAPTURES = ("all", "salient", "summary_only", "off")
-# What a model sees unasked: nothing; an opening of each session; the opening, and lines next to prompts; the
-# opening, and lines before edits and commands and at failures.
+# What a model sees unasked: nothing; an opening in each session; the opening and lines next to prompts; the
+# opening and lines before edits and commands and at failures.
 INJECTIONS = ("off", "session", "prompt", "edit")
 MAX_TEXT = 1_000_000  # characters of one side of a turn; a test compares it with models.fields.MAX_TURN_TEXT
 
 Policy = namedtuple("Policy", "capture min_length paused excluded inject effect", defaults=(0,))
-"""What hooks may do: `capture` is one of CAPTURES, `min_length` counts characters, `excluded` are paths.
+"""What hooks may do. `capture` is one of CAPTURES and `inject` one of INJECTIONS; `excluded` are paths.
 
-`inject` is one of INJECTIONS.
+`min_length` is a number of characters.
 """
 
 DEFAULT = Policy(capture="all", min_length=10, paused=False, excluded=(), inject="session")
 
-# Names of files, paths, identifiers, calls, quoted code, versions, and words of rules: one is enough.
-_PLACE = (
+# Names of files, paths, identifiers, calls, quoted code, versions, and words of rules. One of them is enough.
+_SPECIFIC = (
     r"\w\.(?:py|js|ts|tsx|jsx|go|rs|java|kt|rb|c|h|cc|cpp|cs|php|sql|sh|toml|yaml|yml|json|md|html|css)\b"
     r"|/[\w.-]+/|[a-zA-Z0-9]_[a-zA-Z0-9]|\w\(\)|`[^`\n]+`|[a-z][A-Z][a-z]|#\d|[^\W\d_]\d|\d\.\d"
     r"|\b(?:[Mm]ust|MUST)\b(?! say)|\b(?:[Nn]ever|NEVER)\b(?! mind)"
 )
-# Announcements of an assistant's next step, which carry no content whatever they name.
+# Announcements of an assistant's next step, which have no content, whatever they name.
 _PROGRESS = (
     r"(?:(?:ok|okay|now|first|next|then|so|sure|great|alright|good) )*"
     r"(?:let me|i (?:ll|will|m going to|am going to))(?: (?:now|first|then|also|just|quickly))*"
     r" (?:look|check|run|rerun|read|search|find|see|begin|start by|verify|try|open|inspect|explore|examine"
     r"|take a|dig|think|understand|review|know|proceed|continue)\b"
 )
-# Words without content of their own, in English, German, French, Spanish and Portuguese, in lower case and
+# A file of words without content, in English, German, French, Spanish and Portuguese, in lower case and
 # without apostrophes. Every other word counts as content.
 _EMPTY = os.path.join(os.path.dirname(__file__), "empty_words.txt")
-_WEIGHTY = 4  # letters of a content word that is enough alone; two shorter ones are enough together
+_LONG_WORD = 4  # letters; one content word of this length is enough, or two shorter ones
 # A sentence that begins or ends with one of these needs two content words: "that is gold", "cancel it".
-_POINTING = frozenset(["it", "that", "this", "you", "me"])
-_NO_FILLER = 10_000  # characters; a longer text is recorded without a check
+_PRONOUNS = frozenset(["it", "that", "this", "you", "me"])
+_MAX_CHECKED = 10_000  # characters; a longer text is recorded without a check
 _LONGEST = 4 * 1024 * 1024  # bytes of capture.json
 
 
@@ -79,8 +79,8 @@ def policy(data: Mapping[str, Any]) -> Policy:
     """Read the policy from the values of capture.json; missing ones have their defaults.
 
     Raises:
-        InputError: a value is unknown or of the wrong type. Code that cannot read the user's wish must not
-        record.
+        InputError: a value is unknown or of the wrong type. Code that cannot read what the user wants must
+        not record.
     """
     values = dict(DEFAULT._asdict(), **{name: data[name] for name in Policy._fields if name in data})
     values["inject"] = injection(values["inject"])
@@ -101,7 +101,7 @@ def policy(data: Mapping[str, Any]) -> Policy:
 
 
 def injection(value: Any) -> Any:
-    """Return a current value of `inject`, which was once a switch for lines next to prompts.
+    """Return a current value of `inject`, which used to be a switch for lines next to prompts.
 
     >>> injection(True), injection(False), injection("session")
     ('prompt', 'off', 'session')
@@ -110,21 +110,21 @@ def injection(value: Any) -> Any:
 
 
 def is_excluded(policy: Policy, *folders: str) -> bool:
-    """Return True if one of these folders is in an excluded one, as written or with links resolved."""
+    """Return True if one of these folders is in an excluded folder, as written or with links resolved."""
     if not policy.excluded:
         return False
-    spelled = [os.path.normcase(os.path.normpath(place)) for place in _spellings(folders)]
+    paths = [os.path.normcase(os.path.normpath(path)) for path in _spellings(folders)]
     for excluded in map(os.path.normcase, _spellings(policy.excluded)):
-        under = excluded.rstrip(os.sep) + os.sep
-        if any(place == excluded or place.startswith(under) for place in spelled):
+        prefix = excluded.rstrip(os.sep) + os.sep
+        if any(path == excluded or path.startswith(prefix) for path in paths):
             return True
     return False
 
 
 def may_be_excluded(policy: Policy, folders: Collection[str]) -> bool:
-    """Return True if something said in these folders may have been said in an excluded one.
+    """Return True if an exchange in these folders may have been in an excluded folder.
 
-    Without folders, where it was said is unknown.
+    Without folders, it is unknown where it was, so it may have been.
     """
     return bool(policy.excluded) and (not folders or is_excluded(policy, *folders))
 
@@ -135,7 +135,7 @@ def is_salient(text: str) -> bool:
     >>> is_salient("Lena owns the billing module."), is_salient("thanks, that is nice")
     (True, False)
     """
-    if len(text) > _NO_FILLER or re.search(_PLACE, text):  # compiled in 2 ms, only for this policy
+    if len(text) > _MAX_CHECKED or re.search(_SPECIFIC, text):  # compiled in 2 ms, only for "salient"
         return True
     empty = _words_without_content()
     for sentence in re.findall(r"[^.!?\n]+", text):
@@ -144,8 +144,8 @@ def is_salient(text: str) -> bool:
         if re.match(_PROGRESS, " ".join(lower)):
             continue
         content = {word for word in lower if word not in empty and (len(word) > 1 or word.isdigit())}
-        points = not _POINTING.isdisjoint((*lower[:2], *lower[-1:]))
-        if len(content) > 1 or (not points and any(map(_has_weight, content))):
+        has_pronoun = not _PRONOUNS.isdisjoint((*lower[:2], *lower[-1:]))
+        if len(content) > 1 or (not has_pronoun and any(map(_is_enough, content))):
             return True
         if any(word[0].isupper() and word.lower() in content for word in words[1:]):
             return True  # a name
@@ -158,12 +158,13 @@ def _words_without_content() -> frozenset[str]:
         return frozenset(file.read().split())
 
 
-def _has_weight(word: str) -> bool:
-    return len(word) >= _WEIGHTY or word >= "\u0370"  # not in Latin script, which the table does not cover
+def _is_enough(word: str) -> bool:
+    # The list of empty words covers only Latin script, so any other word is enough.
+    return len(word) >= _LONG_WORD or word >= "\u0370"
 
 
 def should_embed(text: str, policy: Policy) -> bool:
-    """Return True if a message is worth recording by itself: long enough, and with content.
+    """Return True if a message alone is worth recording: if it is long enough and has content.
 
     Modelled on `shouldEmbed` in a proposal for supermemory.
     """
@@ -173,12 +174,12 @@ def should_embed(text: str, policy: Policy) -> bool:
 
 
 def should_record(messages: Iterable[str | None], policy: Policy) -> bool:
-    """Return True if an exchange is to be recorded: at least one of its messages must be worth recording."""
+    """Return True if an exchange must be recorded, because at least one of its messages is worth it."""
     return any(should_embed(message, policy) for message in messages if message and message.strip())
 
 
 def storable(text: str) -> str:
-    """Remove NUL characters and lone surrogates, which are not text and which the store refuses."""
+    """Return the text without NUL characters and lone surrogates, which the store refuses."""
     text = text.replace("\x00", "")
     if text.isascii():
         return text
@@ -192,17 +193,17 @@ def storable(text: str) -> str:
 def cut(text: str, limit: int = MAX_TEXT, beyond: int = 0) -> str:
     """Cut the text to at most `limit` characters; a last line says how many are missing.
 
-    `beyond` characters after the text were left out before.
+    `beyond` is the number of characters after the text that were already left out.
     """
     if len(text) <= limit and not beyond:
         return text
     missing = max(0, len(text) - limit) + beyond
-    mark = f"\n[cut: {missing + 60:,} more characters]"
-    return text[: limit - len(mark)] + mark
+    note = f"\n[cut: {missing + 60:,} more characters]"
+    return text[: limit - len(note)] + note
 
 
 def unanswered(turns: int) -> str:
-    """Return a sentence about turns that were stored without an answer.
+    """Return a note that says how many turns were stored without an answer.
 
     >>> unanswered(1)
     "1 turn stored without the answer: the host's transcript has none (yet)"
@@ -212,16 +213,16 @@ def unanswered(turns: int) -> str:
 
 
 def _spellings(folders: Iterable[str]) -> Iterator[str]:
-    """Yield each folder as written and with links resolved; a Windows drive also as WSL names it."""
+    """Yield each folder as written and with links resolved; a folder on a Windows drive as WSL mounts it."""
     for folder in folders:
         on_drive = os.sep == "/" and re.match(r"[A-Za-z]:[\\/]", folder)
-        mounted = f"/mnt/{folder[0].lower()}/" + folder[3:].replace("\\", "/") if on_drive else folder
-        yield mounted
-        yield os.path.realpath(mounted)
+        path = f"/mnt/{folder[0].lower()}/" + folder[3:].replace("\\", "/") if on_drive else folder
+        yield path
+        yield os.path.realpath(path)
 
 
 def _values(path: str) -> dict[str, Any]:
-    values = parsed(read_whole(path, _LONGEST, own=True))
+    values = parse_json(read_whole(path, _LONGEST, own=True))
     if not isinstance(values, dict):
         raise ValueError("it is not a JSON object")
     return values

@@ -1,4 +1,4 @@
-"""Reads files that may have been named or placed by others, and writes and syncs our own.
+"""Reads files that others may have named or created, and writes and syncs our own files.
 
 Only regular files are read, and only up to a limit, because a device never ends and a FIFO waits for its
 writer. Hooks use it: standard library only and Python 3.9 syntax.
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; a longer line is skipped
-BEGINNING = 64 * 1024  # bytes kept of a longer line
-LONGEST_FILE = 64 * 1024 * 1024  # bytes of a home's own file: 300,000 scopes
-_FAR = 1 << 30  # Windows locks are mandatory: a byte far beyond the text leaves the text readable
+BEGINNING = 64 * 1024  # bytes at the start of a longer line that are returned
+LONGEST_FILE = 64 * 1024 * 1024  # bytes of a file in a home: 300,000 scopes
+_LOCKED_BYTE = 1 << 30  # Windows locks are mandatory; far beyond the text, they leave the text readable
 
 
 def open_regular(path: str, *, own: bool = True) -> BinaryIO:
-    """Open a regular file for reading without blocking; with `own` it must belong to this user.
+    """Open a regular file for reading without blocking; with `own`, it must belong to this user.
 
     Raises:
         OSError: the disk refused, the file is not a regular file, or it is another user's.
@@ -51,7 +51,7 @@ def read_whole(path: str, limit: int = LONGEST_FILE, *, own: bool = False) -> by
     """Read a file of at most `limit` bytes. Raises as `open_regular` does.
 
     Raises:
-        ValueError: it is longer, as no file of ours ever is.
+        ValueError: it is longer; our own files never are.
     """
     with open_regular(path, own=own) as file:
         if os.fstat(file.fileno()).st_size > limit:
@@ -66,8 +66,8 @@ def write_whole(path: str, content: bytes) -> None:
         OSError: the disk refused; no draft remains.
     """
     draft = f"{path}.draft"
-    for each in (path, draft):
-        move_aside_nonfile(each)
+    move_aside_nonfile(path)
+    move_aside_nonfile(draft)
     try:
         with open(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
             file.write(content)
@@ -84,7 +84,7 @@ def write_whole(path: str, content: bytes) -> None:
 def open_log(path: str) -> int:
     """Open one of our files for appending without blocking, creating it; return its descriptor.
 
-    Anything else at its path is moved aside.
+    Anything at its path that is not a regular file is moved aside.
 
     Raises:
         OSError: the disk refused.
@@ -101,14 +101,14 @@ def open_log(path: str) -> int:
 
 
 def add_line(path: str, line: str, most: int) -> None:
-    """Add a line to a log that several processes write; one of more than `most` bytes becomes `.1` first.
+    """Add a line to a log that several processes write; a log of over `most` bytes is first renamed to `.1`.
 
-    A disk that refuses loses the line, because a log must not stop what it tells of.
+    If the disk refuses, the line is lost, because a log must not stop the work that it records.
     """
     try:
         if os.path.exists(path) and os.path.getsize(path) > most:
             os.replace(path, path + ".1")
-        # a FIFO in its place would wait for a reader
+        # O_NONBLOCK, because a FIFO at this path would wait for a reader
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
         descriptor = os.open(path, flags, 0o600)
         try:
@@ -119,11 +119,11 @@ def add_line(path: str, line: str, most: int) -> None:
         return
 
 
-def parsed(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """Parse JSON of unknown origin.
 
     Raises:
-        ValueError: it is not JSON, or is nested too deep to be read.
+        ValueError: it is not JSON, or is nested too deeply.
     """
     try:
         return json.loads(data)
@@ -132,22 +132,22 @@ def parsed(data: bytes) -> Any:
 
 
 def last_lines(path: str, limit: int, longest: int = LONGEST_LINE) -> Iterator[bytes]:
-    """Yield the whole lines within the last `limit` bytes of a file of this user.
+    """Yield the whole lines in the last `limit` bytes of a file of this user.
 
     A line of more than `longest` bytes is cut to its first `BEGINNING` bytes. Raises as `open_regular` does.
     """
     with open_regular(path) as file:
-        left = os.fstat(file.fileno()).st_size
-        is_whole = left <= limit
+        remaining = os.fstat(file.fileno()).st_size
+        is_whole = remaining <= limit
         if not is_whole:
-            file.seek(left - limit)
-            left = limit
-        while left > 0:
-            line = file.readline(min(longest, left))
-            left -= len(line)
+            file.seek(remaining - limit)
+            remaining = limit
+        while remaining > 0:
+            line = file.readline(min(longest, remaining))
+            remaining -= len(line)
             if not line:
                 return
-            if is_whole and (line.endswith(b"\n") or left <= 0):
+            if is_whole and (line.endswith(b"\n") or remaining <= 0):
                 yield line
             elif is_whole:
                 yield line[:BEGINNING] + b"\n"
@@ -188,7 +188,7 @@ def try_lock(descriptor: int) -> bool:
         if sys.platform == "win32":  # pragma: no cover
             import msvcrt
 
-            os.lseek(descriptor, _FAR, os.SEEK_SET)
+            os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
             msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
         else:
             import fcntl
@@ -221,7 +221,7 @@ def move_aside_nonfile(path: str) -> bool:
     except OSError as error:  # missing, or a broken link
         if error.errno != ELOOP:
             return False
-        os.unlink(path)  # a link to itself holds nothing, and would stop LanceDB
+        os.unlink(path)  # a link to itself has no content, and would stop LanceDB
         return True
     number = 1
     while os.path.lexists(aside := f"{path}.aside{number}"):
@@ -230,15 +230,15 @@ def move_aside_nonfile(path: str) -> bool:
     return True
 
 
-def _check(about: os.stat_result, own: bool) -> None:
-    if not stat.S_ISREG(about.st_mode):
+def _check(status: os.stat_result, own: bool) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(EINVAL, "it is not a regular file")
-    if own and hasattr(os, "geteuid") and about.st_uid != os.geteuid():
+    if own and hasattr(os, "geteuid") and status.st_uid != os.geteuid():
         raise PermissionError(EPERM, "it belongs to another user")
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """Return True if an entry of a folder is a file or a link to one; a link to itself is neither."""
+    """Return True if an entry of a folder is a file or a link to a file; a link to itself is not."""
     try:
         return entry.is_file()
     except OSError:
@@ -246,8 +246,8 @@ def is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def is_running(pid: int) -> bool:
-    """Return True if a process is running, as far as the system shows; a zombie is not."""
-    if os.name == "nt":  # signal 0 would end it there
+    """Return True if a process is running, as far as can be seen; a zombie is not."""
+    if os.name == "nt":  # there, signal 0 would end the process
         return True
     try:
         os.kill(pid, 0)

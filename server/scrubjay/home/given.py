@@ -1,4 +1,4 @@
-"""What models were given: a line each in `<home>/log/given.log`, with its size and never with its content.
+"""A log of what models were shown: `<home>/log/given.log`. A line has the size of a text, never its content.
 
 Hooks and the engine write it. Standard library only and Python 3.9 syntax.
 """
@@ -19,18 +19,20 @@ if TYPE_CHECKING:
 MAX_BYTES = 256 * 1024  # of given.log and of given.log.1: 4,000 lines and more
 
 Given = namedtuple("Given", "at by session scope tokens sessions facts")
-"""`by` is opening, prompt, `WITHHELD`, or the name of a tool or command, whose `session` is "-": a call names
-none."""
-WITHHELD = "withheld"  # an opening that was not given, for `scrubjay effect`
+"""One line. `by` is opening, prompt, `WITHHELD`, or the name of a tool or command.
+
+`session` is "-" for tools and commands, because their calls do not name a session.
+"""
+WITHHELD = "withheld"  # an opening that was not shown, so that `scrubjay effect` can compare
 
 
 def tokens_of(text: str) -> int:
-    """Estimate the tokens of a text."""
+    """Estimate the number of tokens in a text."""
     return -(-len(text) // 4)
 
 
 def is_withheld(session: str, one_in: int) -> bool:
-    """Return True for one session in so many, always the same ones; with 0, for no session."""
+    """Return True for one session in `one_in`, always the same sessions; with 0, for no session."""
     return one_in > 0 and zlib.crc32(session.encode("utf-8", "replace")) % one_in == 0
 
 
@@ -51,13 +53,13 @@ def note(
 
 
 def name_of(session: str | None) -> str:
-    """Return a session's id as it stands in a line."""
+    """Return a session's id as it is written in a line."""
     return "".join(letter for letter in session or "" if letter.isalnum() or letter in "-_")[:80] or "-"
 
 
 def read(home: Home) -> list[Given]:
-    """Return all lines that are left, the oldest first; a damaged one is left out."""
-    found = []
+    """Return all lines that are still on disk, oldest first; damaged lines are left out."""
+    entries = []
     for path in (f"{_path(home)}.1", _path(home)):
         try:
             lines = list(last_lines(path, 2 * MAX_BYTES))
@@ -66,8 +68,8 @@ def read(home: Home) -> list[Given]:
         for line in lines:
             parts = line.decode("utf-8", "replace").split()
             if len(parts) == len(Given._fields) and all(part.isdecimal() for part in parts[4:]):
-                found.append(Given(*parts[:4], *map(int, parts[4:])))
-    return found
+                entries.append(Given(*parts[:4], *map(int, parts[4:])))
+    return entries
 
 
 def _path(home: Home) -> str:

@@ -1,6 +1,6 @@
-"""What a project's own files say to an assistant, which its host reads into every session.
+"""The files of a project that instruct an assistant; its host reads them at the start of every session.
 
-Standard library only and Python 3.9 syntax, as everything in this room.
+Standard library only and Python 3.9 syntax, like this whole package.
 """
 
 from __future__ import annotations
@@ -8,30 +8,28 @@ from __future__ import annotations
 import os
 
 from scrubjay.home.files import read_whole
-from scrubjay.home.scopes import list_scopes
+from scrubjay.home.scopes import project_folders
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without its import
 if TYPE_CHECKING:
     from scrubjay.home.paths import Home
 
 FILES = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "GEMINI.md", "QWEN.md")
-LONGEST = 200_000  # bytes; a longer file is passed over
+MAX_BYTES = 200_000  # a longer file is skipped
 
 
 def folders(home: Home, scope: str) -> list[str]:
-    """Return the folders of a project that exist."""
-    paths = (path for each in list_scopes(home) if each["scope"] == scope for path in each["paths"])
-    places = (os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths)
-    return [place for place in places if os.path.isdir(place)]
+    """Return the existing folders of a project."""
+    return [folder for folder in project_folders(home, scope) if os.path.isdir(folder)]
 
 
 def instructions(home: Home, scope: str) -> list[str]:
-    """Return the lines of a project's files for assistants; files that cannot be read have none."""
+    """Return the lines of a project's files for assistants, skipping files that cannot be read."""
     lines = []
     for folder in folders(home, scope):
         for name in FILES:
             try:
-                text = read_whole(os.path.join(folder, name), LONGEST).decode("utf-8", "replace")
+                text = read_whole(os.path.join(folder, name), MAX_BYTES).decode("utf-8", "replace")
             except (OSError, ValueError):
                 continue
             lines += [line for line in text.splitlines() if line.strip()]

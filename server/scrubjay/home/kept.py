@@ -1,6 +1,6 @@
-"""Copies of a home's files that cannot be derived: settings, scopes, keys.
+"""Copies of those files of a home that cannot be derived: settings, scopes, keys.
 
-A removed file is noticed because its copy in `<home>/kept` still exists; the copy is in force meanwhile.
+The copies are in `<home>/kept`. They show that a file was removed, and are used until it is back.
 Standard library only and Python 3.9 syntax, because hooks read scopes.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from scrubjay.home.files import parsed, read_whole, write_whole
+from scrubjay.home.files import parse_json, read_whole, write_whole
 from scrubjay.home.spool import durable_write
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
@@ -31,7 +31,7 @@ def read_kept(path: str) -> bytes:
 
 
 def write_copy(path: str, content: bytes) -> None:
-    """Write the copy of a file before the file itself, so that no older key or setting can come back.
+    """Write the copy of a file before the file itself, so that a copy never restores an older key or setting.
 
     Raises:
         OSError: the disk refused.
@@ -53,10 +53,10 @@ def restore(home: Home) -> list[str]:
     Raises:
         OSError: the disk refused.
     """
-    gone = missing(home)
-    for path in gone:
+    paths = missing(home)
+    for path in paths:
         durable_write(home, path, read_whole(copy_of(path)))
-    return gone
+    return paths
 
 
 def refresh(home: Home) -> None:
@@ -71,14 +71,14 @@ def refresh(home: Home) -> None:
         try:
             content = read_whole(path)
             if path != home.config:
-                parsed(content)
+                parse_json(content)
         except (OSError, ValueError):  # missing or damaged: keep the copy
             continue
         try:
-            same = read_whole(copy_of(path)) == content
+            is_current = read_whole(copy_of(path)) == content
         except (OSError, ValueError):
-            same = False
-        if not same:
+            is_current = False
+        if not is_current:
             write_copy(path, content)
 
 

@@ -1,9 +1,9 @@
 """Session openings prepared in advance: `<home>/openings/<scope>.json`.
 
-A session usually starts before its engine, and a hook does not wait for one. So the engine writes what the
-next session of a project will be shown, and removes it before it acknowledges a change. With
-`inject = "edit"` the file also has what may be said before an edit or a command. Standard library only and
-Python 3.9 syntax, because hooks read them.
+A session usually starts before its engine, and a hook does not wait for the engine. So the engine writes the
+opening of a project's next session in advance, and removes it before it acknowledges a change. With
+`inject = "edit"`, the file also has hints to show before an edit or a command. Standard library only and
+Python 3.9 syntax, because hooks read openings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import os
 
 from scrubjay.home import spool
-from scrubjay.home.files import move_aside_nonfile, parsed, read_whole
+from scrubjay.home.files import move_aside_nonfile, parse_json, read_whole
 
 TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hook would pay
 if TYPE_CHECKING:
@@ -25,32 +25,32 @@ COUNTS = ("sessions", "facts")
 
 
 def read(home: Home, scope: str, now: float, host: str | None = None) -> dict[str, Any] | None:
-    """Return the opening of a scope's next session: its text, "" if nothing is remembered, and its counts.
+    """Return the opening of a scope's next session: its text ("" if nothing is remembered) and its counts.
 
-    A host with a memory of its own has its own opening.
+    A host that has a memory itself has a separate opening.
 
-    None if it is unknown: none was written since the last change, it holds a fact that expired before `now`
-    (seconds since 1970), or writes or answers wait in the spool for an engine.
+    Return None if the opening is unknown: none was written since the last change, it has a fact that expired
+    before `now` (seconds since 1970), or writes or answers in the spool are waiting for an engine.
     """
     try:
-        opening = parsed(read_whole(_path(home, scope), own=True))
+        opening = parse_json(read_whole(_path(home, scope), own=True))
         until = opening["until"]
-        mine = opening.get("by_host", {}).get(host, opening)
-        said = {"text": str(mine["text"]), **{name: int(mine.get(name, 0)) for name in COUNTS}}
-        sound = opening["scope"] == scope and (until is None or now < float(until))
+        entry = opening.get("by_host", {}).get(host, opening)
+        result = {"text": str(entry["text"]), **{name: int(entry.get(name, 0)) for name in COUNTS}}
+        is_valid = opening["scope"] == scope and (until is None or now < float(until))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
-    return said if sound and not (spool.pending(home) or spool.events(home, "answer")) else None
+    return result if is_valid and not (spool.pending(home) or spool.events(home, "answer")) else None
 
 
 def hints(home: Home, scope: str) -> dict[str, Any]:
-    """Return what hooks of tools may say in a scope (see `search/hints`); {} if unknown."""
+    """Return the hints that hooks of tools may show in a scope (see `search/hints`); {} if unknown."""
     try:
-        opening = parsed(read_whole(_path(home, scope), own=True))
-        found = opening["hints"] if opening["scope"] == scope else {}
+        opening = parse_json(read_whole(_path(home, scope), own=True))
+        values = opening["hints"] if opening["scope"] == scope else {}
     except (OSError, ValueError, LookupError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 def write(
@@ -64,7 +64,7 @@ def write(
 ) -> None:
     """Write the opening of a scope, valid until `until` (seconds since 1970), or with None, until a change.
 
-    `counts` are the `COUNTS` of what its text names; each one of `by_host` has its own text and counts.
+    `counts` are the `COUNTS` of what the text names. `by_host` has separate texts and counts for some hosts.
     `hints` are for hooks of tools.
 
     Raises:
@@ -87,7 +87,7 @@ def remove(home: Home, scope: str) -> bool:
     return True
 
 
-def written(home: Home) -> list[str]:
+def scopes_with_opening(home: Home) -> list[str]:
     """Return the scopes that have an opening."""
     try:
         names = os.listdir(home.openings)

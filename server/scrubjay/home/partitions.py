@@ -1,6 +1,6 @@
-"""Partitions: the kinds of memories. Five always exist; users can add others to their own scope.
+"""Partitions: the kinds of memories. Five are built in; users can add others to their own scope.
 
-The added ones are in `<home>/partitions.json`:
+The added partitions are in `<home>/partitions.json`:
 
     {"v": 1, "scopes": {scope: {id: {"name", "description", "enabled", "created_at", "updated_at"}}}}
 """
@@ -33,7 +33,7 @@ class Partition:
 
     @property
     def is_system(self) -> bool:
-        """Return True if this is one of the five that always exist."""
+        """Return True if this is one of the five built-in partitions."""
         return self.id in SYSTEM
 
 
@@ -63,31 +63,31 @@ class PartitionBook:
         return partitions
 
     def owner(self, partition_id: str, scopes: Iterable[str]) -> str | None:
-        """Return the first of these scopes that has an entry for a partition."""
+        """Return the first of these scopes that has an entry for this partition, or None."""
         return next((scope for scope in scopes if partition_id in self._file.scopes.get(scope, ())), None)
 
     async def make(self, scope: str, partition: Partition) -> None:
         """Add a partition to a scope, in memory and on disk.
 
         Raises:
-            InputError: the scope has one with this id, or too many.
+            InputError: the scope has a partition with this id, or too many partitions.
             HomeError: the file cannot be written.
         """
 
-        def add(own: dict[str, Partition]) -> None:
-            if partition.id in SYSTEM or partition.id in own:
+        def add(partitions: dict[str, Partition]) -> None:
+            if partition.id in SYSTEM or partition.id in partitions:
                 sentence = f"A partition {partition.id!r} already exists."
                 raise InputError(f"{sentence} Change it, or choose another id.")
-            if len(own) >= MAX_PARTITIONS:
+            if len(partitions) >= MAX_PARTITIONS:
                 sentence = f"There are {MAX_PARTITIONS:,} partitions, which is the maximum."
                 raise InputError(f"{sentence} Delete one first.")
-            own[partition.id] = partition
+            partitions[partition.id] = partition
 
         await asyncio.to_thread(self._edit, scope, add)
 
     async def change(self, scope: str, partition: Partition) -> None:
         """Replace a scope's entry for a partition. Raises HomeError as `make` does."""
-        await asyncio.to_thread(self._edit, scope, lambda own: own.__setitem__(partition.id, partition))
+        await asyncio.to_thread(self._edit, scope, lambda book: book.__setitem__(partition.id, partition))
 
     async def remove(self, scope: str, partition_id: str) -> None:
         """Remove a partition from a scope.
@@ -101,24 +101,24 @@ class PartitionBook:
             sentence = f"{partition_id!r} is one of the five built-in partitions."
             raise InputError(f"{sentence} Delete its memories instead.")
 
-        def pop(own: dict[str, Partition]) -> None:
-            if own.pop(partition_id, None) is None:
+        def pop(partitions: dict[str, Partition]) -> None:
+            if partitions.pop(partition_id, None) is None:
                 raise NotFound(f"There is no partition {partition_id[:80]!r} to delete.")
 
         await asyncio.to_thread(self._edit, scope, pop)
 
     def _edit(self, scope: str, edit: Callable[[dict[str, Partition]], Any]) -> None:
         def change(scopes: dict[str, Mapping[str, Partition]]) -> None:
-            own = dict(scopes.get(scope, {}))
-            edit(own)
-            scopes[scope] = own
+            partitions = dict(scopes.get(scope, {}))
+            edit(partitions)
+            scopes[scope] = partitions
 
         self._file.edit(change)
 
 
-def _encode(own: Mapping[str, Partition]) -> dict[str, Any]:
+def _encode(partitions: Mapping[str, Partition]) -> dict[str, Any]:
     entry = {}
-    for partition_id, partition in sorted(own.items()):
+    for partition_id, partition in sorted(partitions.items()):
         values = asdict(partition)
         del values["id"]
         times = {name: values[name].isoformat() for name in ("created_at", "updated_at")}

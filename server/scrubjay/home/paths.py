@@ -14,9 +14,9 @@ TYPE_CHECKING = False  # typing.TYPE_CHECKING, without the import that every hoo
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SCHEMA_VERSION = 1  # of the tables in data/; the store and every backup carry it
-SOCKET_PATH_LIMIT = 100  # bytes; sun_path holds 104 (macOS) or 108 (Linux) with its final NUL
-# that every home has
+SCHEMA_VERSION = 1  # of the tables in data/; the store and every backup record it
+SOCKET_PATH_LIMIT = 100  # bytes; sun_path has 104 (macOS) or 108 (Linux), with the final NUL
+# The folders that every home has.
 _FOLDERS = ("spool", "events", "spool_new", "spool_tmp", "spool_broken", "prompts", "log")
 
 
@@ -29,8 +29,8 @@ class Home:
         self.capture = self._path("capture.json")  # the part that hooks need, derived from the settings
         self.scopes = self._path("scopes.json")  # the scope of each project
         self.scope_settings = self._path("scope_settings.json")  # names, contexts, profile buckets
-        self.undo = self._path("undo.json")  # the last changes that can be taken back, as ids
-        self.partitions = self._path("partitions.json")  # those that users added, by scope
+        self.undo = self._path("undo.json")  # the last changes that can be undone, as ids
+        self.partitions = self._path("partitions.json")  # the partitions that users added, by scope
         self.tokens = self._path("tokens.json")  # digests of the HTTP keys, with their rights
         self.tokens_lock = self._path("tokens.lock")  # held while tokens.json is changed
         self.words = self._path("words.tsv")  # developers' words that the user added
@@ -38,12 +38,12 @@ class Home:
         self.hooks = self._path("hooks.json")  # how to undo our changes to hosts' files
         self.engine_lock = self._path("engine.lock")  # held by the engine for its whole life
         self.starting_lock = self._path("starting.lock")  # held by the one pipe that is starting the engine
-        self.engine_json = self._path("engine.json")  # address, version and pid: a hint, never a lock
-        self.socket = self._path("engine.sock")  # elsewhere when the path is too long
+        self.engine_json = self._path("engine.json")  # its address, version and pid: a hint, never a lock
+        self.socket = self._path("engine.sock")  # elsewhere if this path is too long
         self.data = self._path("data")  # LanceDB
-        self.anchors = self._path("anchors.db")  # what records name of the code, derived
+        self.anchors = self._path("anchors.db")  # the places in code that records name, derived
         self.spool = self._path("spool")
-        self.events = self._path("spool", "events")  # what hooks saw, for the engine to pair
+        self.events = self._path("spool", "events")  # events of hooks, for the engine to pair
         self.spool_new = self._path("spool", "new")  # envelopes: the write-ahead log
         self.spool_tmp = self._path("spool", "tmp")  # envelopes being written
         self.spool_broken = self._path("spool", "broken")  # broken envelopes, each with a .reason file
@@ -52,8 +52,8 @@ class Home:
         self.reconcile = self._path("spool", "reconcile")  # sessions to be compared with their transcript
         self.patterns = self._path("patterns.bin")  # compiled patterns, shared between hooks, derived
         self.openings = self._path("openings")  # what the next session of each scope will be shown, derived
-        self.distilled = self._path("distilled.json")  # up to which turn each scope was distilled
-        self.models = self._path("models")  # made from weights that a package carries, derived
+        self.distilled = self._path("distilled.json")  # the turn up to which each scope was distilled
+        self.models = self._path("models")  # models converted from the weights in a package, derived
         self.scratch = self._path("tmp")  # temporary files of the engine's libraries
         self.log = self._path("log")  # engine.log, hooks.log
         self.deaths = self._path("log", "deaths.log")  # stack traces of engines that hung or crashed
@@ -69,8 +69,8 @@ def default_root(env: Mapping[str, str]) -> str:
     """Return the default path of the home: `SCRUBJAY_HOME`, else the platform's data folder.
 
     Raises:
-        HomeError: the user has no home folder, or the path is relative, which would give each folder its own
-        home.
+        HomeError: the user has no home folder, or the path is relative, which would give every folder a
+        separate home.
     """
     root = os.path.expanduser(env.get("SCRUBJAY_HOME") or _data_folder(env))
     if not os.path.isabs(root):
@@ -128,7 +128,7 @@ def _take_restored(home: Home) -> None:
 
 
 def _check_owner(root: str) -> None:
-    """Refuse another user's folder, or an open one with other files; make our own private."""
+    """Refuse a folder of another user, or a public one with foreign files; make our own folder private."""
     if not hasattr(os, "getuid"):
         return
     stat = os.stat(root)
@@ -143,7 +143,7 @@ def _check_owner(root: str) -> None:
 
 
 def _has_foreign_files(home: Home) -> bool:
-    """Return True if a folder holds files that do not belong to a new home."""
+    """Return True if a folder has files that do not belong to a home."""
     ours = {os.path.basename(path) for path in vars(home).values()}
     return not ours.issuperset(os.listdir(home.root))
 

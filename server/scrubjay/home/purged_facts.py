@@ -1,6 +1,6 @@
-"""Which facts were purged, so that reading a host's memory again does not bring them back.
+"""Which facts were purged, so that they are not restored when a host's memory is read again.
 
-Only digests are kept. Standard library only.
+Only digests are stored. Standard library only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _LONGEST = 64 * 1024 * 1024  # bytes: two million facts
 
 
 def read(home: Home) -> frozenset[str]:
-    """Return the digests of purged facts; none if the file is missing.
+    """Return the digests of purged facts; an empty set if the file is missing.
 
     Raises:
         OSError, ValueError: it cannot be read.
@@ -25,5 +25,5 @@ def read(home: Home) -> frozenset[str]:
 
 def add(home: Home, digests: frozenset[str]) -> None:
     """Add digests. Raises OSError or ValueError if the file cannot be read or written."""
-    if digests - (known := read(home)):
-        write_whole(home.purged_facts, "\n".join(sorted(known | digests)).encode() + b"\n")
+    if digests - (existing := read(home)):
+        write_whole(home.purged_facts, "\n".join(sorted(existing | digests)).encode() + b"\n")

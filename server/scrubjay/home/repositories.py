@@ -1,6 +1,6 @@
-"""Finds the repository of a folder in git's own files, or treats a folder without git as one.
+"""Finds the repository of a folder by reading git's files, or treats a folder without git as a repository.
 
-It starts no git and writes nothing. Hooks use it: standard library only and Python 3.9 syntax.
+It never runs git and writes nothing. Hooks use it: standard library only and Python 3.9 syntax.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from collections import namedtuple
 from scrubjay.home.files import read_regular
 
 Repository = namedtuple("Repository", "path origin birth is_git")
-"""Path of the common git folder, normalised URL of the origin or None, start of its reflog or None.
+"""The path of the common git folder, the normalised URL of the origin, and the start of the reflog.
 
-A folder outside git has only its own path.
+A folder outside git has only its path; URL and reflog are None if unknown.
 """
 
 WorkTree = namedtuple("WorkTree", "root git_dir common")
-"""The folder of a working tree, its own git folder, and the one that all trees of its repository share."""
+"""A working tree: its folder, its git folder, and the git folder that all trees of the repository share."""
 
 _DEFAULT_PORTS = {"ssh": "22", "git+ssh": "22", "ssh+git": "22", "https": "443", "http": "80", "git": "9418"}
 
 
 def repository(folder: str, user_home: str) -> Repository | None:
-    """Return the repository of a folder, else the folder; None for `/` and `user_home` itself.
+    """Return the repository of a folder, or the folder itself as one; None for `/` and `user_home`.
 
-    A submodule is a repository of its own. A repository in `user_home` itself (dotfiles in git) does not
-    count.
+    A submodule is a separate repository. A repository in `user_home` itself (dotfiles in git) does not count.
     """
     start, user_home = os.path.realpath(folder), os.path.realpath(user_home)
     tree = work_tree(start, user_home)
@@ -40,16 +39,16 @@ def repository(folder: str, user_home: str) -> Repository | None:
 
 
 def work_tree(folder: str, user_home: str) -> WorkTree | None:
-    """Return the working tree that a folder is in, unless its root is `user_home`."""
-    place, user_home = os.path.realpath(folder), os.path.realpath(user_home)
-    while place != user_home and place != os.path.dirname(place):
-        git_dir = _git_dir(os.path.join(place, ".git"))
+    """Return the working tree that contains a folder, unless its root is `user_home`."""
+    root, user_home = os.path.realpath(folder), os.path.realpath(user_home)
+    while root != user_home and root != os.path.dirname(root):
+        git_dir = _git_dir(os.path.join(root, ".git"))
         if git_dir:
             common = _text(os.path.join(git_dir, "commondir")).strip()
             return WorkTree(
-                place, git_dir, os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
+                root, git_dir, os.path.realpath(os.path.join(git_dir, common)) if common else git_dir
             )
-        place = os.path.dirname(place)
+        root = os.path.dirname(root)
     return None
 
 
@@ -67,9 +66,9 @@ def head_of(tree: WorkTree) -> tuple[str, str | None] | None:
 
 
 def birth_of(path: str) -> str | None:
-    """Read the start of the reflog of the common git folder at `path`; None without one.
+    """Return the start of the reflog of the common git folder at `path`; None without a reflog.
 
-    That is `<old commit> <new commit> <seconds>`, without the author and the message of that line.
+    It is `<old commit> <new commit> <seconds>`, from the first line without its author and message.
     """
     parts = _text(os.path.join(path, "logs", "HEAD"), 1000).partition("\n")[0].partition("\t")[0].split()
     return f"{parts[0]} {parts[1]} {parts[-2]}" if len(parts) >= 4 else None
@@ -100,7 +99,7 @@ def normal_url(url: str, base: str) -> str:
 
 
 def _git_dir(dot_git: str) -> str | None:
-    """Return the git folder that `.git` is or, if it is a file, names; else None."""
+    """Return the git folder: `.git` itself, or if that is a file, the folder that it names; else None."""
     if os.path.isfile(os.path.join(dot_git, "HEAD")):
         return os.path.realpath(dot_git)
     link = _text(dot_git)
@@ -116,8 +115,8 @@ def _git_dir(dot_git: str) -> str | None:
 def _origin_url(config: str) -> str | None:
     """Return the first URL of the remote `origin` in a git configuration; includes are not followed."""
     inside = False
-    for each in config.replace("\\\n", "").splitlines():
-        line = each.strip()
+    for raw_line in config.replace("\\\n", "").splitlines():
+        line = raw_line.strip()
         if line.startswith("["):
             head, _, line = line[1:].partition("]")
             section, _, name = head.partition('"')

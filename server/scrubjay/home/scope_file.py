@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import move_aside_nonfile, parsed
+from scrubjay.home.files import move_aside_nonfile, parse_json
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
@@ -29,14 +29,14 @@ class ScopeFile(Generic[T]):
         self, home: Home, path: str, *, decode: Callable[[Any], T], encode: Callable[[T], Any]
     ) -> None:
         self._home, self._path, self._encode = home, path, encode
-        self._lock = threading.Lock()  # so that of two concurrent changes, the second sees the first
+        self._lock = threading.Lock()  # with two concurrent changes, the second must see the first
         self.scopes: Mapping[str, T] = _read(path, decode)
 
     def edit(self, change: Callable[[dict[str, T]], object]) -> None:
-        """Let `change` edit the entries, then write all of them to the disk, or none.
+        """Let `change` edit the entries, then write all of them to the disk.
 
         Raises:
-            HomeError: the file cannot be written; nothing is changed then, or if `change` raises.
+            HomeError: the file cannot be written. Then, and if `change` raises, nothing is changed.
         """
         with self._lock:
             scopes = dict(self.scopes)
@@ -53,19 +53,19 @@ class ScopeFile(Generic[T]):
 
 
 def _read(path: str, decode: Callable[[Any], T]) -> dict[str, T]:
-    """Read a file, or its copy. A damaged file is kept as `.broken`, so that it blocks nothing."""
+    """Read a file, or its copy. A damaged file is renamed to `.broken`, so that it blocks nothing."""
     if move_aside_nonfile(path):
         log.error("%s was not a file and was moved aside; it starts empty", path)
     try:
-        return {scope: decode(entry) for scope, entry in parsed(read_kept(path))["scopes"].items()}
+        return {scope: decode(entry) for scope, entry in parse_json(read_kept(path))["scopes"].items()}
     except FileNotFoundError:
         return {}
     except OSError as error:
         sentence = f"{path} cannot be read: {error.strerror or error}."
         raise HomeError(f"{sentence} Give yourself read permission.") from error
     except (ValueError, LookupError, TypeError, AttributeError, InputError) as error:
-        there = path if os.path.exists(path) else copy_of(path)
-        os.replace(there, there + ".broken")
+        damaged = path if os.path.exists(path) else copy_of(path)
+        os.replace(damaged, damaged + ".broken")
         kind = type(error).__name__
-        log.error("%s is damaged (%s) and was kept as .broken; its copy, if any, is used", there, kind)
+        log.error("%s is damaged (%s) and was kept as .broken; its copy, if any, is used", damaged, kind)
         return _read(path, decode)

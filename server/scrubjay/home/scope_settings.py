@@ -1,6 +1,6 @@
-"""The settings of a scope: its name, background to its contents, and the buckets of its profile.
+"""The settings of a scope: its name, background to its content, and the buckets of its profile.
 
-They are in `<home>/scope_settings.json`; settings for all scopes are under the scope `*`:
+They are stored in `<home>/scope_settings.json`; settings for all scopes are under the scope `*`:
 
     {"v": 1, "scopes": {scope: {"name", "supporting_context", "buckets": {name: description},
                                 "created_at", "updated_at", "client": {name: value}}}}
@@ -22,14 +22,14 @@ from scrubjay.home.scopes import EVERY_SCOPE
 
 LONGEST_NAME, LONGEST_CONTEXT, LONGEST_BUCKET, LONGEST_DESCRIPTION = 200, 1_500, 64, 2_000  # characters
 MOST_BUCKETS = 100
-_NOTHING: Mapping[str, str] = MappingProxyType({})
+_NO_BUCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
 class ScopeSettings:
-    """The settings of one scope. `buckets` are sections of its profile: a name, and what belongs there.
+    """The settings of one scope. `buckets` are sections of its profile: each has a name and a description.
 
-    `created_at` and `updated_at` are the times of the first and last change, None without one.
+    `created_at` and `updated_at` are the times of the first and last change, or None.
 
     Raises:
         InputError: a text is too long, or there are too many buckets.
@@ -37,7 +37,7 @@ class ScopeSettings:
 
     name: str | None = None
     supporting_context: str | None = None
-    buckets: Mapping[str, str] = field(default_factory=lambda: _NOTHING)
+    buckets: Mapping[str, str] = field(default_factory=lambda: _NO_BUCKETS)
     created_at: datetime | None = None
     updated_at: datetime | None = None
     client: Mapping[str, Any] = field(default_factory=dict)  # what clients of supermemory stored
@@ -56,13 +56,13 @@ class ScopeSettings:
         object.__setattr__(self, "buckets", MappingProxyType(dict(self.buckets)))
 
     def with_buckets(self, added: Mapping[str, str]) -> ScopeSettings:
-        """Return these settings with more buckets; an existing bucket gets the new description."""
+        """Return these settings with buckets added; an existing bucket gets the new description."""
         return replace(self, buckets={**self.buckets, **added})
 
     def without_buckets(self, names: Iterable[str]) -> ScopeSettings:
         """Return these settings without these buckets; unknown names are ignored."""
-        others = self.buckets.keys() - set(names)
-        return replace(self, buckets={name: text for name, text in self.buckets.items() if name in others})
+        remaining = self.buckets.keys() - set(names)
+        return replace(self, buckets={name: text for name, text in self.buckets.items() if name in remaining})
 
 
 class ScopeBook:
@@ -74,15 +74,15 @@ class ScopeBook:
         )
 
     def of(self, scope: str) -> ScopeSettings:
-        """Return the settings of a scope; empty ones if it has none."""
+        """Return the settings of a scope; empty settings if it has none."""
         return self._file.scopes.get(scope, ScopeSettings())
 
     def all(self) -> Mapping[str, ScopeSettings]:
         """Return the settings of all scopes that have any, without `*`."""
-        return {scope: own for scope, own in self._file.scopes.items() if scope != EVERY_SCOPE}
+        return {scope: settings for scope, settings in self._file.scopes.items() if scope != EVERY_SCOPE}
 
     def buckets(self, scope: str) -> Mapping[str, str]:
-        """Return the buckets of a scope's profile: those for all scopes, and its own."""
+        """Return the buckets of a scope's profile: those for all scopes, then those of the scope."""
         return {**self.of(EVERY_SCOPE).buckets, **self.of(scope).buckets}
 
     async def change(
@@ -103,9 +103,9 @@ class ScopeBook:
         return self.of(scope)
 
     async def keep_context(self, scope: str, context: str | None, at: datetime) -> None:
-        """Store a document's context as its scope's; None changes nothing. Raises as `change`."""
+        """Store a document's context as that of its scope; None changes nothing. Raises as `change` does."""
         if context is not None and context != self.of(scope).supporting_context:
-            await self.change(scope, lambda own: replace(own, supporting_context=context), at)
+            await self.change(scope, lambda settings: replace(settings, supporting_context=context), at)
 
     async def remove(self, scope: str) -> None:
         """Remove the settings of a scope. Raises as `change` does."""

@@ -1,11 +1,16 @@
-"""Gives each folder a scope, a name that never changes; `<home>/scopes.json` stores them.
+"""Gives each folder a scope, whose name never changes. `<home>/scopes.json` stores the scopes.
 
 Hooks use it: standard library only and Python 3.9 syntax.
 
 A folder outside git is recognised by its path; if it becomes a repository, it keeps its scope. A repository
-is recognised by the path of its common folder (so worktrees share a scope), by the URL of its origin (so
-clones do), and, if the recorded path no longer exists, by the first line of its reflog, its birth (so a moved
-repository keeps its scope). The file, called the book below, holds
+is recognised
+
+- by the path of its common git folder, so that worktrees share a scope;
+- by the URL of its origin, so that clones do;
+- by the first line of its reflog (its birth) if the recorded path no longer exists, so that a moved
+  repository keeps its scope.
+
+The content of the file is called the book below:
 
     {"v": 1, "scopes": {name: {"paths": {path: birth}, "origins": [url]}}, "merged": {old: new}}
 """
@@ -17,7 +22,7 @@ import os
 import posixpath
 
 from scrubjay.errors import HomeError, InputError
-from scrubjay.home.files import hold, parsed, read_whole
+from scrubjay.home.files import hold, parse_json, read_whole
 from scrubjay.home.kept import copy_of, write_copy
 from scrubjay.home.paths import Home
 from scrubjay.home.repositories import birth_of, repository
@@ -34,7 +39,7 @@ USER_SCOPE = "user"  # facts about the user that hold in every project
 EVERY_SCOPE = "*"
 SCOPE_NAME = r"[A-Za-z0-9_.:-]{1,100}"  # the rule for names of scopes and tags
 NOWHERE = "/, your home folder itself and a folder that no longer exists are not projects."
-LOCK_WAIT_S = 0.25  # a hook waits no longer than this; the holder needs about a millisecond
+LOCK_WAIT_S = 0.25  # a hook waits at most so long; the other process needs about a millisecond
 
 _REPO, _DIR = _KINDS = ("repo_", "dir_")  # prefixes of generated scope names
 _SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-")
@@ -46,7 +51,7 @@ def is_scope(name: str) -> bool:
 
 
 def display_name(scope: str) -> str:
-    """Return a scope's name in short, readable form.
+    """Return the name of a scope in a short, readable form.
 
     >>> display_name("repo_sparrow__0123456789abcdef"), display_name("dir_notes__0123456789abcdef")
     ('sparrow', 'notes')
@@ -57,14 +62,15 @@ def display_name(scope: str) -> str:
     return scope
 
 
-def find_scope(name: str, known: Iterable[str], *, may_be_new: bool) -> str:
+def find_scope(name: str, existing: Iterable[str], *, may_be_new: bool) -> str:
     """Return the scope with this name, or the only one with this display name.
 
+    With `may_be_new`, a name without a scope is returned unchanged, unless a project has a similar name.
+
     Raises:
-        InputError: there is no such scope and it is not `may_be_new`, a project has a similar name, or
-            several scopes have this display name.
+        InputError: there is no such scope, or several scopes have this display name.
     """
-    names = {*known, USER_SCOPE, EVERY_SCOPE}
+    names = {*existing, USER_SCOPE, EVERY_SCOPE}
     if name in names:
         return name
     displayed = sorted(each for each in names if display_name(each) == name)
@@ -72,60 +78,60 @@ def find_scope(name: str, known: Iterable[str], *, may_be_new: bool) -> str:
         raise InputError(f"The scope {name} is ambiguous: {' or '.join(displayed)}. Give the full name.")
     if displayed:
         return displayed[0]
-    # A new name may resemble a user's own scope, as client_2 resembles client_1, but not a project's name.
-    alike = [each for each in names if each.startswith(_KINDS) or not may_be_new]
+    # A new name may resemble a scope that the user named (client_2 and client_1), but not a project's name.
+    candidates = [each for each in names if each.startswith(_KINDS) or not may_be_new]
     if name.isalpha():
-        alike.append(USER_SCOPE)
-    near = nearest(name, {*alike, *map(display_name, alike)})
+        candidates.append(USER_SCOPE)
+    suggestion = nearest(name, {*candidates, *map(display_name, candidates)})
     if name.lower() == USER_SCOPE:
-        near = f" Did you mean {USER_SCOPE}?"
-    if may_be_new and name and not near:
+        suggestion = f" Did you mean {USER_SCOPE}?"
+    if may_be_new and name and not suggestion:
         return name
-    raise InputError(f"There is no scope {name[:120]!r}.{near} `scrubjay scopes` lists them.")
+    raise InputError(f"There is no scope {name[:120]!r}.{suggestion} `scrubjay scopes` lists them.")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
     """Return a question that suggests similar names; "" if none is similar."""
-    import difflib  # takes 5 ms, only after a typing error
+    import difflib  # takes 5 ms, needed only after a typing error
 
-    near = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.75)
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    matches = difflib.get_close_matches(name, sorted(names), n=3, cutoff=0.75)
+    return f" Did you mean {' or '.join(matches)}?" if matches else ""
 
 
-def search_scopes(scope: str | None, own: str | tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the scopes to search; None is every scope.
+def search_scopes(scope: str | None, caller: str | tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the scopes to search; None means every scope.
 
-    They are `scope` if given, else the caller's project and the user's scope. A tuple in `own` is everything
-    that the caller may see, whatever `scope` is.
+    They are `scope` if it is given, else `caller` (the scope of the caller's project) and the user's scope.
+    If `caller` is a tuple, it has all the scopes that the caller may see, and `scope` is ignored.
     """
-    if isinstance(own, tuple):
-        return own
+    if isinstance(caller, tuple):
+        return caller
     if scope == EVERY_SCOPE:
         return None
-    return (scope,) if scope is not None else tuple(dict.fromkeys((own, USER_SCOPE)))
+    return (scope,) if scope is not None else tuple(dict.fromkeys((caller, USER_SCOPE)))
 
 
-def write_scope(scope: str | None, own: str | None) -> str:
-    """Return the scope to write to: `scope` if given, else the caller's.
+def write_scope(scope: str | None, caller: str | None) -> str:
+    """Return the scope to write to: `scope` if it is given, else that of the caller.
 
     Raises:
         InputError: `scope` is not given, and the caller has no project folder.
     """
-    if scope is None and own is None:
+    if scope is None and caller is None:
         raise InputError(f"{NOWHERE} Name a scope: a project's, or user for facts about yourself.")
-    return scope or own or ""
+    return scope or caller or ""
 
 
 def project_dir(env: Mapping[str, str], cwd: str) -> str:
-    """Return the project's folder: the one the host names, else the working directory, which follows `cd`."""
+    """Return the project's folder: the one that the host names, else the working directory `cwd`."""
     return env.get("CLAUDE_PROJECT_DIR") or env.get("CURSOR_PROJECT_DIR") or cwd
 
 
 def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | None:
     """Return the scope of a folder: `repo_<name>__<hash16>` in a git tree, else `dir_<name>__<hash16>`.
 
-    The hash is of the origin's normalised URL, else of the path (of the common folder in a git tree), as they
-    were when the folder was first seen. `/` and the user's home itself have no scope.
+    The hash is of the normalised URL of the origin, else of the path (in a git tree, of its common folder),
+    as it was when the folder was first seen. `/` and the user's home itself have no scope.
     """
     repo = repository(folder, user_home or os.path.expanduser("~"))
     if repo is None:
@@ -134,16 +140,16 @@ def scope_of(home: Home, folder: str, user_home: str | None = None) -> str | Non
     if not repo.is_git and not os.path.exists(repo.path):
         repo = _former_repository(book, repo)
     scope = _find(book, repo)
-    if scope is None or _record(book, scope, repo):
+    if scope is None or _update(book, scope, repo):
         try:
             scope, book = _change(home, lambda book: _add_scope(book, repo))
-        except OSError:  # full, read-only or busy: the next call computes the same name
+        except OSError:  # the disk is full, read-only or busy: the next call computes the same name
             scope = scope or _new_name(repo)
     return _resolve(book, scope)
 
 
 def is_elsewhere(folder: str) -> bool:
-    """Return True if this is an absolute path of a folder on another kind of system.
+    """Return True if this is an absolute path on another kind of operating system.
 
     >>> is_elsewhere(r"D:\\work\\jay"), is_elsewhere("work/jay")
     (True, False)
@@ -154,7 +160,7 @@ def is_elsewhere(folder: str) -> bool:
 def scope_elsewhere(home: Home, name: str) -> str:
     """Return the scope of a folder on another system, or of a project known only by name."""
     if _is_windows(name):
-        import ntpath  # not at the top: hooks need not load it
+        import ntpath  # imported here, because hooks need not load it
 
         path = ntpath.normcase(ntpath.normpath(name))
         last = ntpath.basename(path)
@@ -165,10 +171,10 @@ def scope_elsewhere(home: Home, name: str) -> str:
 
 
 def project_of(home: Home, folder: str, session_folder: str | None) -> tuple[str, str | None]:
-    """Return the project folder for something name in `folder`, and its scope.
+    """Return the project folder of a folder, and its scope.
 
-    An assistant that enters a folder below that of its session stays in the project, unless that folder is in
-    a repository of its own.
+    An assistant that enters a folder below that of its session stays in the project, unless the folder is in
+    a separate repository.
     """
     if session_folder and folder != session_folder and _is_inside(folder, session_folder):
         repo = repository(folder, os.path.expanduser("~"))
@@ -182,21 +188,22 @@ def list_scopes(home: Home) -> list[dict[str, Any]]:
     book = _read(home) or _empty()
     merged = book["merged"]
     return [
-        dict(scope=name, paths=sorted(each["paths"]), origins=each["origins"], merged_into=merged.get(name))
-        for name, each in sorted(book["scopes"].items())
+        dict(scope=name, paths=sorted(entry["paths"]), origins=entry["origins"], merged_into=merged.get(name))
+        for name, entry in sorted(book["scopes"].items())
     ]
 
 
-def project_folders(home: Home) -> list[str]:
-    """Return the folders of the projects that were seen so far."""
-    paths = (path for entry in list_scopes(home) for path in entry["paths"])
+def project_folders(home: Home, scope: str | None = None) -> list[str]:
+    """Return the folders of the known projects, or of the project with this scope."""
+    entries = (entry for entry in list_scopes(home) if scope in (None, entry["scope"]))
+    paths = (path for entry in entries for path in entry["paths"])
     return [os.path.dirname(path) if os.path.basename(path) == ".git" else path for path in paths]
 
 
 def merge(home: Home, old: str, new: str) -> str:
-    """Give the folders of the scope `old` the scope `new` from now on, and return its final name.
+    """Give the folders of the scope `old` the scope `new` from now on; return the final name of that scope.
 
-    The caller moves the records of `old`. If `new` was merged into another scope before, that one is used.
+    The caller moves the records of `old`. If `new` was itself merged into another scope, that one is used.
 
     Raises:
         InputError: both are the same scope already, or one is not a single project.
@@ -204,12 +211,12 @@ def merge(home: Home, old: str, new: str) -> str:
     """
 
     def edit(book: dict[str, Any]) -> str:
-        last = _resolve(book, new)
-        if old == USER_SCOPE or EVERY_SCOPE in (old, new) or last == old:
+        final = _resolve(book, new)
+        if old == USER_SCOPE or EVERY_SCOPE in (old, new) or final == old:
             why = f"it is the same scope as {new} already, or the user's own scope, or every scope"
             raise InputError(f"{old} cannot be merged into {new}: {why}.")
         book["merged"][old] = new
-        return last
+        return final
 
     try:
         return str(_change(home, edit)[0])
@@ -223,22 +230,24 @@ def _empty() -> dict[str, Any]:
 
 
 def _read(home: Home) -> dict[str, Any] | None:
-    """Read the book, or its copy if it is missing or damaged; None if both are."""
-    return _sound(home.scopes) or _sound(copy_of(home.scopes))
+    """Read the book, or its copy if it is missing or damaged; None if neither can be read."""
+    return _read_valid(home.scopes) or _read_valid(copy_of(home.scopes))
 
 
-def _sound(path: str) -> dict[str, Any] | None:
+def _read_valid(path: str) -> dict[str, Any] | None:
     try:
-        book: dict[str, Any] = parsed(read_whole(path))
+        book: dict[str, Any] = parse_json(read_whole(path))
         entries = book["scopes"].values()
-        sound = all(isinstance(one["paths"], dict) and isinstance(one["origins"], list) for one in entries)
-        return book if sound and isinstance(book["merged"], dict) else None
+        is_valid = all(
+            isinstance(entry["paths"], dict) and isinstance(entry["origins"], list) for entry in entries
+        )
+        return book if is_valid and isinstance(book["merged"], dict) else None
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 def _find(book: dict[str, Any], repo: Repository) -> str | None:
-    """Find a scope by its path, else its origin, else its former folder without git, else its birth."""
+    """Return the scope with the path of `repo`, else its origin, its path before it had git, or its birth."""
     for name, entry in book["scopes"].items():
         if repo.path in entry["paths"] and not _is_replaced(entry["paths"][repo.path], repo.birth):
             return str(name)
@@ -256,28 +265,28 @@ def _find(book: dict[str, Any], repo: Repository) -> str | None:
 
 
 def _path_before_git(repo: Repository) -> str:
-    """Return the path of a repository from before it had git; "" if it cannot have had one."""
+    """Return the path that a repository had in the book before it had git; "" if it had none."""
     folder, last = os.path.split(repo.path)
     return folder if last == ".git" else ""
 
 
 def _former_repository(book: dict[str, Any], repo: Repository) -> Repository:
-    """Return the former repository of a folder that no longer exists; the folder itself if unknown."""
-    known = {path for entry in book["scopes"].values() for path in entry["paths"]}
-    place = repo.path
-    while repo.path not in known:
-        if (git := os.path.join(place, ".git")) in known:
+    """Return the repository that a folder was in before it was removed; the folder itself if unknown."""
+    known_paths = {path for entry in book["scopes"].values() for path in entry["paths"]}
+    folder = repo.path
+    while repo.path not in known_paths:
+        if (git := os.path.join(folder, ".git")) in known_paths:
             return repo._replace(path=git, is_git=True)
-        place, below = os.path.dirname(place), place
-        if place == below:
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
             break
     return repo
 
 
 def _is_replaced(birth: str | None, now: str | None) -> bool:
-    """Return True if another repository is now at the recorded path.
+    """Return True if the repository at the recorded path is now another one.
 
-    A shortened reflog also begins with another line, but only the true first line starts from no commit.
+    A shortened reflog also begins with another line, but only the original first line starts from no commit.
     """
     return bool(birth and now and birth != now and now.startswith("0" * 40))
 
@@ -286,50 +295,51 @@ def _has_moved(path: str, birth: str | None) -> bool:
     return not os.path.exists(path) or _is_replaced(birth, birth_of(path))
 
 
-def _record(book: dict[str, Any], scope: str, repo: Repository) -> bool:
-    """Add to `book` what is new about a repository; return True if anything was."""
+def _update(book: dict[str, Any], scope: str, repo: Repository) -> bool:
+    """Add a new path or origin of a repository to `book`; return True if there was one."""
     entry = book["scopes"].setdefault(scope, {"paths": {}, "origins": []})
     paths, origins = entry["paths"], entry["origins"]
-    claimed = any(repo.origin in other["origins"] for other in book["scopes"].values())
-    new_origin = bool(repo.origin) and not claimed
-    new_path = repo.path not in paths or (repo.birth is not None and paths[repo.path] != repo.birth)
-    if new_origin:
+    is_known = any(repo.origin in other["origins"] for other in book["scopes"].values())
+    has_new_origin = bool(repo.origin) and not is_known
+    has_new_path = repo.path not in paths or (repo.birth is not None and paths[repo.path] != repo.birth)
+    if has_new_origin:
         origins.append(repo.origin)
-    if new_path:
+    if has_new_path:
         before = _path_before_git(repo) if repo.is_git else ""
         for path in [path for path in paths if path == before or not os.path.exists(path)]:
             del paths[path]
         paths[repo.path] = repo.birth
-    return new_origin or new_path
+    return has_new_origin or has_new_path
 
 
 def _add_scope(book: dict[str, Any], repo: Repository) -> str:
     scope = _find(book, repo) or _new_name(repo, taken=book["scopes"])
-    _record(book, scope, repo)
+    _update(book, scope, repo)
     return scope
 
 
 def _new_name(repo: Repository, taken: Collection[str] = ()) -> str:
-    """Return the name for a new scope; `taken` are names of scopes that have moved away."""
+    """Return a name for a new scope; `taken` are names of existing scopes."""
     source = repo.origin or repo.path
-    holder, last = os.path.split(source)
-    name = os.path.basename(holder) if repo.is_git and last.startswith(".") else last
-    for life in range(1, len(taken) + 2):
-        scope = _scope_name(_REPO if repo.is_git else _DIR, name, source if life == 1 else f"{source}#{life}")
+    parent, last = os.path.split(source)
+    name = os.path.basename(parent) if repo.is_git and last.startswith(".") else last
+    for number in range(1, len(taken) + 2):
+        key = source if number == 1 else f"{source}#{number}"
+        scope = _scope_name(_REPO if repo.is_git else _DIR, name, key)
         if scope not in taken:
             break
     return scope
 
 
 def _scope_name(kind: str, name: str, key: str) -> str:
-    from hashlib import sha256  # takes 2.5 ms, only for a new project
+    from hashlib import sha256  # takes 2.5 ms, needed only for a new project
 
     name = "".join(char for char in name if char in _SAFE)[:60] or "project"
     return f"{kind}{name}__{sha256(key.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 def _is_windows(path: str) -> bool:
-    """Return True if a path begins as only Windows paths do, with a drive or a server."""
+    """Return True if a path begins with a drive or a server, as only Windows paths do."""
     return path[:2] == "\\\\" or (path[:1].isalpha() and path[1:2] == ":" and path[2:3] in ("\\", "/"))
 
 
@@ -346,17 +356,17 @@ def _resolve(book: dict[str, Any], scope: str) -> str:
 
 
 def _change(home: Home, edit: Callable[[dict[str, Any]], Any]) -> tuple[Any, dict[str, Any]]:
-    """Edit the book under the lock and write it whole; return (what `edit` returned, the book).
+    """Edit the book under the lock and write it; return (the result of `edit`, the book).
 
-    A damaged book is kept as scopes.json.broken.
+    A damaged book is renamed to scopes.json.broken.
 
     Raises:
-        OSError: it cannot be written, or another process held it for longer than LOCK_WAIT_S.
+        OSError: it cannot be written, or another process held the lock for longer than LOCK_WAIT_S.
     """
     descriptor = hold(os.path.join(home.root, "scopes.lock"), LOCK_WAIT_S)
     try:
         book = _read(home) or _empty()
-        if os.path.exists(home.scopes) and _sound(home.scopes) is None:
+        if os.path.exists(home.scopes) and _read_valid(home.scopes) is None:
             os.replace(home.scopes, home.scopes + ".broken")
         result = edit(book)
         content = json.dumps(book, indent=1, sort_keys=True).encode("ascii")

@@ -1,7 +1,7 @@
-"""The settings of a home: their names and allowed values, and reading and changing `<home>/config.toml`.
+"""The settings of a home: their names and allowed values, and functions to read and change `config.toml`.
 
-They belong to the engine, never to one client's environment. The pipe and the hooks do not import this
-module; the part that hooks need is derived into `<home>/capture.json`.
+They belong to the engine, never to the environment of a client. The pipe and the hooks do not import this
+module; the engine writes the settings that hooks need to `<home>/capture.json`.
 """
 
 import json
@@ -22,25 +22,25 @@ from scrubjay.home.files import hold, read_whole, write_whole
 from scrubjay.home.kept import copy_of, read_kept, write_copy
 from scrubjay.home.paths import Home
 
-_LONGEST = 4 * 1024 * 1024  # bytes read from config.toml
+_MAX_BYTES = 4 * 1024 * 1024  # read from config.toml
 _LOCK_WAIT_S = 5.0  # a change writes two small files
 _HEADING = "# Settings of Scrubjay; `scrubjay config` lists them all.\n"
 _YES_NO = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 class Kind(NamedTuple):
-    """A type of setting: its allowed values in words, and how to read one.
+    """A type of setting: its allowed values in words, and a function that reads a value.
 
-    `read` takes a TOML value or a text that a user typed. For one that is not allowed, it raises ValueError,
+    `read` takes a TOML value or a text that a user typed. If the value is not allowed, it raises ValueError,
     LookupError or TypeError.
     """
 
     allowed: str
     read: Callable[[Any], Any]
 
-    def of(self, default: Any, says: str) -> Any:
-        """Return a field of `Settings` of this type, with its sentence for the user."""
-        return field(default=default, metadata={"kind": self, "says": says})
+    def setting(self, default: Any, description: str) -> Any:
+        """Return a field of `Settings` of this type, with a sentence for the user."""
+        return field(default=default, metadata={"kind": self, "description": description})
 
 
 def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kind:
@@ -53,10 +53,10 @@ def _number(least: float, most: float, unit: str, *, whole: bool = False) -> Kin
     return Kind(f"a {'whole ' if whole else ''}number of {unit} from {least:,} to {most:,}", read)
 
 
-def _choice(names: Sequence[str], also: Mapping[str, str] = MappingProxyType({})) -> Kind:
+def _choice(names: Sequence[str], aliases: Mapping[str, str] = MappingProxyType({})) -> Kind:
     def read(value: Any) -> str:
         word = str(value).strip().lower()
-        return names[names.index(also.get(word, word))]
+        return names[names.index(aliases.get(word, word))]
 
     return Kind(f"one of {', '.join(names)}", read)
 
@@ -74,7 +74,7 @@ def _prompt(value: Any) -> str | None:
 
 
 def _folders(value: Any) -> tuple[str, ...]:
-    """Split folders at commas; use a TOML list for folders with a comma in their name."""
+    """Return a list of folders, which are separated by commas, or a TOML list if a name has a comma."""
     if isinstance(value, str) and value.strip().startswith("["):
         value = tomllib.loads(f"value = {value}")["value"]
     elif isinstance(value, str):
@@ -87,9 +87,9 @@ def _folders(value: Any) -> tuple[str, ...]:
 def _store(value: Any) -> str | None:
     if value in ("", "none"):
         return None
-    if not _BUCKET.fullmatch(place := _text(value).strip()):
+    if not _BUCKET.fullmatch(bucket := _text(value).strip()):
         raise ValueError
-    return place
+    return bucket
 
 
 _BUCKET = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[A-Za-z0-9!_.*'()=-]+)*/?")
@@ -111,81 +111,84 @@ class Settings:
     """All settings, each with its default and one sentence for the user."""
 
     # the bundled model starts in 0.2 s and needs no download
-    model: str = _TEXT.of(
+    model: str = _TEXT.setting(
         "bundled", "The embedding model: bundled, a folder, or the id of a model on this disk."
     )
-    query_prompt: str | None = _PROMPT.of(
+    query_prompt: str | None = _PROMPT.setting(
         None, "Prefix of queries for the model; none: the model's own prompt."
     )
-    document_prompt: str | None = _PROMPT.of(None, "Prefix of stored texts for the model; none: its own.")
-    # two points of recall for another half of a vector's bytes
-    late_interaction: bool = _SWITCH.of(
+    document_prompt: str | None = _PROMPT.setting(
+        None, "Prefix of stored texts for the model; none: its own."
+    )
+    # two more points of recall; the codes of tokens take half as many bytes as a vector
+    late_interaction: bool = _SWITCH.setting(
         True, "Also compare texts token by token, which finds more and takes some disk space."
     )
     # long enough for a pause between two sessions, short enough that a closed laptop holds no model in memory
-    idle_minutes: float = _number(0.01, 10_080, "minutes").of(
+    idle_minutes: float = _number(0.01, 10_080, "minutes").setting(
         15, "Minutes without a client after which a client-started engine ends."
     )
-    capture: str = _CAPTURE.of(
+    capture: str = _CAPTURE.setting(
         "all", "Which turns hooks record: all, salient ones, summaries only, or none (off)."
     )
     # "yes", "ok" and "go on" are never worth finding
-    min_length: int = _number(0, 10_000, "characters", whole=True).of(
+    min_length: int = _number(0, 10_000, "characters", whole=True).setting(
         10, "Shorter prompts and chat messages are not captured."
     )
-    # HTTP results stay unchanged for clients that do not want turns in them
-    chat_capture: str = _CAPTURE.of(
+    # off, because not all HTTP clients want turns in their results
+    chat_capture: str = _CAPTURE.setting(
         "off", "Which turns of HTTP conversations searches return: all, salient, summary_only, off."
     )
     # enough turns to have a topic, few enough to be summarised in 1,000 characters
-    summary_every: int = _number(2, 200, "turns", whole=True).of(
+    summary_every: int = _number(2, 200, "turns", whole=True).setting(
         20, "A session is summarised after every so many new turns, and when it ends."
     )
-    # 300 tokens once per session are well spent; lines next to every prompt are the user's choice
-    inject: str = _INJECT.of(
+    # 300 tokens once per session are worth it; lines next to every prompt are the user's choice
+    inject: str = _INJECT.setting(
         "session",
         "What a model sees unasked: off, session (an opening), prompt (also lines next to prompts), "
         "edit (also lines before edits and commands; run `scrubjay setup` again).",
     )
-    effect: int = _number(0, 1_000, "sessions", whole=True).of(
+    effect: int = _number(0, 1_000, "sessions", whole=True).setting(
         0,
         "One session in so many gets no opening, so that `scrubjay effect` can compare; 0: none.",
     )
-    paused: bool = _SWITCH.of(False, "Pause capture.")
-    excluded: tuple[str, ...] = _FOLDERS.of(
+    paused: bool = _SWITCH.setting(False, "Pause capture.")
+    excluded: tuple[str, ...] = _FOLDERS.setting(
         (), "Folders whose sessions are never captured, including folders below them."
     )
-    roots: tuple[str, ...] = _FOLDERS.of(
+    roots: tuple[str, ...] = _FOLDERS.setting(
         (), "Folders that add_document may read in addition to the client's project."
     )
     # a heavy year of turns with their vectors is under 1 GB
-    disk_limit_gb: float = _number(0.1, 100_000, "gigabytes").of(
+    disk_limit_gb: float = _number(0.1, 100_000, "gigabytes").setting(
         10, "Above this, `scrubjay status` and `doctor` warn you."
     )
     # a local folder needs no network, and no other engine can interfere
-    store: str | None = _STORE.of(
+    store: str | None = _STORE.setting(
         None, "Where records are stored: a bucket that several engines can share; none: in the home."
     )
 
 
-_FIELDS = {one.name: one for one in fields(Settings)}
+_FIELDS = {setting.name: setting for setting in fields(Settings)}
 
 
 def load(path: str) -> Settings:
-    """Read the settings from this file, or its copy; missing ones have their defaults.
+    """Read the settings from this file, or its copy; missing settings have their defaults.
 
     Raises:
-        InputError: invalid TOML, an unknown key or a value that is not allowed; names the key and what is
-        allowed. HomeError: the file cannot be read.
+        InputError: the TOML is invalid, a key is unknown, or a value is not allowed. It names the key and the
+            allowed values.
+        HomeError: the file cannot be read.
     """
     return _settings(_read(path), path)
 
 
-def in_store(settings: Settings, store: str | None) -> Settings:
-    """Return these settings with the store that `SCRUBJAY_STORE` names; None changes nothing.
+def with_store(settings: Settings, store: str | None) -> Settings:
+    """Return these settings with the store from `SCRUBJAY_STORE`; None changes nothing.
 
     Raises:
-        InputError: it does not name a possible store.
+        InputError: it is not a valid store.
     """
     if store is None:
         return settings
@@ -193,7 +196,7 @@ def in_store(settings: Settings, store: str | None) -> Settings:
 
 
 def idle_minutes(path: str) -> float:
-    """Read the one setting that an engine needs before it may fail; the default if the file is wrong."""
+    """Return the one setting that an engine needs before it may fail; the default if the file is invalid."""
     try:
         return load(path).idle_minutes
     except (InputError, HomeError):
@@ -201,10 +204,10 @@ def idle_minutes(path: str) -> float:
 
 
 def change(path: str, key: str, value: Any) -> Settings:
-    """Write one setting, perhaps as the user typed it, and return all. Other lines of the file do not change.
+    """Change one setting and return all; other lines of the file stay. `value` may be what the user typed.
 
     Raises:
-        InputError: an unknown key, a value that is not allowed, or an error elsewhere in the file; nothing is
+        InputError: the key is unknown, the value is not allowed, or the file has another error; nothing is
             written.
         HomeError: the file cannot be read or written.
     """
@@ -220,13 +223,13 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
     """Return the value of a setting, from TOML or as a user typed it; `name` is its name for the user.
 
     Raises:
-        InputError: an unknown key, or a value that is not allowed.
+        InputError: the key is unknown, or the value is not allowed.
     """
     if key not in _FIELDS:
         import difflib  # takes 1 ms, only after a typing error
 
-        near = difflib.get_close_matches(key, _FIELDS, n=1)
-        hint = f"did you mean {near[0]}?" if near else "remove it." if where else ""
+        matches = difflib.get_close_matches(key, _FIELDS, n=1)
+        hint = f"did you mean {matches[0]}?" if matches else "remove it." if where else ""
         known = f"Known settings: {', '.join(_FIELDS)}."
         raise InputError(f"{_excerpt(key)}{where} is not a setting{f'; {hint}' if hint else '.'} {known}")
     kind: Kind = _FIELDS[key].metadata["kind"]
@@ -238,8 +241,10 @@ def parsed(key: str, value: Any, where: str = "", name: str = "") -> Any:
 
 
 def describe() -> list[tuple[str, str, str]]:
-    """List (key, default as a user would type it, one sentence) of every setting, in order."""
-    return [(name, typed(one.default), one.metadata["says"]) for name, one in _FIELDS.items()]
+    """List (key, default as a user would type it, description) for every setting, in order."""
+    return [
+        (name, typed(setting.default), setting.metadata["description"]) for name, setting in _FIELDS.items()
+    ]
 
 
 def typed(value: Any) -> str:
@@ -252,7 +257,7 @@ def typed(value: Any) -> str:
 
 
 def capture_view(settings: Settings) -> dict[str, Any]:
-    """Return the values that hooks need: capture, min_length, paused, excluded, inject and effect."""
+    """Return the settings that hooks need: capture, min_length, paused, excluded, inject and effect."""
     values = {key: getattr(settings, key) for key in Policy._fields}
     return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
@@ -260,8 +265,8 @@ def capture_view(settings: Settings) -> dict[str, Any]:
 def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     """Derive `<home>/capture.json` and its copy from the settings.
 
-    Its `since` is the time of the last change of the capture policy other than a pause. Turns from before are
-    not fetched from transcripts afterwards (`captured_since`). `pauses` are the times without capture.
+    Its `since` is when the capture policy last changed, other than by a pause. Earlier turns are not fetched
+    from transcripts afterwards (`captured_since`). `pauses` are the periods without capture.
     """
     view = capture_view(settings)
     before = _read_capture(home) or capture_view(Settings())  # what hooks assume in a new home
@@ -271,23 +276,23 @@ def write_capture(home: Home, settings: Settings, now: datetime) -> None:
     )
     if changed or not isinstance(since, str | None):
         since = now.isoformat()
-    off = pauses(home)
+    periods = pauses(home)
     if _is_off(view) != _is_off(before):
         if _is_off(view):
-            off = [*off, (now.isoformat(), None)]
+            periods = [*periods, (now.isoformat(), None)]
         else:
-            began = off.pop()[0] if off and off[-1][1] is None else before.get("since")
-            off = [*off, (str(began or ""), now.isoformat())]
-    content = (json.dumps({**view, "since": since, "pauses": off}, indent=1) + "\n").encode()
+            began = periods.pop()[0] if periods and periods[-1][1] is None else before.get("since")
+            periods = [*periods, (str(began or ""), now.isoformat())]
+    content = (json.dumps({**view, "since": since, "pauses": periods}, indent=1) + "\n").encode()
     with suppress(OSError, ValueError):
         if read_whole(home.capture, own=True) == content:
-            return  # so that a full disk stops no engine whose settings did not change
+            return  # a full disk must not stop an engine whose settings did not change
     with _locked(home.config):  # one process writes both the copy and the file
         _write(home.capture, content)
 
 
 def captured_since(home: Home) -> datetime | None:
-    """Return when the current capture policy began; None if always, a day ago if unknown."""
+    """Return when the current capture policy began; None if it always applied, the far future if unknown."""
     since = _read_capture(home).get("since")
     if since is None:
         return None
@@ -299,9 +304,9 @@ def captured_since(home: Home) -> datetime | None:
 
 
 def pauses(home: Home) -> list[tuple[str, str | None]]:
-    """Return the times without capture, each as (start, end); an end of None is now."""
-    kept = _read_capture(home).get("pauses")
-    pairs = kept if isinstance(kept, list) else []
+    """Return the periods without capture, each as (start, end); None as the end means that it lasts."""
+    value = _read_capture(home).get("pauses")
+    pairs = value if isinstance(value, list) else []
     return [(str(pair[0]), pair[1]) for pair in pairs if isinstance(pair, list) and len(pair) == 2]
 
 
@@ -310,7 +315,7 @@ def _is_off(view: dict[str, Any]) -> bool:
 
 
 def _read_capture(home: Home) -> dict[str, Any]:
-    """Read capture.json or its copy; unreadable files count as another policy."""
+    """Read capture.json or its copy; an unreadable file counts as another policy."""
     try:
         return capture.read(home)
     except FileNotFoundError:
@@ -329,7 +334,7 @@ def _settings(text: str, path: str) -> Settings:
 
 def _read(path: str) -> str:
     try:
-        return read_kept(path)[:_LONGEST].decode()
+        return read_kept(path)[:_MAX_BYTES].decode()
     except FileNotFoundError:
         return ""
     except ValueError as error:
@@ -341,7 +346,7 @@ def _read(path: str) -> str:
 
 
 def _remedy(path: str) -> str:
-    """Return advice for a wrong file; emptying it would lose a pause and the exclusions."""
+    """Return advice for an invalid file; to empty it would lose a pause and the excluded folders."""
     if os.path.isfile(copy_of(path)):
         return "Correct it, or restore the previous settings with `scrubjay doctor --mend`."
     return "Correct it, or empty it to get the defaults."
@@ -350,7 +355,7 @@ def _remedy(path: str) -> str:
 def restore_config(home: Home) -> str | None:
     """Replace a damaged config.toml with its copy; return the new path of the damaged file.
 
-    None if the file is valid, or its copy is no better.
+    Return None if the file is valid, or if its copy is damaged too.
 
     Raises:
         HomeError: it cannot be read or written.
@@ -362,12 +367,12 @@ def restore_config(home: Home) -> str | None:
     except InputError:
         copy = copy_of(path)
     try:
-        sound, damaged = read_whole(copy), read_whole(path)
-        _settings(sound.decode(), copy)
+        content, damaged = read_whole(copy), read_whole(path)
+        _settings(content.decode(), copy)
     except (OSError, ValueError, InputError):
         return None
     _write(f"{path}.broken", damaged, with_copy=False)
-    _write(path, sound, with_copy=False)
+    _write(path, content, with_copy=False)
     return f"{path}.broken"
 
 
@@ -378,7 +383,7 @@ def _excerpt(value: Any) -> str:
 
 @contextmanager
 def _locked(config: str) -> Iterator[None]:
-    """Keep other processes from changing the settings meanwhile. Raises HomeError."""
+    """Prevent other processes from changing the settings. Raises HomeError."""
     try:
         lock = hold(f"{config}.lock", _LOCK_WAIT_S)
     except OSError as error:
@@ -390,9 +395,10 @@ def _locked(config: str) -> Iterator[None]:
 
 
 def _write(path: str, content: bytes, *, with_copy: bool = True) -> None:
-    """Replace a file in one step, after its copy, so that a reader sees the old or the new one.
+    """Replace the copy of a file, then the file. A reader sees the old or the new file, never a part.
 
-    A linked config.toml (dotfiles) stays a link: the file it points to is replaced. Raises HomeError.
+    If config.toml is a link (dotfiles), it stays one: the file that it points to is replaced. Raises
+    HomeError.
     """
     try:
         if with_copy:
@@ -413,11 +419,11 @@ def with_value(text: str, key: str, value: object) -> str:
     `value` is a string, number, boolean, or a list or tuple of strings.
     """
     line_end = "\r\n" if "\r\n" in text else "\n"
-    shown = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # which TOML wants escaped
-    line = "" if value is None else f"{key} = {shown}"
+    literal = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML requires the escape
+    line = "" if value is None else f"{key} = {literal}"
     lines = statements(text)
     for at, statement in enumerate(lines):
-        if key in _parsed(statement):
+        if key in _parse_toml(statement):
             comment = _comment(statement)
             lines[at] = f"{line}{'  ' if comment else ''}{comment}{line_end}" if line else ""
             return "".join(lines)
@@ -426,17 +432,17 @@ def with_value(text: str, key: str, value: object) -> str:
 
 
 def statements(text: str) -> list[str]:
-    """Split valid TOML into lines, keeping a multi-line value as one; joined they are the text again."""
-    whole, pending = [], ""
+    """Split valid TOML into lines, with a multi-line value as one line; joined, they are the text again."""
+    complete, pending = [], ""
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         pending += line
-        if _parsed(pending) is not None:
-            whole.append(pending)
+        if _parse_toml(pending) is not None:
+            complete.append(pending)
             pending = ""
-    return whole
+    return complete
 
 
-def _parsed(statement: str) -> Any:
+def _parse_toml(statement: str) -> Any:
     try:
         return tomllib.loads(statement)
     except tomllib.TOMLDecodeError:
@@ -445,6 +451,6 @@ def _parsed(statement: str) -> Any:
 
 def _comment(statement: str) -> str:
     """Return the comment after a value: from the first # before which the value is complete."""
-    starts = (at for at, char in enumerate(statement) if char == "#")
-    found = (at for at in starts if _parsed(statement[:at]) == _parsed(statement))
-    return statement[next(found, len(statement)) :].rstrip()
+    marks = (at for at, char in enumerate(statement) if char == "#")
+    starts = (at for at in marks if _parse_toml(statement[:at]) == _parse_toml(statement))
+    return statement[next(starts, len(statement)) :].rstrip()

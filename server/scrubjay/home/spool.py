@@ -2,9 +2,9 @@
 
 Hooks write here too: standard library only and Python 3.9 syntax.
 
-A file is written in `spool/tmp`, fsynced, renamed into its folder and the folder fsynced, so that readers see
-only whole files and a power cut loses nothing acknowledged. Names begin with the time, so sorting them gives
-the order of writing.
+A file is written in `spool/tmp`, fsynced and renamed into its folder, and the folder is fsynced. So readers
+see only whole files, and a power cut loses nothing that was acknowledged. Names begin with the time, so
+sorting them gives the order of writing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scrubjay.home.files import (
     is_file,
     is_running,
     move_aside_nonfile,
-    parsed,
+    parse_json,
     read_regular,
     read_whole,
     sync_folder,
@@ -31,17 +31,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-STALE_S = 3600.0  # a file this old in spool/tmp was left by a dead writer
+STALE_S = 3600.0  # a dead writer left a file of this age in spool/tmp
 LONGEST = 400 * 1024 * 1024  # bytes of an envelope: a text of 50 MB, with every character escaped
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
-LEAST = 20  # characters; a shorter text is erased only as a whole text
+LEAST = 20  # characters; a shorter text is erased only if it is a whole text
 _TEXTS = ("content", "user", "assistant", "text", "summary", "title")  # fields of envelopes and prompts
 
 
 def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -> str:
-    """Write an envelope to the spool and return its path. From then on it survives a power cut.
+    """Write an envelope to the spool and return its path. From then on, it survives a power cut.
 
-    `time_ns`, nanoseconds since 1970, is its place in the order; None means now.
+    `time_ns` (nanoseconds since 1970) is its position in the order; None means now.
 
     Raises:
         HomeError: the disk is full, or the home cannot be written.
@@ -50,53 +50,53 @@ def write(home: Home, envelope: Mapping[str, Any], time_ns: int | None = None) -
 
 
 def time_ns_of(path: str) -> int:
-    """Return an envelope's place in the order, in nanoseconds since 1970; 0 for a file with another name."""
+    """Return an envelope's position in the order, in nanoseconds since 1970; 0 for a file named otherwise."""
     digits = os.path.basename(path).partition("-")[0]
     return int(digits) if digits.isdigit() else 0
 
 
 def write_request(home: Home, request: Mapping[str, Any], request_id: str, time_ns: int | None = None) -> str:
-    """Write a request to reconcile a session, for the engine's next start. Raises as `write` does."""
+    """Write a request to reconcile a session at the engine's next start. Raises as `write` does."""
     return _place(home, home.reconcile, request_id, request, time_ns)
 
 
 def write_event(home: Home, event: Mapping[str, Any]) -> str:
-    """Write what a hook saw, for the engine, in the order of `time_ns`. Raises as `write` does."""
+    """Write an event that a hook saw, for the engine; `time_ns` orders events. Raises as `write` does."""
     kind = event["kind"] if event["records"] else "hidden"
     return _place(home, home.events, f"{kind}-{event['id']}", event, event["time_ns"])
 
 
 def events(home: Home, kind: str = "") -> list[str]:
-    """List the paths of events that no engine has taken, all or of one kind, in order.
+    """List the paths of the waiting events, all or of one kind, in order.
 
-    Exchanges that must not be recorded have the kind "hidden".
+    Events of exchanges that must not be recorded have the kind "hidden".
     """
     return [path for path in _json_files(home.events) if f"-{kind}" in os.path.basename(path)]
 
 
 def session_folder(home: Home, session_id: str) -> str:
-    """Return the folder of a session's prompts, which exists from the first prompt on."""
+    """Return the folder of a session's prompts, which the first prompt creates."""
     return os.path.join(home.prompts, file_name(session_id))
 
 
 def file_name(identifier: str) -> str:
-    """Return an identifier as a portable file name: itself if plain, as a UUID is, else its hash."""
+    """Return a portable file name for an identifier: itself if it is plain, as a UUID is, else its hash."""
     if is_plain(identifier):
         return identifier
-    from hashlib import sha256  # takes 2.5 ms, never needed for a host's identifiers
+    from hashlib import sha256  # takes 2.5 ms, and hosts' identifiers never need it
 
     return "h" + sha256(identifier.encode("utf-8")).hexdigest()[:40]
 
 
 def is_plain(identifier: str | None) -> bool:
-    """Return True if an identifier is used as a file name unchanged, not hashed."""
+    """Return True if an identifier can be a file name as it is, without being hashed."""
     if identifier is None or len(identifier) > 80 or (len(identifier) == 41 and identifier[0] == "h"):
         return False
     return _PLAIN.issuperset(identifier)
 
 
 def pending(home: Home) -> list[str]:
-    """List the paths of the waiting envelopes in the order of writing, with one scan of one folder."""
+    """List the paths of the waiting envelopes, in the order of writing."""
     return _json_files(home.spool_new)
 
 
@@ -106,7 +106,7 @@ def requests(home: Home) -> list[str]:
 
 
 def nonfiles(home: Home) -> list[str]:
-    """List entries of the spool that are not files and will never be taken."""
+    """List the entries of the spool that are not files, and so will never be read."""
     try:
         with os.scandir(home.spool_new) as entries:
             return sorted(entry.path for entry in entries if not is_file(entry))
@@ -115,7 +115,7 @@ def nonfiles(home: Home) -> list[str]:
 
 
 def broken_paths(home: Home) -> list[str]:
-    """List the paths of the envelopes that were moved away; each has its reason next to it, in `.reason`."""
+    """List the paths of the envelopes that were moved away; a `.reason` file next to each says why."""
     return _json_files(home.spool_broken)
 
 
@@ -128,7 +128,7 @@ def read(path: str) -> dict[str, Any]:
     """
     name = os.path.basename(path)
     try:
-        envelope = parsed(read_whole(path, LONGEST))
+        envelope = parse_json(read_whole(path, LONGEST))
     except OSError as error:
         if error.errno == EINVAL:  # a FIFO would block this and every later write
             raise SpoolError(f"{name} in the spool is not a file; it is moved to spool/broken.") from None
@@ -145,20 +145,20 @@ def read(path: str) -> dict[str, Any]:
 
 def move_to_broken(home: Home, path: str, reason: str) -> str:
     """Move a broken file and its reason to `spool/broken`, and return the new path. Delete nothing."""
-    aside = os.path.join(home.spool_broken, os.path.basename(path))
+    new_path = os.path.join(home.spool_broken, os.path.basename(path))
     try:
-        move_aside_nonfile(aside + ".reason")
-        descriptor = os.open(aside + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        move_aside_nonfile(new_path + ".reason")
+        descriptor = os.open(new_path + ".reason", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(descriptor, "w", encoding="utf-8", errors="replace") as file:
             file.write(reason + "\n")
     except OSError:  # a full disk: move it anyway, because it would block every later read
         pass
-    os.replace(path, aside)
-    return aside
+    os.replace(path, new_path)
+    return new_path
 
 
 def reasons(paths: Sequence[str]) -> list[str]:
-    """Return the reason why each of these files was moved away, after its name."""
+    """Return a line for each of these files: its name, and the reason why it was moved away."""
     lines = []
     for path in paths:
         try:
@@ -170,7 +170,7 @@ def reasons(paths: Sequence[str]) -> list[str]:
 
 
 def remove(paths: Sequence[str]) -> None:
-    """Delete files whose content is stored; missing ones are ignored."""
+    """Delete files whose content is now stored; missing files are ignored."""
     for path in paths:
         try:
             os.unlink(path)
@@ -179,9 +179,9 @@ def remove(paths: Sequence[str]) -> None:
 
 
 def erase(home: Home, texts: Sequence[str]) -> int:
-    """Delete the broken files and waiting prompts that contain one of these texts; return how many.
+    """Delete the broken files and waiting prompts that contain one of these texts; return their number.
 
-    A text of fewer than 20 characters must equal a whole text there, because "yes" is part of too many.
+    A text of fewer than 20 characters must equal a whole text in the file, because too many contain "yes".
     """
     erased = 0
     for folder, _, names in list(os.walk(home.spool_broken)) + list(os.walk(home.prompts)):
@@ -200,19 +200,19 @@ def erase(home: Home, texts: Sequence[str]) -> int:
 
 
 def sweep(home: Home, now: float, *, own: bool = False) -> int:
-    """Delete what dead writers left in `spool/tmp`; return how many files.
+    """Delete the drafts that dead writers left in `spool/tmp`; return their number.
 
-    A draft's name contains its writer's process id. It is stale if that process is gone, or if it is more
-    than an hour older than `now` (Unix seconds). With `own`, this process has no draft yet, so one with its
-    id belongs to an earlier process, as happens in containers.
+    The name of a draft contains the process id of its writer. A draft is stale if that process is gone, or if
+    it is more than an hour older than `now` (Unix seconds). With `own`, this process has no draft yet, so a
+    draft with its id belongs to an earlier process, as happens in containers.
     """
     swept = 0
     with os.scandir(home.spool_tmp) as entries:
         for entry in entries:
             pid = entry.name.partition("-")[0]
-            gone = pid.isdigit() and (not is_running(int(pid)) or (own and int(pid) == os.getpid()))
+            is_gone = pid.isdigit() and (not is_running(int(pid)) or (own and int(pid) == os.getpid()))
             try:
-                if gone or entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
+                if is_gone or entry.stat(follow_symlinks=False).st_mtime < now - STALE_S:
                     os.unlink(entry.path)
                     swept += 1
             except OSError:  # its writer is alive after all, another sweep was faster, or it is a folder
@@ -221,14 +221,14 @@ def sweep(home: Home, now: float, *, own: bool = False) -> int:
 
 
 def durable_write(home: Home, path: str, content: bytes) -> None:
-    """Write a whole file at `path` or none, readable by its owner only, and sync it to the disk.
+    """Write a file completely or not at all, readable by its owner only, and sync it to the disk.
 
     Raises:
         OSError: the disk refused; no draft remains.
     """
     try:
         _write_whole(home, path, content)
-    except FileNotFoundError:  # a sweep in another container, which cannot see this process, took the draft
+    except FileNotFoundError:  # a sweep in another container, which cannot see this process, removed it
         _write_whole(home, path, content)
     sync_folder(os.path.dirname(path))
 
@@ -262,24 +262,27 @@ def _place(home: Home, folder: str, name: str, content: Mapping[str, Any], time_
 
 
 def _has_any(content: bytes, texts: Sequence[str]) -> bool:
-    """Return True if a file holds one of these texts, or the beginning of one if it was cut off."""
+    """Return True if a file contains one of these texts, or if it was cut off, the beginning of one."""
     try:
         stored = _texts(json.loads(content))
     except (ValueError, RecursionError):
         raw = content.decode("utf-8", "replace")
-        escaped = [json.dumps(text, ensure_ascii=each) for text in texts for each in (True, False)]
+        escaped = [
+            json.dumps(text, ensure_ascii=ascii_only) for text in texts for ascii_only in (True, False)
+        ]
         return any((text if len(text) < LEAST else text[:LEAST]) in raw for text in escaped)
-    return any(_has_text(one, other) for one in texts for other in stored)
+    return any(_has_text(text, other) for text in texts for other in stored)
 
 
 def _texts(content: Any) -> list[str]:
-    texts, left = [], [content]
-    while left:
-        each = left.pop()
-        if isinstance(each, dict):
-            texts += [each[key] for key in _TEXTS if isinstance(each.get(key), str)]
-        if isinstance(each, (dict, list)):
-            left += each.values() if isinstance(each, dict) else each
+    texts, remaining = [], [content]
+    while remaining:
+        value = remaining.pop()
+        if isinstance(value, dict):
+            texts += [value[key] for key in _TEXTS if isinstance(value.get(key), str)]
+            remaining += value.values()
+        elif isinstance(value, list):
+            remaining += value
     return texts
 
 

@@ -5,37 +5,36 @@ from __future__ import annotations
 import json
 from typing import Literal, NamedTuple
 
-from scrubjay.home.files import parsed, read_whole
+from scrubjay.home.files import parse_json, read_whole
 from scrubjay.home.paths import Home
 from scrubjay.home.spool import durable_write
 
-MOST = 50  # changes that are remembered
+MAX_STEPS = 50  # changes that can be taken back
 
-Did = Literal["forget", "restore", "edit"]
+Action = Literal["forget", "restore", "edit"]
 
 
 class Step(NamedTuple):
-    """One change and its records; for an edit, the new version and the previous one."""
+    """One change and the ids of its records; for an edit, the new version and the previous one."""
 
-    did: Did
+    did: Action
     ids: list[str]
 
 
 def read(home: Home) -> list[Step]:
     """Return the changes that can be taken back, oldest first; an unreadable file has none."""
     try:
-        return [
-            Step(each["did"], [str(one) for one in each["ids"]]) for each in parsed(read_whole(home.undo))
-        ]
+        steps = parse_json(read_whole(home.undo))
+        return [Step(step["did"], [str(each) for each in step["ids"]]) for step in steps]
     except (OSError, ValueError, LookupError, TypeError):
         return []
 
 
 def write(home: Home, steps: list[Step]) -> None:
-    """Remember the last of these changes.
+    """Write the last `MAX_STEPS` of these changes.
 
     Raises:
         OSError: the disk refused.
     """
-    content = json.dumps([step._asdict() for step in steps[-MOST:]])
+    content = json.dumps([step._asdict() for step in steps[-MAX_STEPS:]])
     durable_write(home, home.undo, content.encode("ascii"))

@@ -11,7 +11,7 @@ from scrubjay.records.documents import LONGEST_TITLE, new_document
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
 
-SHORT = 12  # hex digits of a commit that are shown
+SHORT = 12  # hex digits of a commit's id that are shown
 
 
 def custom_id(commit: str) -> str:
@@ -23,25 +23,25 @@ async def plan_commits(store: Store, envelope: Envelope, now: datetime) -> Plan[
     """Plan the addition of commits as documents, which never change."""
     request = parse(CommitTexts, envelope.args)
     ids = [derived_id("doc", envelope.scope, "custom", custom_id(each.id)) for each in request.commits]
-    known = await store.get(Document, await store.may_hold(Document, ids))
+    stored = await store.get(Document, await store.possible_keys(Document, ids))
     new = [
-        (_as_document(commit, request.folder), each, known.get(each))
-        for commit, each in zip(request.commits, ids, strict=True)
-        if each not in known or known[each].forgotten_at is not None
+        (_as_document(commit, request.folder), document_id, stored.get(document_id))
+        for commit, document_id in zip(request.commits, ids, strict=True)
+        if document_id not in stored or stored[document_id].forgotten_at is not None
     ]
 
-    def changes() -> list[Change]:
+    def build_changes() -> list[Change]:
         return [
-            Change(*new_document(text, envelope, each, before, now), rewritten=before is not None)
-            for text, each, before in new
+            Change(*new_document(text, envelope, document_id, known, now), rewritten=known is not None)
+            for text, document_id, known in new
         ]
 
-    made = await asyncio.to_thread(changes)
-    return Plan(Written(count=len(made)), made)
+    changes = await asyncio.to_thread(build_changes)
+    return Plan(Written(count=len(changes)), changes)
 
 
 def _as_document(commit: CommitText, folder: str) -> DocumentText:
-    """Return the text of a commit's document; its title is the beginning of its id, and its subject."""
+    """Return the document of a commit; its title is the beginning of its id, and its subject."""
     short, subject = commit.id[:SHORT], commit.content.partition("\n")[0]
     return DocumentText(
         content=commit.content,

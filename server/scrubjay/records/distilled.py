@@ -1,6 +1,6 @@
-"""Distilled facts: those that an assistant's own model drew from what was said, at the user's request.
+"""Distilled facts: those that an assistant's own model extracted from turns at the user's request.
 
-Each carries the tag `distilled` and the turn it comes from. None replaces what a person saved.
+Each has the tag `distilled` and the turn that it comes from. It never replaces a fact that a person saved.
 """
 
 from scrubjay.errors import InputError
@@ -11,7 +11,7 @@ from scrubjay.store.store import Store
 
 DISTILLED = "distilled"
 MOST = 12  # facts of one session
-CONTRADICTS = "may_contradict"  # metadata: the facts of persons that a distilled one was to replace
+CONTRADICTS = "may_contradict"  # metadata: ids of persons' facts that a distilled fact tried to replace
 
 
 def is_distilled(fact: Memory) -> bool:
@@ -19,28 +19,28 @@ def is_distilled(fact: Memory) -> bool:
     return DISTILLED in fact.tags
 
 
-async def allowed(store: Store, scope: str, request: FactText) -> tuple[FactText, str | None]:
-    """Return a request as far as distilled facts may go, and a note on what was left out of it.
+async def restrict(store: Store, scope: str, request: FactText) -> tuple[FactText, str | None]:
+    """Return a request without the updates that a distilled fact may not make, and a note on them.
 
     Raises:
-        InputError: the session has as many distilled facts as are allowed.
+        InputError: the session already has `MOST` distilled facts.
     """
     if DISTILLED not in request.tags:
         return request, None
     parents = await store.get(Memory, request.updates)
-    persons = [each for each in request.updates if each in parents and not is_distilled(parents[each])]
-    updates = [each for each in request.updates if each not in persons]
+    persons_facts = [each for each in request.updates if each in parents and not is_distilled(parents[each])]
+    updates = [each for each in request.updates if each not in persons_facts]
     session = request.metadata.get("session_id")
     if not updates and await _count(store, scope, session) >= MOST:
         problem = f"The session {session} has {MOST} distilled facts, which is the most."
         raise InputError(
             f"{problem} Save no more of it, unless one replaces another: give its id in updates."
         )
-    if not persons:
+    if not persons_facts:
         return request, None
-    named = ", ".join(persons)
-    metadata = {**request.metadata, CONTRADICTS: named}
-    note = f"{named} was saved by a person and stays; this fact may contradict it. Tell the user."
+    ids = ", ".join(persons_facts)
+    metadata = {**request.metadata, CONTRADICTS: ids}
+    note = f"{ids} was saved by a person and stays; this fact may contradict it. Tell the user."
     return request.model_copy(update={"updates": updates, "metadata": metadata}), note
 
 
@@ -52,8 +52,8 @@ async def _count(store: Store, scope: str, session: object) -> int:
         conditions.LATEST,
     )
 
-    def counts(row: Memory) -> bool:
-        here = (row.scope, row.session_id) == (scope, session)
-        return here and is_distilled(row) and row.forgotten_at is None and row.is_latest
+    def is_match(row: Memory) -> bool:
+        is_in_session = (row.scope, row.session_id) == (scope, session)
+        return is_in_session and is_distilled(row) and row.forgotten_at is None and row.is_latest
 
-    return len(await store.select_newest(Memory, where, counts))
+    return len(await store.select_newest(Memory, where, is_match))

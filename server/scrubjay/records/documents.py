@@ -1,4 +1,4 @@
-"""Documents: how a text is added, recognised as a known document, and replaced. The text was read before."""
+"""Documents: how a text is added, matched to an existing document, and replaced. Files were read before."""
 
 import asyncio
 import os
@@ -24,13 +24,13 @@ from scrubjay.text.titles import opening
 
 PARTITION = "mem_semantic"
 LONGEST_TITLE = 500  # characters
-# Kinds whose first heading is their title, and kinds of prose.
+# Types whose first heading is their title, and types of prose.
 _TITLED = frozenset("text markdown html docx odt doc rtf notebook".split())
 _PROSE = frozenset("text markdown html pdf docx doc odt rtf epub pptx ppt odp notebook email".split())
 
 
 def fields_read(content: FileText) -> dict[str, Any]:
-    """Return the fields of a document that come from its file."""
+    """Return the fields of a document that come from the text of its file."""
     language = {"language": content.language} if content.language and content.kind == "code" else {}
     metadata = {**language, **content.metadata}
     return {"content": content.text, "type": content.kind, "title": content.title, "metadata": metadata}
@@ -43,22 +43,22 @@ async def plan_add(
     *,
     lookup: tuple[Document | None, str] | None = None,
 ) -> Plan[DocumentAdded]:
-    """Plan the addition of a document: a new one, a new text under a known custom_id or path, or nothing.
+    """Plan the addition of a document: a new one, a new text for a known custom_id or path, or nothing.
 
-    `lookup` is what `find_document` returned, if the caller has just called it or knows better.
+    `lookup` is the result of `find_document`, if the caller already has it or a better one.
     """
     request = parse(DocumentText, envelope.args)
-    known, document_id = lookup or await find_document(store, request, envelope)
-    if known is not None:
-        request = _with_earlier_fields(request, known)
-    if known is not None and _is_unchanged(known, request):
-        document = known.model_copy(update=_file_fields(request, known))
-        return Plan(_answer(document, envelope), [] if document == known else [Change(document)])
-    # In a thread, because 10 MB take six seconds, in which others want their answers.
-    document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, known, now)
-    facts_too = await plan_facts(store, document, envelope.at, request.group, new=known is None)
-    change = Change(document, passages, rewritten=known is not None)
-    return Plan(_answer(document, envelope), [change, *facts_too])
+    existing, document_id = lookup or await find_document(store, request, envelope)
+    if existing is not None:
+        request = _with_earlier_fields(request, existing)
+    if existing is not None and _is_unchanged(existing, request):
+        document = existing.model_copy(update=_file_fields(request, existing))
+        return Plan(_answer(document, envelope), [] if document == existing else [Change(document)])
+    # In a thread, because 10 MB take six seconds, which would block other requests.
+    document, passages = await asyncio.to_thread(new_document, request, envelope, document_id, existing, now)
+    fact_changes = await plan_facts(store, document, envelope.at, request.group, new=existing is None)
+    change = Change(document, passages, rewritten=existing is not None)
+    return Plan(_answer(document, envelope), [change, *fact_changes])
 
 
 def _answer(document: Document, envelope: Envelope) -> DocumentAdded:
@@ -67,41 +67,41 @@ def _answer(document: Document, envelope: Envelope) -> DocumentAdded:
     )
 
 
-def _with_earlier_fields(request: DocumentText, known: Document) -> DocumentText:
-    """Return the request with the fields that an earlier one set, and this one does not name."""
-    earlier = {"filepath": known.filepath, "task_type": known.task_type, "date": known.dated_at}
-    given = request.model_fields_set
-    return request.model_copy(update={name: value for name, value in earlier.items() if name not in given})
+def _with_earlier_fields(request: DocumentText, existing: Document) -> DocumentText:
+    """Return the request with the fields that an earlier request set and this one does not give."""
+    earlier = {"filepath": existing.filepath, "task_type": existing.task_type, "date": existing.dated_at}
+    missing = earlier.keys() - request.model_fields_set
+    return request.model_copy(update={name: earlier[name] for name in missing})
 
 
-def _is_unchanged(known: Document, request: DocumentText) -> bool:
-    same = "content", "path", "metadata", "custom_id", "filepath", "task_type"
+def _is_unchanged(existing: Document, request: DocumentText) -> bool:
+    compared_fields = "content", "path", "metadata", "custom_id", "filepath", "task_type"
     return (
-        fields_of(known, *same) == fields_of(request, *same)
-        and known.status == "done"
-        and known.forgotten_at is None
-        and request.title in (None, known.title)
-        and request.type in (None, known.type)
-        and request.date == known.dated_at
+        fields_of(existing, *compared_fields) == fields_of(request, *compared_fields)
+        and existing.status == "done"
+        and existing.forgotten_at is None
+        and request.title in (None, existing.title)
+        and request.type in (None, existing.type)
+        and request.date == existing.dated_at
     )
 
 
 def new_document(
-    request: DocumentText, envelope: Envelope, document_id: str, known: Document | None, now: datetime
+    request: DocumentText, envelope: Envelope, document_id: str, existing: Document | None, now: datetime
 ) -> tuple[Document, tuple[Passage, ...]]:
-    """Make a document of a text, and its passages; `known` is the one that it replaces."""
+    """Make a document and its passages from a text; `existing` is the document that it replaces."""
     kind, content = request.type or "markdown", request.content or ""
     pieces = cut_document(content, kind, request.path, request.metadata)
     if request.type is None and not any(piece.headings for piece in pieces):
         kind = "text"
-    made_at = request.date if kind == COMMIT else None  # a commit's own date is the only one that matters
+    commit_date = request.date if kind == COMMIT else None  # a commit's own date is the only one that matters
     document = Document(
         id=document_id,
         scope=envelope.scope,
         partition_id=PARTITION,
         source=envelope.source,
-        created_at=known.created_at if known else made_at or envelope.at,
-        updated_at=made_at or now,
+        created_at=existing.created_at if existing else commit_date or envelope.at,
+        updated_at=commit_date or now,
         last_accessed_at=now,
         title=_title(request, kind),
         type=kind,
@@ -112,45 +112,45 @@ def new_document(
         chunk_count=len(pieces),
         dated_at=request.date,
         **fields_of(request, "metadata", "custom_id", "path", "error", "filepath", "task_type"),
-        **_file_fields(request, known),
+        **_file_fields(request, existing),
     )
     return document, document_passages(document, pieces)
 
 
-def _file_fields(request: DocumentText, known: Document | None) -> dict[str, Any]:
-    """Return what is remembered of the file.
+def _file_fields(request: DocumentText, existing: Document | None) -> dict[str, Any]:
+    """Return the fields about the file of a document.
 
-    A file that was named itself remains so when its folder is indexed without it.
+    If the file was added by its own path, `folder` stays None when its folder is indexed.
     """
     file = request.file
     if file is None:
         return {}
-    named = (
-        known is not None
-        and known.forgotten_at is None
-        and known.file_size is not None
-        and known.folder is None
+    is_added_by_path = (
+        existing is not None
+        and existing.forgotten_at is None
+        and existing.file_size is not None
+        and existing.folder is None
     )
     return {
         "file_size": file.size,
         "file_mtime": file.mtime,
         "file_digest": file.digest,
-        "folder": None if named else file.folder,
+        "folder": None if is_added_by_path else file.folder,
     }
 
 
 def _title(request: DocumentText, kind: str) -> str | None:
-    """Return the title that was named, else the heading above all, the file's name, or a text's beginning."""
-    if named := request.title or title_in(request.metadata):
-        return named
+    """Return the given title, else the top heading, the file's name, or the beginning of the text."""
+    if title := request.title or title_in(request.metadata):
+        return title
     content = request.content or ""
     heading = (front_title(content) or first_title(content)) if kind in _TITLED else None
-    begins = opening(content) if kind in ("text", "markdown") else ""
-    return heading or (os.path.basename(request.path) if request.path else None) or begins or None
+    beginning = opening(content) if kind in ("text", "markdown") else ""
+    return heading or (os.path.basename(request.path) if request.path else None) or beginning or None
 
 
 def title_in(metadata: Mapping[str, Any]) -> str | None:
-    """Return the title that metadata name; clients of supermemory have no other field for it."""
+    """Return the title in metadata; clients of supermemory have no other field for it."""
     title = metadata.get("title")
     return (" ".join(title.split())[:LONGEST_TITLE] or None) if isinstance(title, str) else None
 
@@ -161,14 +161,14 @@ def _summary(content: str, kind: str, pieces: Sequence[Chunk]) -> str:
         return abstract(content, names=headings, code=True)
     if kind in _PROSE:
         return abstract(content, heading=headings[0] if headings else None)
-    names = dict.fromkeys(headings)  # the outermost names in a file of rows, each once
+    names = dict.fromkeys(headings)  # the top-level names in a file of rows, without repetitions
     return f"Contains: {', '.join(names)}"[:ABSTRACT_LIMIT] if names else ""
 
 
 async def find_document(
     store: Store, request: DocumentText, envelope: Envelope
 ) -> tuple[Document | None, str]:
-    """Return the document that a text belongs to, None for a new one, and its id; a replay finds the same."""
+    """Return the document that a text belongs to (None for a new one) and its id; a replay finds the same."""
     if request.document_id is not None:
         return await stored_document(store, request.document_id), request.document_id
     path = request.path if request.custom_id is None else None
@@ -176,37 +176,38 @@ async def find_document(
         return current, current.id
     key = _identity(request)
     document_id = derived_id("doc", envelope.scope, *key)
-    known = await stored_document(store, document_id)
-    if path is not None and known is not None and known.path != path:  # that document moved away
+    existing = await stored_document(store, document_id)
+    if path is not None and existing is not None and existing.path != path:  # the existing document has moved
         return None, derived_id("doc", envelope.scope, *key, envelope.id)
-    return known, document_id
+    return existing, document_id
 
 
 async def stored_document(store: Store, document_id: str) -> Document | None:
-    """Return the document with this id; a new id costs no look at the disk."""
-    return (await store.get(Document, await store.may_hold(Document, [document_id]))).get(document_id)
+    """Return the document with this id; a new id needs no read of the disk."""
+    return (await store.get(Document, await store.possible_keys(Document, [document_id]))).get(document_id)
 
 
 async def _find_at(store: Store, scope: str, path: str) -> Document | None:
-    here = conditions.matching(scope=scope, path=path)
-    where = conditions.both(here, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
-    staged = [  # before the look at the disk, or a commit could hide one
+    at_path = conditions.matching(scope=scope, path=path)
+    where = conditions.both(at_path, conditions.missing("custom_id"), conditions.NOT_FORGOTTEN)
+    staged = [  # read before the disk, or a commit in between would hide one
         row.id
         for row in store.staged(Document)
         if row.scope == scope and row.path == path and row.custom_id is None
     ]
     rows = await store.select(Document, where, columns=["id"])
-    # A committed one may have moved, or been forgotten, by a write that is staged.
-    found = await store.get(Document, [*staged, *(row.id for row in rows)])
-    return next((row for row in found.values() if row.path == path and row.forgotten_at is None), None)
+    # A staged write may have moved or forgotten a committed document.
+    documents = await store.get(Document, [*staged, *(row.id for row in rows)])
+    return next((row for row in documents.values() if row.path == path and row.forgotten_at is None), None)
 
 
 def id_of_path(scope: str, path: str, *more: str) -> str:
-    """Return the id of the first document at a path; of a later one `more` tells it apart."""
+    """Return the id of the first document at a path; `more` makes the id of a later one."""
     return derived_id("doc", scope, "path", path, *more)
 
 
 def _identity(request: DocumentText) -> tuple[str, str]:
+    """Return the kind and value of what identifies a document: its custom_id, its path, or its text."""
     if request.custom_id:
         return "custom", request.custom_id
     return ("path", request.path) if request.path else ("content", content_hash(request.content or ""))

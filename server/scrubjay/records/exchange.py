@@ -6,8 +6,8 @@
     {"kind": "document", "id": "doc_...", "title": "...", "content": "...", ...}
 
 UTF-8, one object a line. A field without a value is left out, instants are ISO 8601 with their zone. Turns
-come first, then memories, then documents, each in the order in which they were made. The counts tell a whole
-file from one that was cut off between two lines.
+come first, then memories, then documents, each in the order of creation. The counts show whether a file was
+cut off between two lines.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ from scrubjay.models.records import AnyRecord, Document, Memory, Turn, content_h
 from scrubjay.models.requests import Request, parse
 from scrubjay.models.results import Result
 from scrubjay.records import versions
-from scrubjay.records.passages import written
+from scrubjay.records.passages import record_change
 from scrubjay.store.changes import TABLE_OF, Change, Plan
 from scrubjay.store.store import Store
 
-LONGEST_LINE = 400_000_000  # bytes: a document of 50 MB, every character of it escaped
+LONGEST_LINE = 400_000_000  # bytes: a document of 50 MB with every character escaped
 FORMAT = "scrubjay-export"
-# Of the lines; a new field of a record does not change it, another meaning of an old one does.
+# The version of the line format: a new field does not change it, a new meaning of an old field does.
 FORMAT_VERSION = 1
 
 KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {
@@ -52,7 +52,7 @@ KINDS: dict[str, type[Turn] | type[Memory] | type[Document]] = {
 _PREFIXES = {"turn": "turn_", "memory": "mem_", "document": "doc_"}  # one id must never name two kinds
 
 Whole = Annotated[Count, Field(ge=0, le=MAX_METADATA_NUMBER)]
-# What recalls leave behind: a record is the same whatever they say.
+# Fields that recalls change; they are ignored when two records are compared.
 USAGE_FIELDS = frozenset({"last_accessed_at", "access_count"})
 
 
@@ -141,10 +141,10 @@ def line_of(record: AnyRecord) -> bytes:
 
 
 def read_header(file: BinaryIO) -> Header:
-    """Read the header of the export that begins here.
+    """Read the header of an export.
 
     Raises:
-        InputError: this is no export, or one of a newer format.
+        InputError: the file is no export, or its format is newer.
     """
     try:
         values = json.loads(file.readline(100_000).decode("utf-8-sig"))
@@ -166,36 +166,37 @@ def read_header(file: BinaryIO) -> Header:
 
 
 def read_records(file: BinaryIO, header: Header) -> Iterator[tuple[AnyRecord, int]]:
-    """Yield each record after the header with the bytes of its line; compare their number with the header's.
+    """Yield each record with the size of its line; check their number against the header.
 
     Raises:
         InputError: a line is damaged, or lines are missing; the sentence names the line.
     """
-    number, found = 1, 0
-    while raw := file.readline(LONGEST_LINE):
-        number += 1
-        if raw.strip():
-            found += 1
-            yield _record(raw, number), len(raw)
-    if found != header.counts.total:
-        what = "was cut off" if found < header.counts.total else "was altered"
+    line_number, count = 1, 0
+    while line := file.readline(LONGEST_LINE):
+        line_number += 1
+        if line.strip():
+            count += 1
+            yield _record(line, line_number), len(line)
+    if count != header.counts.total:
+        problem = "was cut off" if count < header.counts.total else "was altered"
         raise InputError(
-            f"The export {what}: its first line promises {header.counts.total:,} records, "
-            f"and line {number:,} ends it after {found:,}."
+            f"The export {problem}: its first line promises {header.counts.total:,} records, "
+            f"and line {line_number:,} ends it after {count:,}."
         )
 
 
-def _record(raw: bytes, number: int) -> AnyRecord:
+def _record(line: bytes, line_number: int) -> AnyRecord:
     try:
-        values = json.loads(raw.decode())
+        values = json.loads(line.decode())
     except (ValueError, RecursionError):
-        raise InputError(f"Line {number:,} is cut off or damaged: it is not JSON in UTF-8.") from None
+        raise InputError(f"Line {line_number:,} is cut off or damaged: it is not JSON in UTF-8.") from None
     if not isinstance(values, dict):
-        raise InputError(f"Line {number:,} is damaged: it holds a {type(values).__name__} and no record.")
+        kind = type(values).__name__
+        raise InputError(f"Line {line_number:,} is damaged: it holds a {kind} and no record.")
     try:
         return record_of(values)
     except InputError as error:
-        raise InputError(f"Line {number:,} holds no record that can be kept: {error}") from error
+        raise InputError(f"Line {line_number:,} holds no record that can be kept: {error}") from error
 
 
 def _line(values: dict[str, Any]) -> bytes:
@@ -215,7 +216,7 @@ def record_of(values: Mapping[str, Any]) -> AnyRecord:
     """Return the record of a line's object; the inverse of `values_of`.
 
     Raises:
-        InputError: it is not valid; the message names the field.
+        InputError: the object is not valid; the message names the field.
     """
     kind = values.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
@@ -249,36 +250,36 @@ def _check_instant(name: str, value: datetime) -> None:
 
 
 async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Imported]:
-    """Plan the import of records: unknown ones are added unchanged, existing ones stay.
+    """Plan the import of records: new ones are added unchanged, existing ones stay.
 
-    A repetition therefore adds what an interruption left out, and nothing twice. An existing latest version
-    that has been replaced in the export is replaced here too.
+    Repeating an interrupted import therefore adds the missing records, and nothing twice. A latest version
+    that the export marks as replaced is replaced here too.
     """
     records = [record_of(values) for values in parse(ImportRecords, request.args).records]
-    known: dict[str, AnyRecord] = {}
+    stored: dict[str, AnyRecord] = {}
     for kind in TABLE_OF:
         if ids := [record.id for record in records if isinstance(record, kind)]:
-            known.update(await store.get(kind, ids))
-    fresh: dict[str, AnyRecord] = {}
+            stored.update(await store.get(kind, ids))
+    added: dict[str, AnyRecord] = {}
     replaced: dict[str, Change] = {}
     same, differing = 0, []
     for record in records:
-        existing = known.get(record.id) or fresh.get(record.id)
+        existing = stored.get(record.id) or added.get(record.id)
         if existing is None:
-            fresh[record.id] = record
-        elif change := _replaced_since(known.get(record.id), record):
+            added[record.id] = record
+        elif change := _replacement(stored.get(record.id), record):
             replaced[record.id] = change
             same += 1
         elif _differences(existing, record):
             differing.append(record.id)
         else:
             same += 1
-    # In a thread, because large documents take seconds to cut, in which others want their answers.
-    records = [_with_own_hash(record) for record in fresh.values()]
-    changes = await asyncio.to_thread(lambda: [written(each, is_known=False) for each in records])
+    # In a thread, because cutting large documents takes seconds, which would block other requests.
+    records = [_with_own_hash(record) for record in added.values()]
+    changes = await asyncio.to_thread(lambda: [record_change(each, is_known=False) for each in records])
     changes += replaced.values()
     answer = Imported(
-        added=len(fresh),
+        added=len(added),
         same=same,
         different=len(differing),
         differing=tuple(differing),
@@ -287,31 +288,33 @@ async def plan_import(store: Store, request: Envelope, now: datetime) -> Plan[Im
     return Plan(answer, changes)
 
 
-def _replaced_since(here: AnyRecord | None, there: AnyRecord) -> Change | None:
-    """Return the change of a version that was replaced in the export and differs in nothing else, or None."""
-    if not (isinstance(here, Memory) and isinstance(there, Memory) and here.is_latest and there.replaced_at):
+def _replacement(stored: AnyRecord | None, imported: AnyRecord) -> Change | None:
+    """Return the change that replaces a stored version if the export differs only in that; else None."""
+    if not (isinstance(stored, Memory) and isinstance(imported, Memory)):
         return None
-    changed = {"is_latest", "replaced_at", "updated_at"}
-    return versions.replace(here, there.replaced_at) if _differences(here, there) <= changed else None
+    if not stored.is_latest or not imported.replaced_at:
+        return None
+    is_same_fact = _differences(stored, imported) <= {"is_latest", "replaced_at", "updated_at"}
+    return versions.replace(stored, imported.replaced_at) if is_same_fact else None
 
 
 def _with_own_hash(record: AnyRecord) -> AnyRecord:
-    """Give a fact the hash of its own words; another hash would hide a different fact as known."""
+    """Recompute the hash of a fact; a wrong hash would make another fact look known."""
     if not isinstance(record, Memory):
         return record
     return record.model_copy(update={"content_hash": content_hash(record.content)})
 
 
 def import_envelope(records: Iterable[AnyRecord], *, scope: str, source: str, at: datetime) -> Envelope:
-    """Return the envelope that imports these records, without the secrets that they may have."""
+    """Return the envelope that imports these records, with placeholders for secrets."""
     pairs = [redact_record(record) for record in records]
     request = ImportRecords(records=[values_of(record) for record, _ in pairs])
-    made = envelope("import", request, scope=scope, source=source, at=at)
-    return made.model_copy(update={"redacted": sum(count for _, count in pairs)})
+    import_entry = envelope("import", request, scope=scope, source=source, at=at)
+    return import_entry.model_copy(update={"redacted": sum(count for _, count in pairs)})
 
 
 def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
-    """Return a record without its secrets, and their number; a hand-made export may have some."""
+    """Return a record without secrets, and their number; a hand-made export may have some."""
     values, count = redact_fields(
         {name: value for name, value in record if isinstance(value, str | dict | tuple)}
     )
@@ -323,9 +326,10 @@ def redact_record(record: AnyRecord) -> tuple[AnyRecord, int]:
     return record.model_copy(update=update), count
 
 
-def _differences(here: AnyRecord, other: AnyRecord) -> set[str]:
+def _differences(record: AnyRecord, other: AnyRecord) -> set[str]:
+    """Return the names of the fields in which two records differ, except `USAGE_FIELDS`."""
     return {
         name
-        for name in type(here).model_fields
-        if name not in USAGE_FIELDS and getattr(here, name) != getattr(other, name)
+        for name in type(record).model_fields
+        if name not in USAGE_FIELDS and getattr(record, name) != getattr(other, name)
     }

@@ -1,7 +1,7 @@
-"""Extracts one fact per paragraph of a document, verbatim.
+"""Extracts one fact from each paragraph of a document, verbatim.
 
 A fact is identified by its document and its words, so an unchanged paragraph keeps its fact. Facts are
-derived from their document: no envelope holds them, and planning the document's envelope plans them again.
+derived from their document: no envelope holds them, and a replay of the document's envelope plans them again.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from scrubjay.models.records import (
     is_current,
 )
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import title_above, written
+from scrubjay.records.passages import record_change, title_above
 from scrubjay.records.versions import linked_facts
 from scrubjay.store.changes import Change
 from scrubjay.store.store import Store
@@ -29,10 +29,10 @@ EXTRACTED = "document"  # the source of such a fact
 NO_LONGER = "its paragraph is no longer in the document"
 DOCUMENT_GONE = "its document was forgotten"
 PARTITION = "mem_semantic"
-LARGE = 20_000  # characters of a document; less is read sooner than a thread begins
-# What was forgotten with its paragraph comes back with it; what the user forgot does not.
-_OUR_REASONS = frozenset({NO_LONGER, DOCUMENT_GONE})
-# the rest is found by its chunks
+LARGE = 20_000  # characters of a document; a shorter one is split faster than a thread starts
+# A fact that was forgotten with its paragraph comes back with it; one that the user forgot does not.
+_AUTOMATIC_REASONS = frozenset({NO_LONGER, DOCUMENT_GONE})
+# Facts are extracted from these types only; other documents are found by their chunks.
 _PROSE = frozenset(
     {"text", "markdown", "html", "pdf", "docx", "doc", "odt", "rtf", "epub", "pptx", "ppt", "odp", "email"}
 )
@@ -46,10 +46,10 @@ async def plan_facts(
     *,
     new: bool = False,
 ) -> tuple[Change, ...]:
-    """Plan the facts of a document: new facts, returning facts, and facts without their paragraph.
+    """Plan the facts of a document: add, restore, or forget those whose paragraph is gone.
 
-    A fact of the scope with the same text is linked to the document instead; with a `group` only if its
-    metadata has the group's values. A `new` document has no facts yet.
+    If another fact of the scope has the same text (and, with a `group`, the group's metadata), that fact is
+    linked to the document instead. A `new` document has no facts yet.
     """
     if document.task_type is None:
         return ()
@@ -57,28 +57,30 @@ async def plan_facts(
     texts = await asyncio.to_thread(_texts, document) if large else _texts(document)
     linked = [] if new else await facts_of_documents(store, [document.id])
     rows = {row.id: row for row in linked} | ({} if new else await store.get(Memory, texts))
-    same = await _same_texts(store, document.scope, texts, group or {}, at)
+    equal_facts = await _facts_with_equal_text(store, document.scope, texts, group or {}, at)
     present: dict[str, Memory] = {}
     for fact_id, text in texts.items():
-        own, other = rows.get(fact_id), same.get(content_hash(text))
-        if own is not None and (is_current(own, at) or (other is None and own.forget_reason in _OUR_REASONS)):
-            present[fact_id] = _as_in_document(own, text, document, at)
-        elif other is not None:
-            present[other.id] = _linked(other, document.id, at)
-        elif own is None:
+        fact, equal_fact = rows.get(fact_id), equal_facts.get(content_hash(text))
+        if fact is not None and (
+            is_current(fact, at) or (equal_fact is None and fact.forget_reason in _AUTOMATIC_REASONS)
+        ):
+            present[fact_id] = _updated(fact, text, document, at)
+        elif equal_fact is not None:
+            present[equal_fact.id] = _linked(equal_fact, document.id, at)
+        elif fact is None:
             present[fact_id] = _new(fact_id, text, document, at)
     gone = [
         _unlinked(row, {document.id}, NO_LONGER, at)
         for fact_id, row in rows.items()
         if fact_id not in present and fact_id not in texts
     ]
-    known = {**rows, **{row.id: row for row in same.values()}}
-    after = [*present.values(), *gone]
-    return tuple(await asyncio.to_thread(_changes, after, known) if large else _changes(after, known))
+    stored = {**rows, **{row.id: row for row in equal_facts.values()}}
+    facts = [*present.values(), *gone]
+    return tuple(await asyncio.to_thread(_changes, facts, stored) if large else _changes(facts, stored))
 
 
 async def plan_removal(store: Store, ids: Collection[str], at: datetime) -> tuple[Change, ...]:
-    """Plan the facts of forgotten documents: facts of no other document are forgotten, too."""
+    """Unlink the facts of forgotten documents, and forget those that have no other document."""
     rows = {row.id: row for row in await facts_of_documents(store, ids)}
     return tuple(_changes((_unlinked(row, set(ids), DOCUMENT_GONE, at) for row in rows.values()), rows))
 
@@ -98,7 +100,7 @@ async def exclusive_facts(store: Store, ids: Collection[str]) -> list[Memory]:
 
 
 def _texts(document: Document) -> dict[str, str]:
-    """Return the texts of the facts that a document should have, by id."""
+    """Return the texts of the facts that a document should have, by the id of the fact."""
     if (
         document.task_type != "memory"
         or document.type not in _PROSE
@@ -112,27 +114,28 @@ def _texts(document: Document) -> dict[str, str]:
     }
 
 
-async def _same_texts(
+async def _facts_with_equal_text(
     store: Store,
     scope: str,
     texts: Mapping[str, str],
     group: Mapping[str, Any],
     at: datetime,
 ) -> dict[str, Memory]:
-    """Return facts of a scope with these texts that are not the document's own, by the hash of their text."""
+    """Return the facts of a scope with these texts, except the document's own, by the hash of their text."""
     hashes = {content_hash(text) for text in texts.values()}
-    staged = store.staged(Memory)  # before the look at the disk, or a commit could hide one
+    staged = store.staged(Memory)  # read before the disk, or a commit in between would hide one
     rows = {row.id: row for row in await facts_with_text(store, scope, hashes)}
     rows.update((row.id, row) for row in staged)
-    found = [
+    matches = [
         row
         for row in rows.values()
         if row.content_hash in hashes and row.scope == scope and is_current(row, at) and row.id not in texts
     ]
-    return {row.content_hash: row for row in found if _is_in(group, row.metadata)}
+    return {row.content_hash: row for row in matches if _has_group(group, row.metadata)}
 
 
-def _is_in(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+def _has_group(group: Mapping[str, Any], metadata: Mapping[str, Any]) -> bool:
+    """Return True if metadata has the values of a group; a list of the group allows each of its items."""
     return all(
         metadata.get(key) in (value if isinstance(value, list) else [value]) for key, value in group.items()
     )
@@ -155,8 +158,8 @@ def _new(fact_id: str, text: str, document: Document, at: datetime) -> Memory:
     )
 
 
-def _as_in_document(fact: Memory, text: str, document: Document, at: datetime) -> Memory:
-    """Return a fact whose paragraph is there, as its document has it now."""
+def _updated(fact: Memory, text: str, document: Document, at: datetime) -> Memory:
+    """Return a fact with the text, metadata and date that its document has now."""
     values: dict[str, Any] = {
         "content": text,  # its case and white space may have changed
         "metadata": document.metadata,
@@ -175,7 +178,10 @@ def _linked(fact: Memory, document_id: str, at: datetime) -> Memory:
 
 
 def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
-    """Return a fact without its link to these documents; a fact concluded from them keeps it."""
+    """Return a fact without its link to these documents, unless it was derived from them.
+
+    An extracted fact without another document is forgotten with this reason.
+    """
     if ids.intersection(fact.parent_ids) or fact.forgotten_at is not None or not fact.is_latest:
         return fact
     others = tuple(document_id for document_id in fact.document_ids if document_id not in ids)
@@ -184,5 +190,5 @@ def _unlinked(fact: Memory, ids: set[str], reason: str, at: datetime) -> Memory:
     return changed(fact, {"document_ids": others}, at)
 
 
-def _changes(facts: Iterable[Memory], known: Mapping[str, Memory]) -> Sequence[Change]:
-    return [written(row, is_known=row.id in known) for row in facts if known.get(row.id) != row]
+def _changes(facts: Iterable[Memory], stored: Mapping[str, Memory]) -> Sequence[Change]:
+    return [record_change(row, is_known=row.id in stored) for row in facts if stored.get(row.id) != row]

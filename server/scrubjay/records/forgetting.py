@@ -1,4 +1,4 @@
-"""Forgets records of any kind, which then leave every search, and restores those that were not purged.
+"""Forgets records of any kind, which hides them from every search, and restores those that are not purged.
 
 `store.purging` removes purged bytes from the disk. No record is ever forgotten because of its age.
 """
@@ -13,7 +13,7 @@ from scrubjay.models.requests import Forget, ForgetRecords, Restore, parse
 from scrubjay.models.results import Forgotten, Restored
 from scrubjay.records import extracted, session_summaries
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import written
+from scrubjay.records.passages import record_change
 from scrubjay.records.turns import conversation_turns
 from scrubjay.records.versions import history
 from scrubjay.store.changes import Change, Plan
@@ -21,14 +21,14 @@ from scrubjay.store.store import Store
 
 
 async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[Forgotten]:
-    """Plan the forgetting of records: they stay, marked with time and reason; with `purge`, they go.
+    """Plan to mark records as forgotten, with time and reason, or to delete them (`purge`).
 
     Raises:
-        NotFound: no record has one of the ids, unless it is to be purged; nothing is forgotten then.
+        NotFound: an id has no record, and `purge` is not set; nothing is forgotten then.
     """
     request = parse(ForgetRecords, envelope.args)
     records = await _get_all(store, request.ids)
-    missing = next((each for each in request.ids if each not in records), None)
+    missing = next((record_id for record_id in request.ids if record_id not in records), None)
     if missing is not None and not request.purge:
         raise unknown_id(missing)
     turns = await conversation_turns(store, records.values())
@@ -41,21 +41,21 @@ async def plan_forget(store: Store, envelope: Envelope, now: datetime) -> Plan[F
         if record.forgotten_at is None
     ]
     summaries = await session_summaries.plan_without_turns(store, ids, envelope.at)
-    documents = [record.id for record in records.values() if isinstance(record, Document)]
-    facts = await extracted.plan_removal(store, documents, envelope.at)
+    document_ids = [record.id for record in records.values() if isinstance(record, Document)]
+    facts = await extracted.plan_removal(store, document_ids, envelope.at)
     changes = [*forgotten, *summaries, *(change for change in facts if change.record.id not in ids)]
     purged: tuple[str, ...] = ()
     if request.purge:
         gone = session_summaries.GONE
-        emptied = [change.record.id for change in summaries if change.record.forget_reason == gone]
-        purged = (*request.ids, *emptied)
+        empty_summaries = [change.record.id for change in summaries if change.record.forget_reason == gone]
+        purged = (*request.ids, *empty_summaries)
     count = len(request.ids) if request.purge else 0
     answer = Forgotten(ids=request.ids, forgotten=len(forgotten), purged=count)
     return Plan(answer, changes, purged)
 
 
 async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[Restored]:
-    """Plan the restoring of a record: everything about it is as before it was forgotten.
+    """Plan to restore a record as it was before it was forgotten.
 
     Raises:
         NotFound: no record has the id.
@@ -80,11 +80,11 @@ async def plan_restore(store: Store, envelope: Envelope, now: datetime) -> Plan[
         if turn.forgotten_at == record.forgotten_at and not turn.purged_at
     ]
     answer = Restored(id=record_id, restored=True, unseen=_unseen(restored, now))
-    return Plan(answer, [written(restored), *facts, *map(written, turns)])
+    return Plan(answer, [record_change(restored), *facts, *map(record_change, turns)])
 
 
 def _unseen(record: AnyRecord, now: datetime) -> str | None:
-    """Return why searches leave out a record that is not forgotten; None if they find it."""
+    """Return why searches leave out a record that is not forgotten; None if they include it."""
     if is_current(record, now):
         return None
     if isinstance(record, Memory) and not record.is_latest:
@@ -105,27 +105,28 @@ async def records_to_forget(store: Store, request: Forget, scope: str) -> list[A
         return [record]
     facts = await facts_with_text(store, scope, {content_hash(request.content or "")})
     current = [fact for fact in facts if fact.forgotten_at is None]
-    # A purge takes the copies that were forgotten before, too; without one they only say that they were.
-    found: list[AnyRecord] = [*(facts if request.purge or not current else current)]
-    if not found:
+    # A purge also takes the copies that are already forgotten. Without a purge, they are returned only if no
+    # other copy is left, so that the answer can say that they are forgotten.
+    matches: list[AnyRecord] = [*(facts if request.purge or not current else current)]
+    if not matches:
         problem = f"No fact of the scope {scope!r} says exactly that."
         raise NotFound(f"{problem} Give the id, or list candidates by a query and a dry run.")
-    return found
+    return matches
 
 
 async def with_history(store: Store, records: Sequence[AnyRecord]) -> list[AnyRecord]:
-    """Return these records with older versions, turns of conversations, and facts of documents alone.
+    """Return these records and all that is purged with them.
 
-    Purging records purges all of these.
+    These are older versions, turns of conversations, and facts that were extracted from no other document.
     """
-    found: dict[str, AnyRecord] = {record.id: record for record in records}
-    found.update((turn.id, turn) for turn in await conversation_turns(store, records))
-    documents = [record.id for record in found.values() if isinstance(record, Document)]
-    found.update((fact.id, fact) for fact in await extracted.exclusive_facts(store, documents))
-    for record in list(found.values()):
+    by_id: dict[str, AnyRecord] = {record.id: record for record in records}
+    by_id.update((turn.id, turn) for turn in await conversation_turns(store, records))
+    document_ids = [record.id for record in by_id.values() if isinstance(record, Document)]
+    by_id.update((fact.id, fact) for fact in await extracted.exclusive_facts(store, document_ids))
+    for record in list(by_id.values()):
         if isinstance(record, Memory):
-            found.update((older.id, older) for older in await history(store, record))
-    return list(found.values())
+            by_id.update((older.id, older) for older in await history(store, record))
+    return list(by_id.values())
 
 
 def texts_of(record: AnyRecord) -> list[str]:
@@ -136,16 +137,16 @@ def texts_of(record: AnyRecord) -> list[str]:
 
 
 def unknown_id(record_id: str) -> NotFound:
-    """Return what to raise for an id that no record has."""
+    """Return the error for an id that no record has."""
     problem = f"No memory, turn or document has the id {record_id[:80]!r}."
     return NotFound(f"{problem} Take the id of a search result.")
 
 
 async def _get_all(store: Store, ids: Sequence[str]) -> dict[str, AnyRecord]:
-    """Return the records with these ids, in that order; in few reads, because a whole scope may be named."""
-    found: dict[str, AnyRecord] = {
+    """Return the records with these ids, in their order; in few reads, because a whole scope may be named."""
+    by_id: dict[str, AnyRecord] = {
         **await store.get(Memory, ids),
         **await store.get(Turn, ids),
         **await store.get(Document, ids),
     }
-    return {each: found[each] for each in ids if each in found}
+    return {record_id: by_id[record_id] for record_id in ids if record_id in by_id}

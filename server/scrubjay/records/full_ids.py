@@ -1,8 +1,8 @@
 """Completes partial ids that callers give; `text.short_ids` shortens ids for display.
 
 A caller names a record by its id or the beginning of it (with or without its kind: `mem_1a2b`, `1a2b`), and a
-turn also by `SESSION/TURN`. It must match one record of the scopes that the caller may see. An id without a
-match is returned unchanged, so that the code that needs the record reports that it does not exist.
+turn also by `SESSION/TURN`. The name must match one record of the scopes that the caller may see. An id
+without a match is returned unchanged; the code that needs the record then reports that it does not exist.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -15,8 +15,8 @@ from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 from scrubjay.store.store import Store
 
-LEAST = 4  # characters of the beginning of an id, after its kind, or of a session's
-NAMED = 4  # candidates in a sentence
+LEAST = 4  # characters of the beginning of a session's id, or of a record's, after its kind
+NAMED = 4  # candidates that an error lists
 _KINDS: dict[str, type[Any]] = {"mem": Memory, "turn": Turn, "doc": Document}
 _LONGEST_NUMBER = 8  # digits of a turn
 
@@ -24,62 +24,65 @@ Scopes = Collection[str] | None  # None: all
 T = TypeVar("T", Turn, Memory, Document)
 
 
-async def full_id(store: Store, said: str, scopes: Scopes, kinds: Iterable[str] = tuple(_KINDS)) -> str:
-    """Return the id of the record that is meant; `said` itself if it fits none.
+async def full_id(store: Store, partial_id: str, scopes: Scopes, kinds: Iterable[str] = tuple(_KINDS)) -> str:
+    """Return the id of the only record that matches; `partial_id` itself if none does.
 
     Raises:
-        InputError: it fits several.
+        InputError: several match.
     """
-    named, _, rest = said.partition("_")
-    found: list[AnyRecord] = []
-    for name in kinds:
-        beginnings = [said] if named == name else [said, f"{name}_{said}"]
-        if len(rest if named == name else said) >= LEAST and not f"{name}_".startswith(said):
-            found += await _beginning_with(store, _KINDS[name], beginnings, scopes)
-    if not found and "turn" in kinds:
-        found += await _turns_called(store, said, scopes)
-    if not found or any(record.id == said for record in found):
-        return said
-    if len(found) > 1:
-        raise _ambiguous(said, [(_date(record), record.id, record.scope) for record in found])
-    return found[0].id
+    kind, _, rest = partial_id.partition("_")
+    matches: list[AnyRecord] = []
+    for prefix in kinds:
+        beginnings = [partial_id] if kind == prefix else [partial_id, f"{prefix}_{partial_id}"]
+        if len(rest if kind == prefix else partial_id) >= LEAST and not f"{prefix}_".startswith(partial_id):
+            matches += await _beginning_with(store, _KINDS[prefix], beginnings, scopes)
+    if not matches and "turn" in kinds:
+        matches += await _turns_by_number(store, partial_id, scopes)
+    if not matches or any(record.id == partial_id for record in matches):
+        return partial_id
+    if len(matches) > 1:
+        raise _ambiguous(partial_id, [(_date(record), record.id, record.scope) for record in matches])
+    return matches[0].id
 
 
-async def full_document_id(store: Store, said: str, scopes: Scopes) -> str:
-    """Return the id of the document that is meant; `said` itself if it is a custom_id, or fits none.
+async def full_document_id(store: Store, partial_id: str, scopes: Scopes) -> str:
+    """Return the id of the only document that matches; `partial_id` if it is a custom_id or none matches.
 
     Raises:
-        InputError: it fits several.
+        InputError: several match.
     """
-    where = conditions.matching(custom_id=said, scope=scopes)
-    # First the staged ones, or a commit could hide one.
-    if any(row.custom_id == said for row in store.staged(Document)) or await store.count(Document, where):
-        return said
-    return await full_id(store, said, scopes, ["doc"])
+    where = conditions.matching(custom_id=partial_id, scope=scopes)
+    # Staged rows are read before the disk, or a commit in between would hide one.
+    is_staged = any(row.custom_id == partial_id for row in store.staged(Document))
+    if is_staged or await store.count(Document, where):
+        return partial_id
+    return await full_id(store, partial_id, scopes, ["doc"])
 
 
-async def full_session_id(store: Store, said: str, scopes: Scopes) -> str:
-    """Return the id of the session that is meant, of a turn or a fact; `said` itself if it fits none.
+async def full_session_id(store: Store, partial_id: str, scopes: Scopes) -> str:
+    """Return the id of the only matching session of a turn or a fact; `partial_id` itself if none matches.
 
     Raises:
-        InputError: it fits several.
+        InputError: several match.
     """
-    if len(said) < LEAST:
-        return said
+    if len(partial_id) < LEAST:
+        return partial_id
     sessions: dict[str, tuple[datetime, str, str]] = {}
-    where = conditions.starts_with("session_id", said)
-    turns = await _as_written(store, Turn, scopes, where, ["session_id"], lambda row: _in_session(row, said))
-    facts = await _as_written(
-        store, Memory, scopes, where, ["session_id"], lambda row: _in_session(row, said)
-    )
+    where = conditions.starts_with("session_id", partial_id)
+
+    def is_match(row: Turn | Memory) -> bool:
+        return _in_session(row, partial_id)
+
+    turns = await _select(store, Turn, scopes, where, ["session_id"], is_match)
+    facts = await _select(store, Memory, scopes, where, ["session_id"], is_match)
     records: list[Turn | Memory] = [*turns, *facts]
     for record in records:
         place = (_date(record), record.session_id or "", record.scope)
         sessions[place[1]] = max(place, sessions.get(place[1], place))
-    if not sessions or said in sessions:
-        return said
+    if not sessions or partial_id in sessions:
+        return partial_id
     if len(sessions) > 1:
-        raise _ambiguous(said, sessions.values())
+        raise _ambiguous(partial_id, sessions.values())
     return next(iter(sessions))
 
 
@@ -91,47 +94,55 @@ async def _beginning_with(
     store: Store, kind: type[T], beginnings: Collection[str], scopes: Scopes
 ) -> list[T]:
     where = conditions.either(*(conditions.starts_with("id", each) for each in beginnings))
-    return await _as_written(store, kind, scopes, where, [], lambda row: row.id.startswith(tuple(beginnings)))
+    return await _select(store, kind, scopes, where, [], lambda row: row.id.startswith(tuple(beginnings)))
 
 
-async def _turns_called(store: Store, said: str, scopes: Scopes) -> list[Turn]:
-    """Return the turns that `said` may mean as SESSION/TURN, of a session of just that name if any."""
-    session, _, number = said.rpartition("/")
+async def _turns_by_number(store: Store, partial_id: str, scopes: Scopes) -> list[Turn]:
+    """Return the turns that match SESSION/TURN: those of exactly that session, if there are any."""
+    session, _, number = partial_id.rpartition("/")
     if not session or not number.isascii() or not number.isdigit() or len(number) > _LONGEST_NUMBER:
         return []
-    turn, whole = int(number), len(session) < LEAST
-    named = conditions.equal if whole else conditions.starts_with
-    where = conditions.both(named("session_id", session), conditions.equal("turn", turn))
+    turn, is_exact = int(number), len(session) < LEAST
+    condition = conditions.equal if is_exact else conditions.starts_with
+    where = conditions.both(condition("session_id", session), conditions.equal("turn", turn))
 
-    def fits(row: Turn) -> bool:
-        return row.turn == turn and (row.session_id == session or (not whole and _in_session(row, session)))
+    def is_match(row: Turn) -> bool:
+        is_in_session = row.session_id == session if is_exact else _in_session(row, session)
+        return row.turn == turn and is_in_session
 
-    rows = await _as_written(store, Turn, scopes, where, ["session_id", "turn"], fits)
+    rows = await _select(store, Turn, scopes, where, ["session_id", "turn"], is_match)
     return [row for row in rows if row.session_id == session] or rows
 
 
-async def _as_written(
-    store: Store, kind: type[T], scopes: Scopes, where: Where, columns: list[str], fits: Callable[[T], bool]
+async def _select(
+    store: Store,
+    kind: type[T],
+    scopes: Scopes,
+    where: Where,
+    columns: list[str],
+    is_match: Callable[[T], bool],
 ) -> list[T]:
-    """Return the records of these scopes that match, staged or committed, with these columns at least.
+    """Return the matching records of these scopes, staged or committed, with at least these columns.
 
-    `fits` decides of a record what `where` decides of a row.
+    `is_match` tests a staged record as `where` tests a committed row.
     """
-    here = conditions.both(where, conditions.matching(scope=scopes))
+    in_scopes = conditions.both(where, conditions.matching(scope=scopes))
     columns = ["id", "scope", "started_at" if kind is Turn else "created_at", *columns]
 
-    def fits_here(row: T) -> bool:
-        return fits(row) and (scopes is None or row.scope in scopes)
+    def is_match_in_scopes(row: T) -> bool:
+        return is_match(row) and (scopes is None or row.scope in scopes)
 
-    return await store.select_newest(kind, here, fits_here, columns=columns)
+    return await store.select_newest(kind, in_scopes, is_match_in_scopes, columns=columns)
 
 
 def _date(record: AnyRecord) -> datetime:
     return record.started_at if isinstance(record, Turn) else record.created_at
 
 
-def _ambiguous(said: str, candidates: Iterable[tuple[datetime, str, str]]) -> InputError:
+def _ambiguous(partial_id: str, candidates: Iterable[tuple[datetime, str, str]]) -> InputError:
     ordered = sorted(candidates, reverse=True)
-    named = ", ".join(f"{name} ({date:%Y-%m-%d}, {scope})" for date, name, scope in ordered[:NAMED])
+    listed = ", ".join(f"{name} ({date:%Y-%m-%d}, {scope})" for date, name, scope in ordered[:NAMED])
     more = f" and {len(ordered) - NAMED:,} more" if len(ordered) > NAMED else ""
-    return InputError(f"{said[:80]!r} may mean each of these: {named}{more}. Say more of the one you mean.")
+    return InputError(
+        f"{partial_id[:80]!r} may mean each of these: {listed}{more}. Say more of the one you mean."
+    )

@@ -1,8 +1,8 @@
-"""Facts from the files in which hosts keep what they remember: how each file's notes become and stay facts.
+"""Facts from the memory files of hosts: each note in a file becomes a fact, and follows its changes.
 
-A fact lists the files that say it (`FILES` in its metadata). A changed note becomes a new version of its
-fact; a fact that no file says any more is forgotten with the reason `DELETED`, and restored when a file says
-it again. What a person wrote, forgot or restored is not touched.
+A fact lists the files that contain it (`FILES` in its metadata). A changed note becomes a new version of its
+fact. A fact that is no longer in any file is forgotten with the reason `DELETED`, and restored when a file
+contains it again. A fact that a person wrote, forgot or restored is not changed.
 """
 
 from collections import defaultdict
@@ -17,7 +17,7 @@ from scrubjay.models.requests import parse
 from scrubjay.models.results import MemoryFileKept, MemoryFilesKept, NoteOutcome
 from scrubjay.records import versions
 from scrubjay.records.memories import facts_with_text
-from scrubjay.records.passages import written
+from scrubjay.records.passages import record_change
 from scrubjay.store import conditions
 from scrubjay.store.changes import Change, Plan
 from scrubjay.store.store import Store
@@ -25,123 +25,125 @@ from scrubjay.store.store import Store
 FILES = "memory_files"
 DELETED = "deleted by its host"
 SUFFIX = " memory"  # of the source of these facts
-_ALIKE = 0.4  # of the words of both: the same note, changed
+_SIMILAR = 0.4  # share of common words above which a note is a changed version of another
 
 
 async def facts_of_hosts(store: Store) -> list[Memory]:
-    """Return all facts that came from hosts' memories, forgotten and replaced ones too."""
+    """Return all facts from memory files of hosts, forgotten and replaced ones too."""
     return await store.select_newest(Memory, conditions.contains("source", SUFFIX), is_of_host)
 
 
 def is_of_host(memory: Memory) -> bool:
-    """Return True if a fact came from a host's memory."""
+    """Return True if a fact came from a memory file of a host."""
     return memory.source.endswith(SUFFIX) and FILES in memory.metadata
 
 
 def files_of(memory: Memory) -> tuple[str, ...]:
-    """Return the files that say a fact."""
+    """Return the files that contain a fact."""
     return tuple(map(str, memory.metadata.get(FILES, ())))
 
 
 def purged_digest(fact: Memory) -> str:
-    """Return the digest by which a purged fact is noted."""
+    """Return the digest that is stored to recognise a purged fact."""
     return derived_id("gone", fact.scope, fact.content_hash)
 
 
 def is_purged(note: KeptNote, digests: frozenset[str]) -> bool:
-    """Return True if a fact with the words of this note was purged."""
+    """Return True if a fact with the text of this note was purged."""
     hashes = fact_hashes(note.content) if digests else ()
     return any(derived_id("gone", note.scope, each) in digests for each in hashes)
 
 
 async def plan_memories(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryFilesKept]:
-    """Plan the changes that bring the facts of some files in step with them."""
+    """Plan the changes that bring facts up to date with the files that contain them."""
     request = parse(KeptMemoryFiles, envelope.args)
-    known = {fact.id: fact for fact in await facts_of_hosts(store)}
+    facts = {fact.id: fact for fact in await facts_of_hosts(store)}
     hashes: dict[str, set[str]] = defaultdict(set)
     for note in (note for file in request.memories for note in file.entries):
         hashes[note.scope] |= fact_hashes(note.content)
-    for scope, wanted in hashes.items():
-        known |= {fact.id: fact for fact in await facts_with_text(store, scope, wanted)}
-    book = _Book(known, envelope.at)
-    answer = MemoryFilesKept(files=tuple(map(book.take, request.memories)), redacted=request.redacted)
-    return Plan(answer, book.changes())
+    for scope, note_hashes in hashes.items():
+        facts |= {fact.id: fact for fact in await facts_with_text(store, scope, note_hashes)}
+    reconciler = _Reconciler(facts, envelope.at)
+    answer = MemoryFilesKept(files=tuple(map(reconciler.update, request.memories)), redacted=request.redacted)
+    return Plan(answer, reconciler.changes())
 
 
-class _Book:
-    """The known facts, and what the files change in them."""
+class _Reconciler:
+    """The stored facts, and the changes that the files make to them."""
 
-    def __init__(self, known: dict[str, Memory], at: datetime) -> None:
-        self._facts, self._at = dict(known), at
-        self._before = known
+    def __init__(self, facts: dict[str, Memory], at: datetime) -> None:
+        self._facts, self._at = dict(facts), at
+        self._stored = facts
         self._by_text: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for fact in known.values():
+        for fact in facts.values():
             self._by_text[fact.scope, fact.content_hash].append(fact.id)
 
     def changes(self) -> list[Change]:
-        """Return the changes of all facts that differ now."""
-        found = []
+        """Return the changes of all facts that differ from the stored ones."""
+        changes = []
         for fact in self._facts.values():
-            if (before := self._before.get(fact.id)) is fact:
+            if (stored := self._stored.get(fact.id)) is fact:
                 continue
             is_hidden = fact.forgotten_at is not None or not fact.is_latest
-            is_known = before is not None
-            found.append(
-                Change(fact, hidden=True) if is_known and is_hidden else written(fact, is_known=is_known)
-            )
-        return found
+            is_stored = stored is not None
+            if is_stored and is_hidden:
+                changes.append(Change(fact, hidden=True))
+            else:
+                changes.append(record_change(fact, is_known=is_stored))
+        return changes
 
-    def take(self, file: KeptMemoryFile) -> MemoryFileKept:
-        """Bring the facts of a file in step with it."""
-        held = {fact.id for fact in self._facts.values() if file.path in files_of(fact)}
-        stays: set[str] = set()
+    def update(self, file: KeptMemoryFile) -> MemoryFileKept:
+        """Update the facts of a file to its notes."""
+        file_facts = {fact.id for fact in self._facts.values() if file.path in files_of(fact)}
+        remaining: set[str] = set()
         outcomes: list[NoteOutcome | None] = []
         for note in file.entries:
-            same = self._same(note)
-            stays |= {fact.id for fact in same if fact.id in held}
-            outcomes.append(self._known(file, same))
-        gone = [self._facts[each] for each in sorted(held - stays)] if file.is_whole else []
-        fresh = [note for note, outcome in zip(file.entries, outcomes, strict=True) if outcome is None]
-        pairs = _pairs([fact for fact in gone if self._is_only_of(fact, file)], fresh)
-        answers = iter([self._learn(file, pairs.get(number), note) for number, note in enumerate(fresh)])
+            equal_facts = self._equal_facts(note)
+            remaining |= {fact.id for fact in equal_facts if fact.id in file_facts}
+            outcomes.append(self._recognise(file, equal_facts))
+        missing = [self._facts[each] for each in sorted(file_facts - remaining)] if file.is_whole else []
+        new_notes = [note for note, outcome in zip(file.entries, outcomes, strict=True) if outcome is None]
+        pairs = _pairs([fact for fact in missing if self._is_only_of(fact, file)], new_notes)
+        added = iter([self._add(file, pairs.get(number), note) for number, note in enumerate(new_notes)])
         replaced = {fact.id for fact in pairs.values()}
-        deleted = sum(self._leave(file, fact) for fact in gone if fact.id not in replaced)
-        every: list[NoteOutcome] = [next(answers) if each is None else each for each in outcomes]
-        return MemoryFileKept(outcomes=tuple(every), deleted=deleted)
+        deleted = sum(self._remove(file, fact) for fact in missing if fact.id not in replaced)
+        all_outcomes: list[NoteOutcome] = [next(added) if each is None else each for each in outcomes]
+        return MemoryFileKept(outcomes=tuple(all_outcomes), deleted=deleted)
 
-    def _same(self, note: KeptNote) -> list[Memory]:
-        """Return the facts with the words of a note."""
+    def _equal_facts(self, note: KeptNote) -> list[Memory]:
+        """Return the facts with the text of a note."""
         hashes = fact_hashes(note.content)
-        return [self._facts[each] for one in hashes for each in self._by_text.get((note.scope, one), ())]
+        ids = (fact_id for digest in hashes for fact_id in self._by_text.get((note.scope, digest), ()))
+        return [self._facts[each] for each in ids]
 
-    def _known(self, file: KeptMemoryFile, same: Sequence[Memory]) -> NoteOutcome | None:
-        """Note that a file says known words; return None for new ones, or only those of an older version."""
-        if not same or all(_is_outdated(fact) and file.path not in files_of(fact) for fact in same):
+    def _recognise(self, file: KeptMemoryFile, facts: Sequence[Memory]) -> NoteOutcome | None:
+        """Add a file to the facts that equal its note; return None if the note needs a new fact."""
+        if not facts or all(_is_outdated(fact) and file.path not in files_of(fact) for fact in facts):
             return None
-        for fact in same:
+        for fact in facts:
             if is_of_host(fact) and fact.is_latest and file.path not in files_of(fact):
                 values = {"metadata": _with_files(fact, *files_of(fact), file.path), "updated_at": self._at}
-                is_back = (fact.forget_reason or "").startswith(DELETED)
-                if is_back:
+                is_restored = (fact.forget_reason or "").startswith(DELETED)
+                if is_restored:
                     values |= NOT_FORGOTTEN
                 self._put(fact.model_copy(update=values))
-                if is_back:
+                if is_restored:
                     return "restored"
         return "known"
 
     def _is_only_of(self, fact: Memory, file: KeptMemoryFile) -> bool:
-        """Return True if a fact is visible, and no other file says it."""
+        """Return True if a fact is visible and in no other file."""
         return fact.is_latest and fact.forgotten_at is None and files_of(fact) == (file.path,)
 
-    def _learn(self, file: KeptMemoryFile, older: Memory | None, note: KeptNote) -> NoteOutcome:
-        """Add a new note as a fact, or as a new version of an older one."""
-        if known := self._known(file, self._same(note)):  # the file says it twice
-            return known
+    def _add(self, file: KeptMemoryFile, older: Memory | None, note: KeptNote) -> NoteOutcome:
+        """Add a new note as a fact, or as a new version of an older fact."""
+        if outcome := self._recognise(file, self._equal_facts(note)):  # the file contains it twice
+            return outcome
         at = note.at or self._at
         digest = content_hash(note.content)
-        times = str(len(self._by_text[note.scope, digest]))  # the words may be those of an older version
+        repetition = str(len(self._by_text[note.scope, digest]))  # an older version may have the same text
         fact = Memory(
-            id=derived_id("mem", file.source, note.scope, digest, times),
+            id=derived_id("mem", file.source, note.scope, digest, repetition),
             scope=note.scope,
             partition_id="mem_semantic",
             tags=tuple(dict.fromkeys(note.tags)),
@@ -158,21 +160,21 @@ class _Book:
         if older is None:
             self._put(fact.model_copy(update={"root_id": fact.id}))
             return "added"
-        since = max(at, older.created_at)
-        left = older.model_copy(update={"metadata": _with_files(older)})
-        changed = versions.replace(left, since).record
-        assert isinstance(changed, Memory)
-        self._put(changed)
-        inherited: dict[str, Any] = {"created_at": since, "updated_at": since, "root_id": older.root_id}
+        start = max(at, older.created_at)
+        unlinked = older.model_copy(update={"metadata": _with_files(older)})
+        replaced = versions.replace(unlinked, start).record
+        assert isinstance(replaced, Memory)
+        self._put(replaced)
+        inherited: dict[str, Any] = {"created_at": start, "updated_at": start, "root_id": older.root_id}
         inherited |= {"version": older.version + 1, "relation": "updates", "parent_ids": (older.id,)}
         self._put(fact.model_copy(update=inherited | {"importance_score": older.importance_score}))
         return "updated"
 
-    def _leave(self, file: KeptMemoryFile, fact: Memory) -> bool:
-        """Note that a file does not say a fact any more; return True if that hides it."""
-        left = [path for path in files_of(fact) if path != file.path]
-        values: dict[str, Any] = {"metadata": _with_files(fact, *left), "updated_at": self._at}
-        is_hidden = not left and fact.is_latest and fact.forgotten_at is None
+    def _remove(self, file: KeptMemoryFile, fact: Memory) -> bool:
+        """Remove a file from the files of a fact; return True if that hides the fact."""
+        other_files = [path for path in files_of(fact) if path != file.path]
+        values: dict[str, Any] = {"metadata": _with_files(fact, *other_files), "updated_at": self._at}
+        is_hidden = not other_files and fact.is_latest and fact.forgotten_at is None
         if is_hidden:
             host = fact.source.removesuffix(SUFFIX)
             values |= {"forgotten_at": self._at, "forget_reason": f"{DELETED} ({host})"}
@@ -194,21 +196,21 @@ def _with_files(fact: Memory, *paths: str) -> dict[str, Any]:
     return {**fact.metadata, FILES: sorted(set(paths))}
 
 
-def _pairs(gone: Iterable[Memory], fresh: Sequence[KeptNote]) -> dict[int, Memory]:
-    """Return the vanished fact that each new note replaces, by the number of the note."""
-    words = [set(note.content.casefold().split()) for note in fresh]
+def _pairs(missing: Iterable[Memory], new_notes: Sequence[KeptNote]) -> dict[int, Memory]:
+    """Return the missing fact that each new note replaces, by the number of the note."""
+    note_words = [set(note.content.casefold().split()) for note in new_notes]
     scored = []
-    for fact in gone:
-        old, topic = set(fact.content.casefold().split()), fact.metadata.get("topic")
-        for number, note in enumerate(fresh):
-            alike = len(old & words[number]) / len(old | words[number])
-            alike += 1 if topic and topic == note.metadata.get("topic") else 0
-            if alike >= _ALIKE and note.scope == fact.scope:
-                scored.append((alike, number, fact))
+    for fact in missing:
+        fact_words, topic = set(fact.content.casefold().split()), fact.metadata.get("topic")
+        for number, note in enumerate(new_notes):
+            similarity = len(fact_words & note_words[number]) / len(fact_words | note_words[number])
+            similarity += 1 if topic and topic == note.metadata.get("topic") else 0
+            if similarity >= _SIMILAR and note.scope == fact.scope:
+                scored.append((similarity, number, fact))
     pairs: dict[int, Memory] = {}
-    taken: set[str] = set()
+    paired_ids: set[str] = set()
     for _, number, fact in sorted(scored, key=lambda pair: (-pair[0], pair[1], pair[2].id)):
-        if number not in pairs and fact.id not in taken:
+        if number not in pairs and fact.id not in paired_ids:
             pairs[number] = fact
-            taken.add(fact.id)
+            paired_ids.add(fact.id)
     return pairs

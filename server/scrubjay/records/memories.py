@@ -1,4 +1,4 @@
-"""Memories: single facts. How one is added, recognised as known and given a new version."""
+"""Memories (single facts): how one is added, matched to an existing one, or replaced by a new version."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -22,54 +22,55 @@ from scrubjay.models.records import (
 from scrubjay.models.requests import FactText, parse
 from scrubjay.models.results import MemoryAdded
 from scrubjay.records import distilled, versions
-from scrubjay.records.passages import written
+from scrubjay.records.passages import record_change
 from scrubjay.store import conditions
 from scrubjay.store.changes import Plan
 from scrubjay.store.store import Store
 
 STEP = 0.5  # of importance, for each further occasion
 MOST = 8.0  # importance that repetition can reach; higher values were set by a caller
-# Metadata that says where a fact was learned, which a new version does not inherit.
+# Metadata on the origin of a fact, which a new version does not inherit.
 _SESSION = ("session_id", "turn")
 
 Place = tuple[str, int]  # a session, and the number of a turn in it
 
 
 async def plan_add(store: Store, envelope: Envelope, now: datetime) -> Plan[MemoryAdded]:
-    """Plan the addition of a fact: a new memory, a new version, a link for a known one, or some importance.
+    """Plan the addition of a fact: as a new memory or version, or as a link or importance of a known one.
 
-    Everything is decided as of the time that the envelope was accepted, so that a replay decides the same.
+    All decisions use the time when the envelope was accepted, so that a replay decides the same.
 
     Raises:
-        InputError: the facts it names cannot be its parents; see `scrubjay.records.versions`.
+        InputError: the facts that it names cannot be its parents; see `scrubjay.records.versions`.
     """
     request = parse(FactText, envelope.args)
     memory_id = derived_id("mem", envelope.scope, envelope.id)
-    same = await facts_with_text(store, envelope.scope, fact_hashes(request.content))
-    if (place := _place(request.metadata)) is not None:  # a fact of one turn is not that of another
-        same = [row for row in same if (row.session_id, row.turn) == place]
-    if replayed := next((row for row in same if row.id == memory_id), None):
+    equal_facts = await facts_with_text(store, envelope.scope, fact_hashes(request.content))
+    if (place := _place(request.metadata)) is not None:  # the same text from another turn is another fact
+        equal_facts = [row for row in equal_facts if (row.session_id, row.turn) == place]
+    if replayed := next((row for row in equal_facts if row.id == memory_id), None):
         return Plan(_answer(replayed, "stored" if request.link is None else "updated", envelope))
-    request, note = await distilled.allowed(store, envelope.scope, request)
-    plan = await _plan_new(store, envelope, request, memory_id, same)
+    request, note = await distilled.restrict(store, envelope.scope, request)
+    plan = await _plan_new(store, envelope, request, memory_id, equal_facts)
     return plan if note is None else replace(plan, answer=plan.answer.model_copy(update={"note": note}))
 
 
 async def _plan_new(
-    store: Store, envelope: Envelope, request: FactText, memory_id: str, same: Sequence[Memory]
+    store: Store, envelope: Envelope, request: FactText, memory_id: str, equal_facts: Sequence[Memory]
 ) -> Plan[MemoryAdded]:
-    linked = next((row for row in same if request.link and _has_link(row, *request.link)), None)
+    linked = next((row for row in equal_facts if request.link and _has_link(row, *request.link)), None)
     if linked and (is_current(linked, envelope.at) or linked.updated_at >= envelope.at):
-        return Plan(_answer(linked, "known", envelope))  # the call is repeated, or replayed
-    known = next((row for row in same if is_current(row, envelope.at)), None)
+        return Plan(_answer(linked, "known", envelope))  # this call was repeated or replayed
+    existing = next((row for row in equal_facts if is_current(row, envelope.at)), None)
     if request.link is not None:
-        return await _plan_linked(store, request, envelope, memory_id, known, *request.link)
-    if known is None:
+        return await _plan_linked(store, request, envelope, memory_id, existing, *request.link)
+    if existing is None:
         memory = _new(request, envelope, memory_id, None)
-        return Plan(_answer(memory, "stored", envelope), [written(memory, is_known=False)])
-    again = count_repetition(known, _text(request.metadata.get("session_id")), envelope.at)
-    answer = _answer(known, "known", envelope).model_copy(update={"note": _unchanged(known, request)})
-    return Plan(answer, [] if again is known else [written(again)])
+        return Plan(_answer(memory, "stored", envelope), [record_change(memory, is_known=False)])
+    repeated = count_repetition(existing, _text(request.metadata.get("session_id")), envelope.at)
+    note = _difference_note(existing, request)
+    answer = _answer(existing, "known", envelope).model_copy(update={"note": note})
+    return Plan(answer, [] if repeated is existing else [record_change(repeated)])
 
 
 async def _plan_linked(
@@ -77,28 +78,28 @@ async def _plan_linked(
     request: FactText,
     envelope: Envelope,
     memory_id: str,
-    known: Memory | None,
+    existing: Memory | None,
     relation: Relation,
     ids: tuple[str, ...],
 ) -> Plan[MemoryAdded]:
-    if known and known.id in ids and relation != "updates":
-        problem = f"{relation} = {known.id!r} says the same as the new fact."
+    if existing and existing.id in ids and relation != "updates":
+        problem = f"{relation} = {existing.id!r} says the same as the new fact."
         raise InputError(f"{problem} Say what is new, or leave {relation} out.")
-    can_link = known is not None and known.relation in (None, relation)
-    if known and can_link and len(ids) > 1:
-        # One of several parents says it already, and takes the place of the others.
-        ids = tuple(parent for parent in ids if parent != known.id)
+    can_link = existing is not None and existing.relation in (None, relation)
+    if existing and can_link and len(ids) > 1:
+        # One of several parents already says the same, and replaces the others.
+        ids = tuple(parent for parent in ids if parent != existing.id)
     parents = await versions.find_parents(store, envelope.scope, relation, ids)
     older = [row for row in parents if isinstance(row, Memory)] if relation == "updates" else []
-    if known and can_link and known.id not in ids:
-        await versions.refuse_circle(store, known.id, parents)
-        memory = _with_parents(_new(request, envelope, known.id, known), known, relation, parents)
+    if existing and can_link and existing.id not in ids:
+        await versions.refuse_circle(store, existing.id, parents)
+        memory = _with_parents(_new(request, envelope, existing.id, existing), existing, relation, parents)
     else:
-        heir = next(iter(older[:1]), None)
-        memory = _with_parents(_new(request, envelope, memory_id, heir), None, relation, parents)
-        if heir and not _moves(memory, heir, request) and _substance(memory) == _substance(heir):
-            return Plan(_answer(heir, "known", envelope))
-    change = written(memory, is_known=known is not None and memory.id == known.id)
+        base = next(iter(older[:1]), None)
+        memory = _with_parents(_new(request, envelope, memory_id, base), None, relation, parents)
+        if base and not _has_moved(memory, base, request) and _substance(memory) == _substance(base):
+            return Plan(_answer(base, "known", envelope))
+    change = record_change(memory, is_known=existing is not None and memory.id == existing.id)
     action: Literal["stored", "updated"] = (
         "stored" if relation != "updates" and memory.id == memory_id else "updated"
     )
@@ -107,22 +108,22 @@ async def _plan_linked(
     )
 
 
-def _unchanged(known: Memory, request: FactText) -> str | None:
-    """Say which details of a request a known fact has otherwise, and how to change them."""
-    others: list[str] = [
+def _difference_note(existing: Memory, request: FactText) -> str | None:
+    """Return a note on the fields of a fact that differ from the request, and how to change them."""
+    names: list[str] = [
         name
         for name in ("expires_at", "is_static")
-        if name in request.model_fields_set and getattr(known, name) != getattr(request, name)
+        if name in request.model_fields_set and getattr(existing, name) != getattr(request, name)
     ]
-    others += ["tags"] if set(request.tags) - set(known.tags) else []
-    if not others:
+    names += ["tags"] if set(request.tags) - set(existing.tags) else []
+    if not names:
         return None
-    return f"It keeps its own {' and '.join(others)}; to change that, add it again with updates = [its id]."
+    return f"It keeps its own {' and '.join(names)}; to change that, add it again with updates = [its id]."
 
 
-def _moves(memory: Memory, heir: Memory, request: FactText) -> bool:
-    """Return True if the request says that the fact was learned in another turn."""
-    places = (memory.session_id, memory.turn), (heir.session_id, heir.turn)
+def _has_moved(memory: Memory, base: Memory, request: FactText) -> bool:
+    """Return True if the request names another turn as the origin of the fact."""
+    places = (memory.session_id, memory.turn), (base.session_id, base.turn)
     return "metadata" in request.model_fields_set and places[0] != places[1]
 
 
@@ -131,7 +132,7 @@ def _has_link(memory: Memory, relation: Relation, ids: tuple[str, ...]) -> bool:
 
 
 def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | None) -> Memory:
-    """Return the fact of a request; what the request does not name is as in `base`."""
+    """Return the fact of a request; fields that the request does not give come from `base`."""
     values: dict[str, Any] = {
         **fields_of(request, "partition_id", "is_static", "metadata", "expires_at", "forget_reason"),
         "tags": tuple(dict.fromkeys(request.tags)),
@@ -158,6 +159,7 @@ def _new(request: FactText, envelope: Envelope, memory_id: str, base: Memory | N
 
 
 def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memory) -> dict[str, Any]:
+    """Return the fields that a new version inherits: those of `base` that the request does not give."""
     metadata = {
         key: value for key, value in base.metadata.items() if key not in _SESSION or base.id == memory_id
     }
@@ -165,35 +167,35 @@ def _inherited(request: FactText, envelope: Envelope, memory_id: str, base: Memo
     values |= fields_of(base, "access_count", "last_accessed_at")
     values["metadata"] = metadata
     values["tags"] = tuple(tag for tag in base.tags if tag != distilled.DISTILLED)
-    given = {"importance_score" if name == "importance" else name for name in request.model_fields_set}
-    if base.expires_at is not None and base.expires_at > envelope.at and "expires_at" not in given:
+    given_fields = {"importance_score" if name == "importance" else name for name in request.model_fields_set}
+    if base.expires_at is not None and base.expires_at > envelope.at and "expires_at" not in given_fields:
         values |= fields_of(base, "expires_at", "forget_reason")
-    return {name: value for name, value in values.items() if name not in given}
+    return {name: value for name, value in values.items() if name not in given_fields}
 
 
 def _with_parents(
-    memory: Memory, known: Memory | None, relation: Relation, parents: Sequence[AnyRecord]
+    memory: Memory, base: Memory | None, relation: Relation, parents: Sequence[AnyRecord]
 ) -> Memory:
-    older = known.parent_ids if known else ()
+    earlier_parents = base.parent_ids if base else ()
     values: dict[str, Any] = {
         "relation": relation,
-        "parent_ids": tuple(dict.fromkeys((*older, *(row.id for row in parents)))),
+        "parent_ids": tuple(dict.fromkeys((*earlier_parents, *(row.id for row in parents)))),
     }
     if relation == "updates":
         facts = [row for row in parents if isinstance(row, Memory)]
-        values["root_id"] = memory.root_id if known and known.relation == "updates" else facts[0].root_id
+        values["root_id"] = memory.root_id if base and base.relation == "updates" else facts[0].root_id
         values["version"] = max(memory.version, 1 + max(row.version for row in facts))
     documents = tuple(row.id for row in parents if isinstance(row, Document))
     values["document_ids"] = documents or memory.document_ids
     turn = next((row for row in parents if isinstance(row, Turn)), None)
     if relation == "derives" and memory.session_id is None and turn is not None:
-        # So that the window around the fact is where it was said.
+        # The window around the fact then shows where it was said.
         values |= {"session_id": turn.session_id, "turn": turn.turn}
     return memory.model_copy(update=values)
 
 
 def _substance(memory: Memory) -> dict[str, Any]:
-    """Return what a new version may change."""
+    """Return the fields in which a new version may differ; without a difference it is not stored."""
     fields = "content partition_id tags importance_score is_static expires_at forget_reason".split()
     metadata = {key: value for key, value in memory.metadata.items() if key not in _SESSION}
     return {**fields_of(memory, *fields), "metadata": metadata}
@@ -211,37 +213,38 @@ def _answer(memory: Memory, action: Literal["stored", "known", "updated"], envel
 
 async def facts_with_text(store: Store, scope: str, hashes: Collection[str]) -> list[Memory]:
     """Return the facts of a scope whose text has one of these hashes, forgotten and replaced ones too."""
-    if not (hashes := await store.may_hold(Memory, hashes)):
+    if not (hashes := await store.possible_keys(Memory, hashes)):
         return []
     where = conditions.matching(content_hash=sorted(hashes), scope=scope)
-    ids = [row.id for row in store.staged(Memory)]  # before the look at the disk, or a commit could hide one
-    # Most facts are new: their ids cost half of what whole rows do.
+    # Staged facts are read before the disk, or a commit in between would hide one.
+    ids = [row.id for row in store.staged(Memory)]
+    # Most facts are new, and reading ids costs half as much as reading whole rows.
     ids += [row.id for row in await store.select(Memory, where, columns=["id"])]
     rows = await store.get(Memory, ids)
     return [row for row in rows.values() if row.scope == scope and row.content_hash in hashes]
 
 
 def count_repetition(memory: Memory, session_id: str | None, at: datetime) -> Memory:
-    """Return the fact after it was said again; the very same object if that changes nothing.
+    """Return a fact with the importance of one more repetition; the same object if that changes nothing.
 
-    importance = min(8, importance as given + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
-    session is named, each counted once; the session and the day in which the fact was added do not count.
+    importance = min(8, original importance + 0.5 * occasions). An occasion is a session, or a day (UTC) if no
+    session is named. Each counts once; the session and the day in which the fact was added do not count.
     """
     occasion = session_id or f"{at:%Y-%m-%d}"
-    counted = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)
-    if occasion in counted or memory.importance_score >= MOST:
+    counted_occasions = (memory.session_id, f"{memory.created_at:%Y-%m-%d}", *memory.occasions)
+    if occasion in counted_occasions or memory.importance_score >= MOST:
         return memory
     return memory.model_copy(
         update={
             "importance_score": min(MOST, memory.importance_score + STEP),
             "occasions": (*memory.occasions, occasion),
-            "last_accessed_at": max(memory.last_accessed_at, at),  # what is said again is fresh again
+            "last_accessed_at": max(memory.last_accessed_at, at),  # a repetition makes the fact recent again
         }
     )
 
 
 def _place(metadata: dict[str, Any]) -> Place | None:
-    """Return the turn in which a fact says that it was learned."""
+    """Return the turn that metadata names as the origin of a fact."""
     session, turn = _text(metadata.get("session_id")), _number(metadata.get("turn"))
     return None if session is None or turn is None else (session, turn)
 

@@ -1,4 +1,4 @@
-"""The summary of a session as a list of points that lead to their turns."""
+"""The summary of a session as a list of points, each with the turn that it comes from."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,8 +9,8 @@ from scrubjay.text.sentences import apart
 from scrubjay.text.terms import words
 
 LABELS = ("Outcome", "Answered", "Asked", "Open")  # of a summary's lines
-_LEAST = 3  # words of a point; "Understood." says nothing
-_SOUGHT = 12  # first words of a point by which its turn is found: a point may be shortened
+_LEAST_WORDS = 3  # of a point; "Understood." says nothing
+_SEARCHED_WORDS = 12  # a point's turn is found by its first words, because a point may be shortened
 
 
 class Point(Result):
@@ -22,19 +22,20 @@ class Point(Result):
 
 
 def points_of(summary: str, turns: Sequence[Turn]) -> list[Point]:
-    """Return the points of a session's summary; what a host wrote is one point without a turn."""
-    said = [(turn.turn, f" {_plain(' '.join(exchange_of(turn)[:2]))} ") for turn in turns]
+    """Return the points of a session's summary; a line that a host wrote is one point without a turn."""
+    turn_texts = [(turn.turn, f" {_plain(' '.join(exchange_of(turn)[:2]))} ") for turn in turns]
     points = []
     for label, point in _sentences(summary):
-        sought = " ".join(words(point)[:_SOUGHT])
-        if sought.count(" ") < _LEAST - 1:
+        beginning = " ".join(words(point)[:_SEARCHED_WORDS])
+        if beginning.count(" ") < _LEAST_WORDS - 1:
             continue
-        turn = next((number for number, text in said if f" {sought} " in text), None)
+        turn = next((number for number, text in turn_texts if f" {beginning} " in text), None)
         points.append(Point(label=label, text=point, turn=turn))
     return points
 
 
 def _sentences(summary: str) -> Iterator[tuple[str, str]]:
+    """Yield each sentence of a summary with its label, and each unlabelled line with ""."""
     for line in summary.split("\n"):
         label, _, rest = line.partition(": ")
         if label in LABELS:

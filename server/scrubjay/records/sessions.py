@@ -1,4 +1,4 @@
-"""Sessions that a host stored: which turns are new, and what they add to recorded turns."""
+"""Sessions that a host stored: which turns are new, and what the others add to recorded turns."""
 
 import asyncio
 from bisect import bisect_left
@@ -10,7 +10,7 @@ from scrubjay.models.kept import KeptSession, KeptSessions
 from scrubjay.models.records import Turn
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import SessionRecorded, SessionsRecorded
-from scrubjay.records.passages import written
+from scrubjay.records.passages import record_change
 from scrubjay.records.turns import new_turn, turn_id, with_more
 from scrubjay.store import conditions
 from scrubjay.store.changes import Plan
@@ -19,43 +19,43 @@ from scrubjay.store.store import Store
 from scrubjay.transcripts.matching import SAME_MOMENT, placed
 from scrubjay.transcripts.turn import ANSWER_KEY, HOST_WORDS, PROMPT_KEY
 
-BEFORE = 3  # recorded turns before the first of a session's part that are compared with it, too
-_GLOBAL = 30  # characters of an id that no two sessions give, as those of a UUID
-_TOGETHER = 3_600_000_000  # microseconds between two turns that are looked up as of one period
+BEFORE = 3  # recorded turns before a part of a session that are also compared with it
+_GLOBAL_LENGTH = 30  # characters of a prompt_id that is unique across sessions, such as a UUID
+_PERIOD_GAP = 3_600_000_000  # microseconds; turns closer than this are looked up in one period
 _MOMENT = int(SAME_MOMENT * 1_000_000)
-# What tells whether a recorded turn may be one of those that are told.
-_PLACE = ["id", "session_id", "prompt_id", "started_at"]
+# The columns that show whether a recorded turn may be one of the host's turns.
+_MATCH_COLUMNS = ["id", "session_id", "prompt_id", "started_at"]
 
 
 async def plan_sessions(store: Store, envelope: Envelope, now: datetime) -> Plan[SessionsRecorded]:
-    """Plan the recording of sessions that hooks may have recorded in part, by other keys.
+    """Plan the recording of sessions that hooks may have recorded in part, under other keys.
 
-    A turn is known by its prompt_id, else by its words: those of a recorded turn, or a part of them, near in
-    time. It may be recorded in another session that this one is a fork of. It completes a known turn that
-    lacks its answer, or has the end of it alone; nothing known is changed otherwise, and nothing that was
-    forgotten comes back.
+    A turn is recognised by its prompt_id, else by its words: all or a part of those of a recorded turn at
+    nearly the same time. It may be recorded in another session that this one was forked from. It completes a
+    recorded turn whose answer is missing or has only its end. Other recorded turns are not changed, and
+    forgotten turns do not come back.
     """
     request = parse(KeptSessions, envelope.args)
-    recorded = await _recorded(store, request.sessions)
-    # In a thread, because many turns take a while, in which others want their answers.
-    return await asyncio.to_thread(_compared, envelope, request, recorded, now)
+    recorded = await _candidates(store, request.sessions)
+    # In a thread, because comparing many turns takes a while and would block other requests.
+    return await asyncio.to_thread(_plan, envelope, request, recorded, now)
 
 
-async def _recorded(store: Store, sessions: Iterable[KeptSession]) -> dict[str, Turn]:
-    """The recorded turns that these may be: of their sessions, by their names, or of the same moments."""
-    ids = {kept.session_id for kept in sessions}
-    names = {turn.prompt_id for kept in sessions for turn in kept.turns if turn.prompt_id}
-    moments = sorted({micros(turn.ts) for kept in sessions for turn in kept.turns if turn.ts})
+async def _candidates(store: Store, sessions: Iterable[KeptSession]) -> dict[str, Turn]:
+    """Return the recorded turns that may match: by session, by prompt_id, or by time."""
+    session_ids = {session.session_id for session in sessions}
+    prompt_ids = {turn.prompt_id for session in sessions for turn in session.turns if turn.prompt_id}
+    moments = sorted({micros(turn.ts) for session in sessions for turn in session.turns if turn.ts})
 
-    def may_be(turn: Turn) -> bool:
+    def may_match(turn: Turn) -> bool:
         at = micros(turn.started_at)
-        place = bisect_left(moments, at - _MOMENT)
-        is_near = place < len(moments) and moments[place] <= at + _MOMENT
-        return turn.session_id in ids or turn.prompt_id in names or is_near
+        next_index = bisect_left(moments, at - _MOMENT)
+        is_near = next_index < len(moments) and moments[next_index] <= at + _MOMENT
+        return turn.session_id in session_ids or turn.prompt_id in prompt_ids or is_near
 
     where = conditions.either(
-        conditions.one_of("session_id", ids),
-        conditions.one_of("prompt_id", names),
+        conditions.one_of("session_id", session_ids),
+        conditions.one_of("prompt_id", prompt_ids),
         *(
             conditions.both(
                 conditions.number("started_at", ">=", first - _MOMENT),
@@ -64,281 +64,288 @@ async def _recorded(store: Store, sessions: Iterable[KeptSession]) -> dict[str, 
             for first, last in _periods(moments)
         ),
     )
-    places = await store.select_newest(Turn, where, may_be, columns=_PLACE)
-    return await store.get(Turn, [place.id for place in places])
+    rows = await store.select_newest(Turn, where, may_match, columns=_MATCH_COLUMNS)
+    return await store.get(Turn, [row.id for row in rows])
 
 
 def _periods(moments: list[int]) -> list[tuple[int, int]]:
-    """The first and the last of each run of moments that are near each other."""
+    """Return the first and last moment of each run of moments that are near each other."""
     periods: list[tuple[int, int]] = []
     for at in moments:
-        if periods and at - periods[-1][1] <= _TOGETHER:
+        if periods and at - periods[-1][1] <= _PERIOD_GAP:
             periods[-1] = periods[-1][0], at
         else:
             periods.append((at, at))
     return periods
 
 
-class _Recorded:
-    """The recorded turns by what tells that they are known, with those that are new."""
+class _TurnIndex:
+    """Recorded and new turns, indexed by session, by prompt_id and by time."""
 
     def __init__(self, turns: Iterable[Turn]) -> None:
         self.by_id: dict[str, Turn] = {}
-        self._sessions: dict[str, list[str]] = {}
-        self._names: dict[str, list[str]] = {}
-        self._moments: dict[int, list[str]] = {}  # by the number of the moment since 1970
+        self._by_session: dict[str, list[str]] = {}
+        self._by_prompt: dict[str, list[str]] = {}
+        self._by_moment: dict[int, list[str]] = {}  # by the number of `_MOMENT` intervals since 1970
         for turn in turns:
             self.put(turn)
 
     def put(self, turn: Turn) -> None:
-        """Take a turn that is new, or says more now."""
+        """Add a new turn, or replace one by its completed version."""
         if turn.id not in self.by_id:
-            self._sessions.setdefault(turn.session_id, []).append(turn.id)
-            self._names.setdefault(turn.prompt_id or "", []).append(turn.id)
-            self._moments.setdefault(micros(turn.started_at) // _MOMENT, []).append(turn.id)
+            self._by_session.setdefault(turn.session_id, []).append(turn.id)
+            self._by_prompt.setdefault(turn.prompt_id or "", []).append(turn.id)
+            self._by_moment.setdefault(micros(turn.started_at) // _MOMENT, []).append(turn.id)
         self.by_id[turn.id] = turn
 
     def of(self, session_id: str) -> list[Turn]:
-        """The turns of a session, in order of time."""
-        turns = (self.by_id[each] for each in self._sessions.get(session_id, ()))
+        """Return the turns of a session, in order of time."""
+        turns = (self.by_id[turn_id] for turn_id in self._by_session.get(session_id, ()))
         return sorted(turns, key=lambda turn: (turn.started_at, turn.turn))
 
-    def copied(self, told: RecordTurn, host: str, own: Collection[str], is_timed: bool) -> Turn | None:
-        """Return the turn of another session (not `own`) that this turn copies."""
-        ids = list(self._names.get(told.prompt_id or "-", ()))
-        if told.ts is not None and is_timed:
-            moment = micros(told.ts) // _MOMENT
-            ids += [each for near in range(moment - 1, moment + 2) for each in self._moments.get(near, ())]
-        turns = (self.by_id[each] for each in ids)
-        return next(
-            (turn for turn in turns if turn.id not in own and _is_copy(turn, told, host)),
-            None,
-        )
+    def original(
+        self, host_turn: RecordTurn, host: str, own_ids: Collection[str], is_timed: bool
+    ) -> Turn | None:
+        """Return the turn that this one copies from another session; `own_ids` are those of its session."""
+        ids = list(self._by_prompt.get(host_turn.prompt_id or "-", ()))
+        if host_turn.ts is not None and is_timed:
+            moment = micros(host_turn.ts) // _MOMENT
+            ids += [each for near in range(moment - 1, moment + 2) for each in self._by_moment.get(near, ())]
+        turns = (self.by_id[each] for each in ids if each not in own_ids)
+        return next((turn for turn in turns if _is_copy(turn, host_turn, host)), None)
 
 
-def _has_name(turn: Turn, told: RecordTurn, host: str | None) -> bool:
-    """Return True if a turn of another session has the name of this one because one is a copy of the other.
+def _has_same_prompt_id(turn: Turn, host_turn: RecordTurn, host: str | None) -> bool:
+    """Return True if a turn of another session has the same prompt_id because one is a copy of the other.
 
-    Hosts that count their turns give the same names in each session. There a copy has the same time, or is of
-    the same host and answers the same prompt with the same words.
+    Hosts that number their turns use the same prompt_ids in each session. There, a copy has the same time, or
+    comes from the same host with the same prompt and answer.
     """
-    if told.prompt_id is None or turn.prompt_id != told.prompt_id:
+    if host_turn.prompt_id is None or turn.prompt_id != host_turn.prompt_id:
         return False
-    if len(told.prompt_id) >= _GLOBAL or _said_at(told.ts, [turn]) is not None:
+    if len(host_turn.prompt_id) >= _GLOBAL_LENGTH or _nearest(host_turn.ts, [turn]) is not None:
         return True
-    return turn.host in (None, host) and bool(turn.assistant) and _same_words(turn, told)
+    return turn.host in (None, host) and bool(turn.assistant) and _has_same_words(turn, host_turn)
 
 
-def _is_copy(turn: Turn, told: RecordTurn, host: str) -> bool:
-    """Return True if a turn of another session is a recorded one: a fork copies ids, or words and times.
+def _is_copy(turn: Turn, host_turn: RecordTurn, host: str) -> bool:
+    """Return True if a turn copies one of another session: a fork copies ids, or words and times.
 
-    The time of a turn that a hook recorded is the hook's. A permanently deleted turn has no words or host.
+    A turn from a hook has the hook's time. A permanently deleted turn has no words and no host.
     """
-    if _has_name(turn, told, host):
+    if _has_same_prompt_id(turn, host_turn, host):
         return True
-    if told.ts is None or turn.host not in (None, host):
+    if host_turn.ts is None or turn.host not in (None, host):
         return False
-    apart = abs((turn.started_at - told.ts).total_seconds())
+    seconds = abs((turn.started_at - host_turn.ts).total_seconds())
     if turn.purged_at is not None:
-        return apart == 0
+        return seconds == 0
     limit = SAME_MOMENT if turn.source == "hook:stop" else 0.001  # hosts count milliseconds
-    return apart <= limit and _same_words(turn, told)
+    return seconds <= limit and _has_same_words(turn, host_turn)
 
 
-def _same_words(turn: Turn, told: RecordTurn) -> bool:
-    words, answer, whole = map(_letters, (told.user, turn.assistant, told.assistant))
-    return words == _letters(turn.user) and (answer in whole or whole in answer)
+def _has_same_words(turn: Turn, host_turn: RecordTurn) -> bool:
+    prompt, answer, whole = map(_without_spaces, (host_turn.user, turn.assistant, host_turn.assistant))
+    return prompt == _without_spaces(turn.user) and (answer in whole or whole in answer)
 
 
-def _letters(text: str | None) -> str:
+def _without_spaces(text: str | None) -> str:
     return "".join((text or "").split())
 
 
-def _compared(
+def _plan(
     envelope: Envelope, request: KeptSessions, recorded: dict[str, Turn], now: datetime
 ) -> Plan[SessionsRecorded]:
-    turns, answers = _Recorded(recorded.values()), []
-    for kept in request.sessions:
-        its = envelope.model_copy(update={"scope": kept.scope, "host": kept.host})
-        answers.append(_of_one(its, kept, turns, now))
+    index, results = _TurnIndex(recorded.values()), []
+    for session in request.sessions:
+        session_envelope = envelope.model_copy(update={"scope": session.scope, "host": session.host})
+        results.append(_record_session(session_envelope, session, index, now))
     changes = [
-        written(turn, is_known=turn.id in recorded)
-        for turn in turns.by_id.values()
+        record_change(turn, is_known=turn.id in recorded)
+        for turn in index.by_id.values()
         if turn is not recorded.get(turn.id)
     ]
-    return Plan(SessionsRecorded(sessions=tuple(answers)), changes)
+    return Plan(SessionsRecorded(sessions=tuple(results)), changes)
 
 
-def has_news(kept: KeptSession, recorded: list[Turn], now: datetime) -> bool:
-    """Return True if a kept session has a turn that its recorded turns lack, or more of one."""
-    pairs = _together(kept, _known(kept, recorded))
-    return any(turn is None or _completed(turn, told, "", now) is not turn for turn, told in pairs)
+def has_news(session: KeptSession, recorded: list[Turn], now: datetime) -> bool:
+    """Return True if a host's session has a turn that is not recorded, or more text of a recorded one."""
+    pairs = _pairs(session, _matches(session, recorded))
+    return any(turn is None or _complete(turn, host_turn, "", now) is not turn for turn, host_turn in pairs)
 
 
-def _of_one(envelope: Envelope, kept: KeptSession, recorded: _Recorded, now: datetime) -> SessionRecorded:
-    """Add the turns of a session that are new or say more than the recorded ones; return how many."""
-    here = [
+def _record_session(
+    envelope: Envelope, session: KeptSession, index: _TurnIndex, now: datetime
+) -> SessionRecorded:
+    """Add the new turns of a session to the index, complete the recorded ones, and return the counts."""
+    same_session = [
         turn
-        for turn in recorded.of(kept.session_id)
-        if turn.scope == kept.scope or turn.host in (None, kept.host)
+        for turn in index.of(session.session_id)
+        if turn.scope == session.scope or turn.host in (None, session.host)
     ]
-    own = {turn.id for turn in here}
-    number = max((turn.turn for turn in here if turn.scope == kept.scope), default=-1) + 1
-    untimed = set(kept.untimed)
+    own_ids = {turn.id for turn in same_session}
+    next_number = max((turn.turn for turn in same_session if turn.scope == session.scope), default=-1) + 1
+    untimed = set(session.untimed)
     completed: set[str] = set()
     added: set[str] = set()
-    for known, told in _together(kept, _known(kept, here)):
-        if not _is_asked(told, kept):
+    for match, host_turn in _pairs(session, _matches(session, same_session)):
+        if not _is_requested(host_turn, session):
             continue
-        same = recorded.by_id.get(known.id if known else turn_id(envelope, told))
-        same = same or recorded.copied(told, kept.host, own, told.prompt_id not in untimed)
-        if same is None:
-            turn = new_turn(envelope, told, number, now)
-            number += 1
+        existing = index.by_id.get(match.id if match else turn_id(envelope, host_turn))
+        is_timed = host_turn.prompt_id not in untimed
+        existing = existing or index.original(host_turn, session.host, own_ids, is_timed)
+        if existing is None:
+            turn = new_turn(envelope, host_turn, next_number, now)
+            next_number += 1
             added.add(turn.id)
-            own.add(turn.id)
-            recorded.put(turn)
-        elif (fuller := _completed(same, told, envelope.source, now)) is not same:
-            recorded.put(fuller)
-            if same.id not in added:
-                completed.add(same.id)
+            own_ids.add(turn.id)
+            index.put(turn)
+        elif (completed_turn := _complete(existing, host_turn, envelope.source, now)) is not existing:
+            index.put(completed_turn)
+            if existing.id not in added:
+                completed.add(existing.id)
     return SessionRecorded(
-        scope=kept.scope,
-        session_id=kept.session_id,
+        scope=session.scope,
+        session_id=session.session_id,
         added=len(added),
         completed=len(completed),
-        known=sum(_is_asked(told, kept) for told in kept.turns) - len(added) - len(completed),
-        redacted=kept.redacted if added or completed else 0,
+        known=sum(_is_requested(each, session) for each in session.turns) - len(added) - len(completed),
+        redacted=session.redacted if added or completed else 0,
     )
 
 
-def _is_asked(told: RecordTurn, kept: KeptSession) -> bool:
-    return kept.since is None or told.ts is None or told.ts >= kept.since
+def _is_requested(host_turn: RecordTurn, session: KeptSession) -> bool:
+    """Return True if a turn is to be recorded; turns before `since` only serve to identify others."""
+    return session.since is None or host_turn.ts is None or host_turn.ts >= session.since
 
 
-def _known(kept: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
-    """Return for each turn the recorded turn of its session that it is, or None for a new one.
+def _matches(session: KeptSession, recorded: list[Turn]) -> list[Turn | None]:
+    """Return for each turn of a host's session the recorded turn that matches it, or None for a new one.
 
-    A turn is known by its id or words; else by its answer, if the hook had only that; else by its time,
-    because some hosts write other words than they give their hooks, and a permanently deleted turn has none.
+    A turn is matched by its id or words; else by its answer, if the hook had only that; else by its time,
+    because some hosts give their hooks other words than they store, and a permanently deleted turn has none.
     """
-    others = set(kept.others)  # turns of another part of the session
-    mine = [turn for turn in _since(kept, recorded) if turn.prompt_id not in others]
-    told = [
+    other_ids = set(session.others)  # turns of another part of the session
+    candidates = [turn for turn in _since(session, recorded) if turn.prompt_id not in other_ids]
+    fields = [
         {
             "prompt_id": turn.prompt_id,
             "uuid": None,
             "prompts": [turn.user or ""],
-            "at": turn.ts.timestamp() if turn.ts and turn.prompt_id not in kept.untimed else None,
+            "at": turn.ts.timestamp() if turn.ts and turn.prompt_id not in session.untimed else None,
         }
-        for turn in kept.turns
+        for turn in session.turns
     ]
-    places = placed(told, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in mine])
-    taken = {mine[place].id for place in places if place is not None}
-    left = [turn for turn in mine if turn.id not in taken]
-    unknown = [turn for turn, place in zip(kept.turns, places, strict=True) if place is None]
-    answered = _by_answer(unknown, left)
+    indexes = placed(
+        fields, [(turn.prompt_id, turn.user, turn.started_at.timestamp()) for turn in candidates]
+    )
+    matched_ids = {candidates[index].id for index in indexes if index is not None}
+    unmatched = [turn for turn in candidates if turn.id not in matched_ids]
+    new_turns = [turn for turn, index in zip(session.turns, indexes, strict=True) if index is None]
+    by_answer = _by_answer(new_turns, unmatched)
 
-    def known(turn: RecordTurn) -> Turn | None:
-        is_timed = turn.prompt_id not in kept.untimed
-        nameless = [each for each in left if each.purged_at or (is_timed and _has_own_key(each))]
-        return answered.get(turn.prompt_id) or _said_at(turn.ts, nameless) or _queued_for_purged(turn, mine)
+    def fallback(turn: RecordTurn) -> Turn | None:
+        is_timed = turn.prompt_id not in session.untimed
+        by_time = [each for each in unmatched if each.purged_at or (is_timed and _has_generated_id(each))]
+        return by_answer.get(turn.prompt_id) or _nearest(turn.ts, by_time) or _purged_before(turn, candidates)
 
     return [
-        mine[place] if place is not None else known(turn)
-        for turn, place in zip(kept.turns, places, strict=True)
+        candidates[index] if index is not None else fallback(turn)
+        for turn, index in zip(session.turns, indexes, strict=True)
     ]
 
 
-def _since(kept: KeptSession, recorded: list[Turn]) -> list[Turn]:
-    """Return the recorded turns, in order of time, that a part of a session may be: not those long before it.
+def _since(session: KeptSession, recorded: list[Turn]) -> list[Turn]:
+    """Return the recorded turns, in order of time, that a part of a session may match: no much earlier ones.
 
-    Earlier turns may have the same words. The last ones before it may hold prompts that were queued.
+    Much earlier turns may have the same words by chance. The last turns before the part are included, because
+    they may hold prompts that were queued.
     """
-    times = [turn.ts for turn in kept.turns]
-    if kept.untimed or None in times:
+    times = [turn.ts for turn in session.turns]
+    if session.untimed or None in times:
         return recorded
     first = min(filter(None, times))
     return recorded[max(0, bisect_left(recorded, first, key=lambda turn: turn.started_at) - BEFORE) :]
 
 
-def _has_own_key(turn: Turn) -> bool:
+def _has_generated_id(turn: Turn) -> bool:
+    """Return True if the host gave a turn no prompt_id, so that Scrubjay made one."""
     return (turn.prompt_id or PROMPT_KEY).startswith((PROMPT_KEY, ANSWER_KEY))
 
 
-def _by_answer(told: list[RecordTurn], recorded: list[Turn]) -> dict[str | None, Turn]:
-    """Find recorded turns without a prompt by their answers, if just one turn has that answer."""
-    found: dict[str | None, Turn] = {}
-    for turn in recorded:
-        if not turn.user and turn.assistant:
-            answer = _letters(turn.assistant)
-            having = [each for each in told if answer in _letters(each.assistant)]
-            if len(having) == 1:
-                found[having[0].prompt_id] = turn
-    return found
+def _by_answer(turns: list[RecordTurn], recorded: list[Turn]) -> dict[str | None, Turn]:
+    """Return the recorded turns without a prompt whose answer only one of the turns has, by its prompt_id."""
+    matches: dict[str | None, Turn] = {}
+    for candidate in recorded:
+        if not candidate.user and candidate.assistant:
+            answer = _without_spaces(candidate.assistant)
+            with_answer = [each for each in turns if answer in _without_spaces(each.assistant)]
+            if len(with_answer) == 1:
+                matches[with_answer[0].prompt_id] = candidate
+    return matches
 
 
-def _queued_for_purged(told: RecordTurn, turns: list[Turn]) -> Turn | None:
-    """Return the permanently deleted turn before this one, whose hook may have joined both prompts."""
-    if told.ts is None:
+def _purged_before(host_turn: RecordTurn, turns: list[Turn]) -> Turn | None:
+    """Return the turn before this one if it is permanently deleted: its hook may have joined both prompts."""
+    if host_turn.ts is None:
         return None
-    before = [turn for turn in turns if (turn.started_at - told.ts).total_seconds() <= SAME_MOMENT]
-    last = max(before, key=lambda turn: turn.started_at, default=None)
+    earlier = [turn for turn in turns if (turn.started_at - host_turn.ts).total_seconds() <= SAME_MOMENT]
+    last = max(earlier, key=lambda turn: turn.started_at, default=None)
     return last if last and last.purged_at and (last.source or "").startswith("hook") else None
 
 
-def _together(kept: KeptSession, known: list[Turn | None]) -> list[tuple[Turn | None, RecordTurn]]:
-    """The turns with what each is known as; those of one recorded turn, whose prompts were queued, joined."""
-    pairs: dict[str, tuple[Turn | None, list[RecordTurn]]] = {}
-    for number, (told, turn) in enumerate(zip(kept.turns, known, strict=True)):
-        pairs.setdefault(turn.id if turn else str(number), (turn, []))[1].append(told)
-    return [(turn, _joined(told) if len(told) > 1 else told[0]) for turn, told in pairs.values()]
+def _pairs(session: KeptSession, matches: list[Turn | None]) -> list[tuple[Turn | None, RecordTurn]]:
+    """Pair each turn with its match; join turns with the same match, whose prompts were queued."""
+    groups: dict[str, tuple[Turn | None, list[RecordTurn]]] = {}
+    for number, (host_turn, match) in enumerate(zip(session.turns, matches, strict=True)):
+        groups.setdefault(match.id if match else str(number), (match, []))[1].append(host_turn)
+    return [(match, _join(turns) if len(turns) > 1 else turns[0]) for match, turns in groups.values()]
 
 
-def _joined(told: list[RecordTurn]) -> RecordTurn:
+def _join(turns: list[RecordTurn]) -> RecordTurn:
     def texts(name: str) -> str | None:
-        return "\n\n".join(dict.fromkeys(filter(None, (getattr(turn, name) for turn in told)))) or None
+        return "\n\n".join(dict.fromkeys(filter(None, (getattr(turn, name) for turn in turns)))) or None
 
     def labels(name: str) -> list[str]:
-        return list(dict.fromkeys(label for turn in told for label in getattr(turn, name)))
+        return list(dict.fromkeys(label for turn in turns for label in getattr(turn, name)))
 
-    metadata = {name: value for turn in told for name, value in turn.metadata.items()}
+    metadata = {name: value for turn in turns for name, value in turn.metadata.items()}
     changes = {"user": texts("user"), "assistant": texts("assistant"), "metadata": metadata}
-    return told[0].model_copy(update={**changes, "tools": labels("tools"), "files": labels("files")})
+    return turns[0].model_copy(update={**changes, "tools": labels("tools"), "files": labels("files")})
 
 
-def _said_at(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
-    """Return the one of these turns that was said at this time, to some seconds, if any."""
+def _nearest(at: datetime | None, turns: Iterable[Turn]) -> Turn | None:
+    """Return the turn nearest to this time, within `SAME_MOMENT`, or None."""
     if at is None:
         return None
-    moments = ((abs((turn.started_at - at).total_seconds()), turn.turn, turn) for turn in turns)
-    nearest = min(moments, default=None)
-    return nearest[2] if nearest and nearest[0] <= SAME_MOMENT else None
+    distances = ((abs((turn.started_at - at).total_seconds()), turn.turn, turn) for turn in turns)
+    closest = min(distances, default=None)
+    return closest[2] if closest and closest[0] <= SAME_MOMENT else None
 
 
-def _host_words(told: RecordTurn) -> dict[str, object]:
-    """Return what a host wrote about the session; it may rewrite that while the session continues."""
+def _host_texts(host_turn: RecordTurn) -> dict[str, object]:
+    """Return what a host wrote about the session; the host may rewrite it while the session continues."""
     names = {name for name, _ in HOST_WORDS.values()}
-    return {name: value for name, value in told.metadata.items() if name in names}
+    return {name: value for name, value in host_turn.metadata.items() if name in names}
 
 
-def _completed(turn: Turn, told: RecordTurn, source: str, now: datetime) -> Turn:
-    """Return the known turn with what it lacks; the very same object if it lacks nothing.
+def _complete(turn: Turn, host_turn: RecordTurn, source: str, now: datetime) -> Turn:
+    """Return a recorded turn with what it lacks; the same object if it lacks nothing.
 
-    A copy may have the time of its fork: of two from the same source, the earlier time is right.
+    A copy may have the time of its fork: of two times from the same source, the earlier one is right.
     """
     if turn.purged_at is not None or turn.forgotten_at is not None:
         return turn
-    known, whole = _letters(turn.assistant), _letters(told.assistant)
-    is_longer = len(known) < len(whole) and known in whole
-    has_added = not turn.user or (told.user or "").startswith(f"{turn.user}\n\n")
-    is_copied = (turn.source, turn.prompt_id) == (source, told.prompt_id)
+    recorded_answer, full_answer = _without_spaces(turn.assistant), _without_spaces(host_turn.assistant)
+    is_longer = len(recorded_answer) < len(full_answer) and recorded_answer in full_answer
+    has_added = not turn.user or (host_turn.user or "").startswith(f"{turn.user}\n\n")
+    is_copied = (turn.source, turn.prompt_id) == (source, host_turn.prompt_id)
     values = {
-        "user": told.user if has_added else turn.user,
-        "assistant": told.assistant if is_longer else turn.assistant,
-        "tools": tuple(dict.fromkeys((*turn.tools, *told.tools))),
-        "files": tuple(dict.fromkeys((*turn.files, *told.files))),
-        "metadata": {**told.metadata, **turn.metadata, **_host_words(told)},
-        "started_at": min(turn.started_at, told.ts) if is_copied and told.ts else turn.started_at,
+        "user": host_turn.user if has_added else turn.user,
+        "assistant": host_turn.assistant if is_longer else turn.assistant,
+        "tools": tuple(dict.fromkeys((*turn.tools, *host_turn.tools))),
+        "files": tuple(dict.fromkeys((*turn.files, *host_turn.files))),
+        "metadata": {**host_turn.metadata, **turn.metadata, **_host_texts(host_turn)},
+        "started_at": min(turn.started_at, host_turn.ts) if is_copied and host_turn.ts else turn.started_at,
     }
     return with_more(turn, values, now)

@@ -9,44 +9,44 @@ from scrubjay.models.envelopes import Envelope
 from scrubjay.models.records import AnyRecord, Document, Turn, changed, derived_id, fields_of
 from scrubjay.models.requests import RecordTurn, parse
 from scrubjay.models.results import TurnRecorded
-from scrubjay.records.passages import TURN_PASSAGE, speeches, together, written
+from scrubjay.records.passages import TURN_PASSAGE, record_change, speeches, turn_summary
 from scrubjay.store.changes import Plan
 from scrubjay.store.sessions import Place
 from scrubjay.store.store import Store
 from scrubjay.text.summary import gist
 
 PARTITION = "mem_episodic"  # Hebb Mind's name of where turns belong
-# Fields of a new turn that are as in its request.
-_SAME = "metadata session_id prompt_id user assistant role text summary".split()
+# Fields that a new turn copies from its request.
+_COPIED_FIELDS = "metadata session_id prompt_id user assistant role text summary".split()
 SOURCE = "conversation"  # of a conversation's document, and of its turns
 
 
 async def plan_record(store: Store, envelope: Envelope, now: datetime) -> Plan[TurnRecorded]:
-    """Plan the recording of a turn: a new turn, the completion of a known one, or nothing.
+    """Plan the recording of a turn: a new turn, the completion of a recorded one, or nothing.
 
-    A turn is known by (scope, session, prompt_id), else (scope, session, turn), else by its envelope. One
-    without prompt_id and turn is also known if it repeats the session's last turn word for word.
+    A turn is identified by (scope, session, prompt_id), else (scope, session, turn), else by its envelope. A
+    request without prompt_id and turn may also repeat the session's last turn word for word.
 
     Raises:
-        InputError: another text of the user (or of the same speaker) stands under the same key.
+        InputError: the recorded turn has another text of the user (or of the same speaker).
     """
     request = _with_roles(parse(RecordTurn, envelope.args))
     key = (envelope.scope, request.session_id)
     places = (await store.sessions.of([key]))[key].places
-    known = await _find_known(store, envelope, request, places)
-    if known is None:
+    recorded = await _find_recorded(store, envelope, request, places)
+    if recorded is None:
         turn = new_turn(envelope, request, _number(request, places), now)
-    elif known.purged_at is not None:
-        turn = known  # nothing restores a purged turn, not even a transcript
+    elif recorded.purged_at is not None:
+        turn = recorded  # a purged turn stays purged, even if a transcript still has its texts
     else:
-        turn = _completed(known, request, now)
-    updated = known is not None and turn is not known
-    changes = [written(turn, is_known=updated)] if known is None or updated else []
+        turn = _complete(recorded, request, now)
+    updated = recorded is not None and turn is not recorded
+    changes = [record_change(turn, is_known=updated)] if recorded is None or updated else []
     answer = TurnRecorded(
         id=turn.id,
         session_id=turn.session_id,
         turn=turn.turn,
-        stored=known is None,
+        stored=recorded is None,
         updated=updated,
         indexed=not changes and not await store.records_without_vectors([turn.id]),
         forgotten=turn.forgotten_at is not None,
@@ -63,25 +63,26 @@ def _with_roles(request: RecordTurn) -> RecordTurn:
     return request.model_copy(update={side: request.text, "text": None, "role": None})
 
 
-async def _find_known(
+async def _find_recorded(
     store: Store, envelope: Envelope, request: RecordTurn, places: tuple[Place, ...]
 ) -> Turn | None:
-    wanted = turn_id(envelope, request)
+    """Return the recorded turn that a request repeats or completes; None for a new turn."""
+    expected_id = turn_id(envelope, request)
     if request.prompt_id is None and request.turn is not None:
-        wanted = next((place.id for place in places if place.turn == request.turn), wanted)
-    if any(place.id == wanted for place in places):
-        return (await store.get(Turn, [wanted])).get(wanted)
+        expected_id = next((place.id for place in places if place.turn == request.turn), expected_id)
+    if any(place.id == expected_id for place in places):
+        return (await store.get(Turn, [expected_id])).get(expected_id)
     if request.prompt_id is None and request.turn is None and places and not places[-1].forgotten:
         last = (await store.get(Turn, [places[-1].id])).get(places[-1].id)
         return last if last is not None and _repeats(last, request) else None
-    return None  # the session knows its turns: a new one costs no look at the disk
+    return None  # the session lists its turns, so a new one needs no read of the disk
 
 
 def _repeats(turn: Turn, request: RecordTurn) -> bool:
-    """Return True if a client repeats a recorded turn because it never got the answer."""
+    """Return True if a request repeats a turn, as a client does that never got the answer."""
     texts = (request.user, request.assistant, request.role, request.text)
-    same = texts == (turn.user, turn.assistant, turn.role, turn.text)
-    return same and request.ts in (None, turn.started_at)
+    is_equal = texts == (turn.user, turn.assistant, turn.role, turn.text)
+    return is_equal and request.ts in (None, turn.started_at)
 
 
 def turn_id(envelope: Envelope, request: RecordTurn) -> str:
@@ -95,13 +96,15 @@ def turn_id(envelope: Envelope, request: RecordTurn) -> str:
 
 
 def _number(request: RecordTurn, places: tuple[Place, ...]) -> int:
-    taken = {place.turn for place in places}
-    free = request.turn is not None and request.turn not in taken
-    return request.turn if free and request.turn is not None else max(taken, default=-1) + 1
+    """Return the number that a turn asks for if it is free, else the next number of the session."""
+    numbers = {place.turn for place in places}
+    if request.turn is not None and request.turn not in numbers:
+        return request.turn
+    return max(numbers, default=-1) + 1
 
 
 def new_turn(envelope: Envelope, request: RecordTurn, number: int, now: datetime) -> Turn:
-    """Return the turn of a request, as the one of this number in its session."""
+    """Return the turn of a request, with this number in its session."""
     started = request.ts or envelope.at
     turn = Turn(
         id=turn_id(envelope, request),
@@ -118,31 +121,31 @@ def new_turn(envelope: Envelope, request: RecordTurn, number: int, now: datetime
         host=envelope.host,
         capture=envelope.capture,
         started_at=started,
-        **fields_of(request, *_SAME),
+        **fields_of(request, *_COPIED_FIELDS),
     )
     return turn if request.summary else turn.model_copy(update={"summary": summary_of(turn)})
 
 
 def summary_of(turn: Turn) -> str | None:
-    """Return the extractive summary of a turn; None for a short one, which it would only copy.
+    """Return the extractive summary of a turn; None for a short turn, which it would only repeat.
 
-    Under the policy `summary_only` searches find only the summary, so a short turn has one too.
+    Under the policy `summary_only`, a short turn has one too, because nothing else of it is searched.
     """
     if turn.capture == "summary_only":
         return gist(turn.user, turn.assistant or turn.text) or None
     if 0 < sum(len(text) for _, text in speeches(turn)) <= TURN_PASSAGE:
         return None
-    return together(turn) or None
+    return turn_summary(turn) or None
 
 
-def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
-    """Return the known turn with what the request adds; the very same object if it adds nothing."""
+def _complete(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
+    """Return a recorded turn with what a request adds; the same object if it adds nothing."""
     if request.role is not None and turn.role is not None and request.role != turn.role:
         problem = f"Turn {turn.turn} of this session was said by {turn.role!r}, not {request.role!r}."
         raise InputError(f"{problem} Use another turn number.")
     values = {
-        "user": _same(turn, "user", turn.user, request.user),
-        "text": _same(turn, "text", turn.text, request.text),
+        "user": _extended(turn, "user", turn.user, request.user),
+        "text": _extended(turn, "text", turn.text, request.text),
         "role": turn.role or request.role,
         "assistant": _longer(turn.assistant, request.assistant, join=True),
         "tools": tuple(dict.fromkeys((*turn.tools, *request.tools))),
@@ -156,15 +159,20 @@ def _completed(turn: Turn, request: RecordTurn, now: datetime) -> Turn:
 
 
 def with_more(turn: Turn, values: Mapping[str, Any], now: datetime) -> Turn:
-    """Return a turn with these values, and a summary of them unless it has one of its own; see `changed`."""
+    """Return a turn with these values (see `changed`), and a new summary unless a caller gave the old one."""
     completed = changed(turn, values, now)
     if completed is not turn and completed.summary == turn.summary == summary_of(turn):
         completed = completed.model_copy(update={"summary": summary_of(completed)})
     return completed
 
 
-def _same(turn: Turn, field: str, known: str | None, new: str | None) -> str | None:
-    longer = _longer(known, new, join=False)
+def _extended(turn: Turn, field: str, recorded: str | None, new: str | None) -> str | None:
+    """Return the longer of two texts of a field.
+
+    Raises:
+        InputError: neither contains the other.
+    """
+    longer = _longer(recorded, new, join=False)
     if longer is None and new is not None:
         raise InputError(
             f"Turn {turn.turn} of session {turn.session_id!r} already has another {field} text. "
@@ -173,15 +181,15 @@ def _same(turn: Turn, field: str, known: str | None, new: str | None) -> str | N
     return longer
 
 
-def _longer(known: str | None, new: str | None, *, join: bool) -> str | None:
-    """Return the text that contains the other; else both (`join`) or None."""
-    if known is None or new is None:
-        return known if new is None else new
-    if new in known:
-        return known
-    if known in new:
+def _longer(recorded: str | None, new: str | None, *, join: bool) -> str | None:
+    """Return the text that contains the other; if neither does, both joined (`join`) or None."""
+    if recorded is None or new is None:
+        return recorded if new is None else new
+    if new in recorded:
+        return recorded
+    if recorded in new:
         return new
-    return f"{known}\n\n{new}" if join else None
+    return f"{recorded}\n\n{new}" if join else None
 
 
 async def conversation_turns(store: Store, records: Iterable[AnyRecord]) -> list[Turn]:

@@ -1,6 +1,6 @@
-"""Versions: how a new fact relates to known records.
+"""Versions: how a new fact relates to existing records.
 
-It replaces them (updates), adds to them (extends) or was concluded from them (derives).
+It replaces them (updates), adds to them (extends) or was derived from them (derives).
 """
 
 from collections.abc import Iterable, Sequence
@@ -29,33 +29,35 @@ async def find_parents(store: Store, scope: str, relation: Relation, ids: Sequen
 
 async def _find_parent(store: Store, scope: str, relation: Relation, parent_id: str) -> AnyRecord:
     record = await store.find(parent_id)
-    named = f"{relation} = {parent_id[:80]!r}"
+    argument = f"{relation} = {parent_id[:80]!r}"
     if record is None:
-        raise NotFound(f"{named}: no memory, turn or document has this id. Take the id of a search result.")
+        raise NotFound(
+            f"{argument}: no memory, turn or document has this id. Take the id of a search result."
+        )
     if relation != "derives" and not isinstance(record, Memory):
         kind = "turn" if isinstance(record, Turn) else "document"
         raise InputError(
-            f"{named} is a {kind}, which has no versions. Only facts are updated or extended; "
+            f"{argument} is a {kind}, which has no versions. Only facts are updated or extended; "
             f"cite a {kind} with derives."
         )
     if record.scope != scope:
-        problem = f"{named} belongs to the scope {record.scope!r}, the new fact to {scope!r}."
+        problem = f"{argument} belongs to the scope {record.scope!r}, the new fact to {scope!r}."
         raise InputError(f"{problem} Add it with scope = {record.scope!r}.")
     if record.forgotten_at is not None:
         why = f" ({record.forget_reason})" if record.forget_reason else ""
-        problem = f"{named} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}."
+        problem = f"{argument} was forgotten on {record.forgotten_at:%Y-%m-%d}{why}."
         raise InputError(f"{problem} Leave {relation} out, or bring it back with `scrubjay restore`.")
     if relation == "updates" and isinstance(record, Memory) and not record.is_latest:
         newest = await latest(store, record)
         raise InputError(
-            f"{named} has a newer version: {newest.id} (version {newest.version}, "
+            f"{argument} has a newer version: {newest.id} (version {newest.version}, "
             f"{newest.created_at:%Y-%m-%d}). Read scrubjay://memory/{newest.id}, and update that one."
         )
     return record
 
 
 async def latest(store: Store, memory: Memory) -> Memory:
-    """Return the end of the chain of updates that this version is in."""
+    """Return the latest version of the fact that this is a version of."""
     for _ in range(LONGEST):
         if memory.is_latest:
             break
@@ -67,7 +69,7 @@ async def latest(store: Store, memory: Memory) -> Memory:
 
 
 async def children(store: Store, ids: Iterable[str]) -> list[Memory]:
-    """Return the facts that name one of these ids among their parents."""
+    """Return the facts that have one of these ids among their parents."""
     return await linked_facts(store, "parent_ids", ids)
 
 
@@ -75,42 +77,42 @@ async def linked_facts(
     store: Store, column: Literal["parent_ids", "document_ids"], ids: Iterable[str]
 ) -> list[Memory]:
     """Return the facts with one of these ids in this list, forgotten and replaced ones too."""
-    wanted = set(ids)
-    if not wanted:
+    id_set = set(ids)
+    if not id_set:
         return []
-    where = conditions.has_any(column, sorted(wanted))
-    return await store.select_newest(Memory, where, lambda row: not wanted.isdisjoint(getattr(row, column)))
+    where = conditions.has_any(column, sorted(id_set))
+    return await store.select_newest(Memory, where, lambda row: not id_set.isdisjoint(getattr(row, column)))
 
 
 async def history(store: Store, memory: Memory) -> list[Memory]:
     """Return the older versions of a fact, nearest first, without what it extends or derives from."""
-    found: dict[str, Memory] = {}
-    wanted = set(memory.parent_ids) if memory.relation == "updates" else set()
-    while wanted and len(found) < LONGEST:
-        rows = await store.get(Memory, wanted)
-        found.update(rows)
+    older: dict[str, Memory] = {}
+    next_ids = set(memory.parent_ids) if memory.relation == "updates" else set()
+    while next_ids and len(older) < LONGEST:
+        rows = await store.get(Memory, next_ids)
+        older.update(rows)
         parents = {parent for row in rows.values() if row.relation == "updates" for parent in row.parent_ids}
-        wanted = parents - found.keys()
-    return list(found.values())
+        next_ids = parents - older.keys()
+    return list(older.values())
 
 
 async def refuse_circle(store: Store, memory_id: str, parents: Iterable[AnyRecord]) -> None:
-    """Refuse parents if one is the fact itself or rests on it.
+    """Check that no parent is the fact itself or depends on it.
 
     Raises:
         InputError: the parents would form a circle.
     """
-    wanted, seen = {record.id for record in parents}, set[str]()
-    while wanted:
-        if memory_id in wanted:
+    next_ids, seen_ids = {record.id for record in parents}, set[str]()
+    while next_ids:
+        if memory_id in next_ids:
             problem = f"{memory_id} cannot build on what builds on it: the links would go round in a circle."
             raise InputError(f"{problem} Name other parents.")
-        seen |= wanted
-        rows = await store.get(Memory, wanted)
-        wanted = {parent for row in rows.values() for parent in row.parent_ids} - seen
+        seen_ids |= next_ids
+        rows = await store.get(Memory, next_ids)
+        next_ids = {parent for row in rows.values() for parent in row.parent_ids} - seen_ids
 
 
 def replace(memory: Memory, at: datetime) -> Change:
-    """Plan that a newer version takes the place of this one: it is kept, and in no search any more."""
+    """Return the change that marks a version as replaced: it is kept, but no search finds it."""
     older = memory.model_copy(update={"is_latest": False, "replaced_at": at, "updated_at": at})
     return Change(older, hidden=True)

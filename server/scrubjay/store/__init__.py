@@ -1,4 +1,4 @@
-"""LanceDB and Arrow: the only room that knows how records and passages are stored on disk."""
+"""LanceDB and Arrow: the only package that knows how records and passages are stored on disk."""
 
 import importlib.util
 import re
@@ -8,13 +8,14 @@ from typing import Any
 _CLIENT = "lance_namespace_urllib3_client"
 
 
-def _unexecuted(name: str) -> Any:
+def _empty_module(name: str) -> Any:
+    """Register a module without executing it; return None if it is not installed."""
     spec = importlib.util.find_spec(name)
     return None if spec is None else sys.modules.setdefault(name, importlib.util.module_from_spec(spec))
 
 
 def _model(name: str) -> type:
-    """Return a stand-in for a model of the REST client; the model is imported when one is made."""
+    """Return a stand-in for a model of the REST client, which imports the model when it is instantiated."""
     if name.startswith("__"):
         raise AttributeError(name)
 
@@ -34,7 +35,7 @@ def file_of(model: str) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", model).lower()
 
 
-# LanceDB imports a REST client that only its cloud needs: a third of the import time, and 27 MB. Packages
-# that are not executed provide the few modules it names, and a stand-in for each of 150 models.
-if _CLIENT not in sys.modules and _unexecuted(_CLIENT) is not None:
-    _unexecuted(f"{_CLIENT}.models").__getattr__ = _model
+# LanceDB imports a REST client that only its cloud needs; that takes a third of the import time and 27 MB. So
+# the client's packages are registered without being executed, with stand-ins for its 150 models.
+if _CLIENT not in sys.modules and _empty_module(_CLIENT) is not None:
+    _empty_module(f"{_CLIENT}.models").__getattr__ = _model

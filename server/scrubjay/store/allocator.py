@@ -1,4 +1,4 @@
-"""Returns memory that Arrow and the C library hold in reserve to the system."""
+"""Returns unused memory, which Arrow and the C library keep, to the system."""
 
 import asyncio
 import ctypes
@@ -8,7 +8,7 @@ import pyarrow as pa
 
 
 def give_memory_back() -> None:
-    """Return unused memory: 20-50 MB of 300 after a compaction, a hundred searches or a thousand vectors.
+    """Return unused memory to the system: 20-50 MB of 300 after a compaction, 100 searches or 1,000 vectors.
 
     It takes 1 to 7 ms. If the C library cannot do it, only Arrow's memory is returned.
     """
@@ -20,7 +20,7 @@ def give_memory_back() -> None:
 
 
 class PeriodicRelease:
-    """Gives memory back in a thread after every `every` ticks. Belongs to one event loop."""
+    """Returns memory after every `every` ticks, in a thread. Belongs to one event loop."""
 
     def __init__(self, every: int) -> None:
         self._every, self._ticks = every, 0

@@ -1,4 +1,4 @@
-"""What one planned write changes in the tables, and the writes that wait for the next group commit."""
+"""The changes that one write makes to the tables, and the writes waiting for the next group commit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,14 +19,14 @@ class Change:
     record: AnyRecord
     passages: tuple[Passage, ...] | None = None
     rewritten: bool = False  # the record existed, so its old passages must be removed
-    hidden: bool = False  # no search finds its passages any more
+    hidden: bool = False  # searches must not find its passages any more
 
 
 @dataclass(frozen=True)
 class Plan(Generic[A]):
-    """What a write will do to the store, and its answer to the caller; planning writes nothing.
+    """What a write will change in the store, and its answer to the caller; planning writes nothing.
 
-    The bytes of `purged` ids are removed from the disk as soon as every acknowledged write is on it.
+    The bytes of the `purged` records are removed from the disk as soon as all acknowledged writes are on it.
     """
 
     answer: A
@@ -35,7 +35,7 @@ class Plan(Generic[A]):
 
 
 class Embedding(NamedTuple):
-    """A passage's vector and codes as the model made them. The fields are columns."""
+    """A passage's vector and token codes from the model. The fields are columns."""
 
     vector: Any  # (dim,) numbers
     token_vectors: bytes | None
@@ -46,7 +46,7 @@ class Embedding(NamedTuple):
 class Staged:
     """Waiting writes by record id, the latest of each; one group commit takes them all.
 
-    `fresh` means that none of them can be on disk. `embeddings` holds the vectors that were made before the
+    `fresh` means that none of them can be on disk. `embeddings` has the vectors that were computed before the
     commit.
     """
 
@@ -68,7 +68,7 @@ class Staged:
         self.changes[change.record.id] = change
 
     def record(self, record_id: str) -> AnyRecord | None:
-        """Return the record that has this id."""
+        """Return the record with this id, or None."""
         change = self.changes.get(record_id)
         return change.record if change else None
 
@@ -78,11 +78,14 @@ class Staged:
 
     def rewritten(self) -> list[str]:
         """Return the ids of the records whose passages are replaced."""
-        changes = self.changes.items()
-        return [each for each, change in changes if change.rewritten and change.passages is not None]
+        return [
+            record_id
+            for record_id, change in self.changes.items()
+            if change.rewritten and change.passages is not None
+        ]
 
     def passages(self) -> list[Passage]:
-        """Return the passages to write, the latest of each id."""
+        """Return the passages to write, the latest version of each."""
         passages: dict[str, Passage] = {}
         for change in self.changes.values():
             for passage in change.passages or ():
@@ -91,13 +94,13 @@ class Staged:
         return list(passages.values())
 
     def embed(self, embeddings: Mapping[str, Embedding]) -> dict[str, Embedding]:
-        """Keep the embeddings of passages that wait here, and return the others."""
-        waiting = {passage.id for change in self.changes.values() for passage in change.passages or ()}
-        self.embeddings.update((each, embeddings[each]) for each in waiting & embeddings.keys())
-        return {each: embedding for each, embedding in embeddings.items() if each not in waiting}
+        """Store the embeddings of staged passages here, and return the others."""
+        staged_ids = {passage.id for change in self.changes.values() for passage in change.passages or ()}
+        self.embeddings.update((each, embeddings[each]) for each in staged_ids & embeddings.keys())
+        return {each: embedding for each, embedding in embeddings.items() if each not in staged_ids}
 
     def without_vectors(self) -> dict[str, bool]:
-        """Map each record with waiting passages to whether one of them has no vector."""
+        """Map each record with staged passages to True if one of them has no vector."""
         return {
             record_id: any(passage.id not in self.embeddings for passage in change.passages)
             for record_id, change in self.changes.items()
@@ -105,7 +108,7 @@ class Staged:
         }
 
     def hidden(self) -> dict[datetime | None, list[str]]:
-        """Return the ids of the records whose stored passages become hidden, by the time of that."""
+        """Return the ids of the records whose stored passages become hidden, by the time of hiding."""
         ids: dict[datetime | None, list[str]] = {}
         for record_id, change in self.changes.items():
             if change.hidden and change.passages is None:

@@ -1,7 +1,8 @@
 """Conditions on rows: the only module that writes SQL and puts values into it.
 
-LanceDB filters are DataFusion SQL. In a literal only the single quote is special (doubled); backslashes,
-newlines and everything else are plain text. Column names come from our own code, never from a caller.
+LanceDB filters are DataFusion SQL. In a literal, only the single quote is special (it is doubled);
+backslashes, newlines and all other characters are plain text. Column names come from our own code, never from
+a caller.
 """
 
 from collections.abc import Collection, Iterable
@@ -11,11 +12,11 @@ from typing import Literal, NamedTuple, NewType
 from scrubjay.models.records import COMMIT, SUMMARY, Memory, Record
 from scrubjay.store.schema import micros
 
-Where = NewType("Where", str)  # a condition as SQL; only this room makes one
+Where = NewType("Where", str)  # a condition as SQL; only this package creates one
 
 
 class Dates(NamedTuple):
-    """A period in microseconds since 1970: from `since`, before `until`; None is no bound."""
+    """A period from `since` to before `until`, in microseconds since 1970; None means no bound."""
 
     since: int | None = None
     until: int | None = None
@@ -48,13 +49,13 @@ def differs(column: str, value: str) -> Where:
 
 
 def one_of(column: str, values: Iterable[str | int]) -> Where:
-    """The column has one of these values; no values match no rows (an empty IN list is a syntax error)."""
+    """The column has one of these values; without values, no row matches (IN () is a syntax error)."""
     literals = ", ".join(quote(value) if isinstance(value, str) else str(value) for value in values)
     return Where(f"{column} IN ({literals})") if literals else NO_ROW
 
 
 def matching(**values: str | int | bool | Collection[str | int] | None) -> Where:
-    """Each column has its value, or one of several; None puts no condition on its column.
+    """Each column has its value, or one of its values; None puts no condition on a column.
 
     >>> print(matching(scope="a", path=None, id=["x", "y"]))
     (scope = 'a') AND (id IN ('x', 'y'))
@@ -88,12 +89,12 @@ def dated(dates: Dates) -> Where:
 
 
 def has_all(column: str, values: Iterable[str]) -> Where:
-    """The list column holds every one of the values."""
+    """The list column contains all of the values."""
     return Where(f"array_has_all({column}, [{', '.join(quote(value) for value in values)}])")
 
 
 def has_any(column: str, values: Iterable[str]) -> Where:
-    """The list column holds at least one of the values."""
+    """The list column contains at least one of the values."""
     return Where(f"array_has_any({column}, [{', '.join(quote(value) for value in values)}])")
 
 
@@ -108,29 +109,29 @@ def contains(column: str, text: str) -> Where:
 
 
 def at_or_below(column: str, path: str) -> Where:
-    """The column is this path, or begins with it if it ends in a slash."""
+    """The column is this path, or if the path ends in a slash, begins with it."""
     return starts_with(column, path) if path.endswith("/") else equal(column, path)
 
 
 def within(column: str, path: str) -> Where:
-    """The column is this path, or is in the folder at this path, whether or not that ends in a slash."""
+    """The column is this path or a path below it; a slash at the end makes no difference."""
     bare = path.rstrip("/")
     return either(equal(column, bare or "/"), starts_with(column, f"{bare}/"))
 
 
 def has_all_folded(column: str, values: Iterable[str]) -> Where:
-    """The list column holds all of these values, in whatever case."""
-    whole = f"lower(concat('\x01', array_to_string({column}, '\x01'), '\x01'))"
-    return both(*(contains(whole, f"\x01{value.lower()}\x01") for value in values))
+    """The list column contains all of these values, ignoring case."""
+    joined = f"lower(concat('\x01', array_to_string({column}, '\x01'), '\x01'))"
+    return both(*(contains(joined, f"\x01{value.lower()}\x01") for value in values))
 
 
 def both(*parts: Where | None) -> Where:
-    """All of these conditions hold, None left out; without any, every row matches."""
+    """All of these conditions hold; None is ignored, and without conditions every row matches."""
     return Where(" AND ".join(f"({part})" for part in parts if part not in (None, EVERY_ROW))) or EVERY_ROW
 
 
 def either(*parts: Where) -> Where:
-    """At least one of these conditions."""
+    """At least one of these conditions holds."""
     return Where(" OR ".join(f"({part})" for part in parts))
 
 
@@ -154,11 +155,10 @@ def compares(column: str, operator: str, value: float) -> Where:
     return Where(f"cast(nullif({column}, '') as double) {operator} cast('{value!r}' as double)")
 
 
-# What "current" means for rows. `models.records.is_current` is the same for a record; a test compares the
-# two.
+# What "current" means for rows. `models.records.is_current` is the same for a record; a test compares both.
 
 NOT_FORGOTTEN = missing("forgotten_at")
-# Passages that wait for a vector: all without one, except those of removed documents.
+# Passages that need a vector: all without one, except those of removed documents.
 NO_VECTOR = both(missing("space_id"), negation(both(equal("src", "chunk"), Where("hidden"))))
 LATEST = equal("is_latest", True)
 A_COMMIT = equal("type", COMMIT)

@@ -1,4 +1,4 @@
-"""The open tables of a store, and the generations of its passages: the searched one, and one being built."""
+"""The open tables of a store, and its generations of passages: the one searched, and one being built."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ from scrubjay.store.tables import Tables, drop_other_passages, open_tables
 class Connection:
     """The open tables of one home or bucket.
 
-    `shared` is this engine's part in a store that other engines use too. Otherwise `inventory` has the
+    If other engines use the store too, `shared` is this engine's part in it. Otherwise `inventory` lists the
     expected files. `repairs` lists what was repaired.
     """
 
@@ -53,7 +53,7 @@ class Connection:
             await self.notes.write(INDEX, dump_note(self.note))
 
     async def set_complete(self, complete: bool, begun: int) -> None:
-        """Note whether the index has all records, unless it was restarted since `begun`."""
+        """Record in the note if the index has all records, unless the index was restarted since `begun`."""
         async with self.lock:
             if begun == self.restarts:
                 await self.write_note(replace(self.note, complete=complete))
@@ -64,7 +64,7 @@ class Connection:
         return [self.note] if self.building is None else [self.note, self.building]
 
     async def begin_generation(self, note: IndexNote) -> None:
-        """Begin to build a new generation of passages; from now on every write goes into both."""
+        """Begin to build a new generation of passages; from now on, every write goes into both."""
         async with self.lock:
             self.building = None
             await self.notes.remove(BUILDING)
@@ -74,7 +74,7 @@ class Connection:
             await self.notes.write(BUILDING, dump_note(note))
 
     async def resume_generation(self) -> None:
-        """Continue a build that a killed engine began; called when a store is opened to write it."""
+        """Continue a build that a killed engine began; called when a store is opened for writing."""
         self.building = None
         if (text := await self.notes.read(BUILDING)) is not None:
             try:
@@ -87,14 +87,14 @@ class Connection:
             if note.generation > self.note.generation:
                 self.building = note
                 await self.reopen()
-            else:  # the engine was killed between the two notes
+            else:  # the engine was killed after writing one note and before removing the other
                 await self.notes.remove(BUILDING)
 
     async def finish_generation(self) -> None:
         """Let searches use the new generation in place of the old one.
 
-        The old one stays for running searches, until `drop_other_generations`. Nothing is done if the index
-        was restarted meanwhile.
+        The old one stays for running searches, until `drop_other_generations`. If the index was restarted
+        meanwhile, do nothing.
         """
         async with self.lock:
             note = self.building
@@ -107,11 +107,11 @@ class Connection:
             self.vectorless_writes += 1
 
     async def restart_index(self) -> None:
-        """Search an empty index from now on, to be filled from the records; the caller holds the lock."""
+        """Replace the index with an empty one, to be filled from the records; the caller holds the lock."""
         self.restarts += 1
         self.building = None
         await self.notes.remove(BUILDING)
-        await self._drop_others()  # an unfinished build has the number of the next generation
+        await self._drop_others()  # an unfinished build uses the number of the next generation
         await self.write_note(self.note.next_generation(dim=self.note.dim))
         await self.reopen()
         await self._drop_others()
@@ -128,7 +128,7 @@ class Connection:
             await asyncio.to_thread(self.inventory.forget, *dropped)
 
     async def reopen(self) -> None:
-        """Open a new connection and session: the old one keeps every superseded index file open."""
+        """Open a new connection and session, because the old one keeps all replaced index files open."""
         building = None if self.building is None else (self.building.passages, self.building.dim)
         self.tables = await open_tables(
             self.path,

@@ -1,6 +1,6 @@
-"""Counts the current records of a store in Arrow, because there may be millions.
+"""Counts the current records of a store, in Arrow, because there may be millions.
 
-The caller has committed everything (`Store.flush`).
+The caller must have committed all writes (`Store.flush`).
 """
 
 from collections import Counter
@@ -22,14 +22,15 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables
 
 KINDS: tuple[type, ...] = (Memory, Turn)
-MOST_SPOKEN = 200_000  # turns read to list the sessions: 60 MB at most
+MAX_TURNS = 200_000  # turns read to list the sessions: 60 MB at most
 _HOUR = 3_600_000_000  # microseconds
+# Of these kinds, only matching records are counted.
 _COUNTED: dict[type, Where] = {Turn: conditions.missing("purged_at"), Memory: conditions.NOT_A_SUMMARY}
 
 
 @dataclass(frozen=True)
 class ScopeCounts:
-    """How many searchable records a scope has, and when one of them first and last changed."""
+    """The numbers of searchable records in a scope, and the times of the first and the last change."""
 
     created_at: datetime
     updated_at: datetime
@@ -40,9 +41,9 @@ class ScopeCounts:
 
 
 def current(kind: type, scopes: Sequence[str], now: datetime, *others: Where) -> Where:
-    """Return the condition that a fact or turn of these scopes is current.
+    """Return the condition that a fact or turn is in one of these scopes and is current.
 
-    Summaries of sessions are left out, because they repeat their turns.
+    Session summaries are left out, because they repeat the turns of their session.
     """
     return conditions.both(
         conditions.one_of("scope", scopes),
@@ -73,7 +74,7 @@ async def count_by_host(store: Store, where: Where) -> dict[str, tuple[int, date
 
 @dataclass(frozen=True)
 class SessionSpan:
-    """A session in numbers: its turns without forgotten ones, and the start of the first and last."""
+    """A session: the number of its turns that are not forgotten, and the starts of the first and last one."""
 
     scope: str
     session_id: str
@@ -84,16 +85,16 @@ class SessionSpan:
 
 
 @dataclass(frozen=True)
-class Spoken:
-    """When each of the newest `MOST_SPOKEN` turns that are not forgotten was spoken."""
+class TurnTimes:
+    """The session, host and start of each turn that is not forgotten, for the newest `MAX_TURNS` turns."""
 
     rows: pa.Table  # scope, session_id, host (or else source), started_at
 
     def sessions(self) -> list[SessionSpan]:
-        """Return the sessions, the most recently active first."""
-        at, host = "started_at", "host"
+        """Return the sessions, most recently active first."""
+        start, host = "started_at", "host"
         groups = self.rows.group_by(["scope", "session_id"]).aggregate(
-            [(at, "min"), (at, "max"), (host, "max"), ([], "count_all")]
+            [(start, "min"), (start, "max"), (host, "max"), ([], "count_all")]
         )
         return [
             SessionSpan(
@@ -122,55 +123,54 @@ class Spoken:
         return [(row["host"], row["count_all"], moment(row["started_at_max"])) for row in rows]
 
 
-async def spoken(store: Store, scope: str | None = None) -> Spoken:
-    """Read when the turns of a scope, or of all scopes, were spoken."""
+async def read_turn_times(store: Store, scope: str | None = None) -> TurnTimes:
+    """Read the session, host and start of the turns of a scope, or of all scopes."""
     where = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scope))
     query = store.tables.turns.query().where(where)
-    if await store.tables.turns.count_rows() > MOST_SPOKEN:
-        query = query.order_by([ColumnOrdering(column_name="started_at", ascending=False)]).limit(MOST_SPOKEN)
+    if await store.tables.turns.count_rows() > MAX_TURNS:
+        query = query.order_by([ColumnOrdering(column_name="started_at", ascending=False)]).limit(MAX_TURNS)
     rows = await read_table(query.select(["scope", "session_id", "host", "source", "started_at"]))
     host = pc.coalesce(rows["host"], rows["source"])
-    return Spoken(rows.drop_columns(["host", "source"]).append_column("host", host))
+    return TurnTimes(rows.drop_columns(["host", "source"]).append_column("host", host))
 
 
 async def count_by_scope(tables: Tables, now: datetime, scope: str | None = None) -> dict[str, ScopeCounts]:
-    """Count the records of the named scope, or of every scope that holds any.
+    """Count the records of a scope, or of every scope that has any.
 
-    A scope whose records are all forgotten, expired or replaced is listed with counts of 0; summaries of
-    sessions, and turns whose texts were purged, are ignored.
+    A scope whose records are all forgotten, expired or replaced is listed with counts of 0. Session
+    summaries, and turns whose texts were purged, are ignored.
     """
-    found: dict[str, ScopeCounts] = {}
+    by_scope: dict[str, ScopeCounts] = {}
     for kind, name in TABLE_OF.items():
-        there = _COUNTED.get(kind)
-        where = conditions.both(conditions.matching(scope=scope), there)
+        where = conditions.both(conditions.matching(scope=scope), _COUNTED.get(kind))
         columns = ["scope", "created_at", "updated_at", "forgotten_at", "expires_at"]
         columns += ["is_latest"] if kind is Memory else ["type"] if kind is Document else []
         rows = await read_table(tables.of(name).query().where(where).select(columns))
-        kept = rows.filter(_current_rows(rows, now))
-        counts = {name: _tally(kept, "scope")}
+        current_rows = rows.filter(_current_rows(rows, now))
+        counts = {name: _tally(current_rows, "scope")}
         if kind is Document:
-            is_commit = pc.equal(kept["type"], COMMIT)
+            is_commit = pc.equal(current_rows["type"], COMMIT)
             parts = {"documents": pc.invert(is_commit), "commits": is_commit}
-            counts = {name: _tally(kept.filter(part), "scope") for name, part in parts.items()}
+            counts = {name: _tally(current_rows.filter(part), "scope") for name, part in parts.items()}
         times = rows.group_by("scope").aggregate([("created_at", "min"), ("updated_at", "max")])
         for row in times.to_pylist():
             first, last = moment(row["created_at_min"]), moment(row["updated_at_max"])
-            before = found.get(row["scope"]) or ScopeCounts(first, last)
+            before = by_scope.get(row["scope"]) or ScopeCounts(first, last)
             first, last = min(before.created_at, first), max(before.updated_at, last)
-            count: dict[str, Any] = {name: of.get(row["scope"], 0) for name, of in counts.items()}
-            found[row["scope"]] = replace(before, created_at=first, updated_at=last, **count)
-    return found
+            count: dict[str, Any] = {name: tally.get(row["scope"], 0) for name, tally in counts.items()}
+            by_scope[row["scope"]] = replace(before, created_at=first, updated_at=last, **count)
+    return by_scope
 
 
 async def count_tags(tables: Tables, now: datetime, scope: str | None = None) -> Counter[str]:
     """Count the current records with each tag."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for kind, name in TABLE_OF.items():
         where = conditions.both(conditions.current(kind, now), conditions.matching(scope=scope))
         rows = await read_table(tables.of(name).query().where(where).select(["tags"]))
-        flat = pc.list_flatten(rows["tags"])
-        found.update(_tally(pa.table({"tag": flat}), "tag"))
-    return found
+        tags = pa.table({"tag": pc.list_flatten(rows["tags"])})
+        counts.update(_tally(tags, "tag"))
+    return counts
 
 
 def _tally(rows: pa.Table, column: str) -> dict[str, int]:
@@ -179,7 +179,7 @@ def _tally(rows: pa.Table, column: str) -> dict[str, int]:
 
 
 def _current_rows(rows: pa.Table, now: datetime) -> Any:
-    """Return for each row in Arrow what `conditions.current` tests in SQL."""
+    """Return a mask of the rows that `conditions.current` matches in SQL."""
     unexpired = pc.fill_null(pc.greater(rows["expires_at"], micros(now)), True)
     mask = pc.and_(pc.is_null(rows["forgotten_at"]), unexpired)
     if "is_latest" in rows.column_names:

@@ -1,16 +1,16 @@
-"""Metadata as the index stores it, and filters on it as conditions.
+"""Encodes metadata for the index, and turns filters on metadata into conditions.
 
-One text column holds every name and value as fields between NULs, which no metadata contains, so a condition
+One text column holds all names and values as fields between NULs, which no metadata contains. So a condition
 on metadata is a search in plain text:
 
     \\0=name\\0:text\\0        a text, number or boolean, as conditions compare it
-    \\0~name\\0:folded\\0      the same without case
-    \\0@name\\0:item\\0        each item of a list; \\0&name\\0:folded\\0 without case
-    \\0#name\\0:number\\0      a number, or a text that reads as one
+    \\0~name\\0:folded\\0      the same, case-folded
+    \\0@name\\0:item\\0        each item of a list; \\0&name\\0:folded\\0 case-folded
+    \\0#name\\0:number\\0      a number, or a text that is one
 
-A name's field begins with its mark and a value's with a colon, so neither can be mistaken for the other.
-LanceDB's JSON functions refuse rows whose value is of another type, and a filter by a list of 5,000 matching
-ids costs a search 100 ms; this costs 2.
+A field with a name begins with a mark, and one with a value begins with a colon, so they cannot be confused.
+LanceDB's JSON functions refuse rows whose value is of another type. A filter by a list of 5,000 matching ids
+costs a search 100 ms; this costs 2.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from scrubjay.models.filters import Comparison, Condition, Filter, number_of, te
 from scrubjay.store import conditions
 from scrubjay.store.conditions import Where
 
-_MARKS = {  # kind of condition -> the marks of the values it compares, with case and without
+_MARKS = {  # kind of condition -> the marks of the fields it compares: as written, and case-folded
     "metadata": ("=", "~"),
     "string_contains": ("=", "~"),
     "array_contains": ("@", "&"),
@@ -29,7 +29,7 @@ _NUMBER = "#"
 
 
 def facets(metadata: Mapping[str, Any]) -> str | None:
-    """Return metadata in this module's encoding, None if there is nothing to search for.
+    """Return metadata in this module's encoding, or None if there is nothing to search for.
 
     >>> facets({"n": 5})
     '\\x00=n\\x00:5\\x00\\x00~n\\x00:5\\x00\\x00#n\\x00:5.0\\x00'
@@ -59,7 +59,7 @@ def _start(mark: str, name: str) -> str:
 
 
 def where(tree: Filter, column: str = "facets") -> Where:
-    """Return a filter as a condition on the column that holds `facets`."""
+    """Return a filter as a condition on the column with the `facets`."""
     if isinstance(tree, Condition):
         return _condition(tree, column)
     if isinstance(tree, Comparison):
@@ -69,7 +69,7 @@ def where(tree: Filter, column: str = "facets") -> Where:
 
 
 def has_key(key: str, column: str = "facets") -> Where:
-    """Return the condition that a record has a value of this name."""
+    """Return the condition that a record's metadata has this name."""
     return conditions.either(*(conditions.contains(column, _start(mark, key)) for mark in ("=", "@")))
 
 
@@ -77,13 +77,13 @@ def _condition(condition: Condition, column: str) -> Where:
     mark = _MARKS[condition.kind][condition.ignore_case]
     value = condition.value.casefold() if condition.ignore_case else condition.value
     if condition.kind == "string_contains":
-        holds = conditions.contains(_value(column, _start(mark, condition.key)), value)
+        is_true = conditions.contains(_value(column, _start(mark, condition.key)), value)
     else:
-        holds = conditions.contains(column, _field(mark, condition.key, value))
-    # A record without metadata has no text at all: both the condition and its negation are unknown for it.
-    return conditions.not_true(holds) if condition.negate else holds
+        is_true = conditions.contains(column, _field(mark, condition.key, value))
+    # For a record without metadata the column is null, so a condition and its negation are both unknown.
+    return conditions.not_true(is_true) if condition.negate else is_true
 
 
 def _value(column: str, start: str) -> str:
-    """Write an expression for the value after a field's start, '' if missing."""
+    """Write an expression for the value after the start of a field; '' if it is missing."""
     return conditions.text_between(column, start, "\0")

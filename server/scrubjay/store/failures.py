@@ -1,4 +1,4 @@
-"""LanceDB's failures as sentences: what the disk or the bucket refused, and what to do about it."""
+"""Turns LanceDB's failures into sentences: what the disk or the bucket refused, and what to do about it."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from scrubjay.errors import StoreError
 from scrubjay.home.paths import is_shared
 
-# The way to replace damaged records, which cannot be rebuilt.
+# How to replace damaged records, which cannot be rebuilt.
 RESTORE = "Restore a backup with `scrubjay restore-backup FOLDER --replace`"
 SEE_DOCTOR = "`scrubjay doctor` shows what is damaged and what to do."
 _S3_REFUSAL = re.compile(r"<Code>(\w+)</Code>\s*<Message>([^<]+)</Message>")
@@ -17,13 +17,13 @@ _SYSTEM_REFUSAL = re.compile(r"([A-Z][\w ,'-]{0,200}) \(os error \d+\)")
 
 
 def is_of_store(error: Exception) -> bool:
-    """Return True if LanceDB or the disk may have raised this. Two of these types are always bugs of ours."""
-    ours = isinstance(error, RecursionError | UnicodeEncodeError)
-    return isinstance(error, RuntimeError | ValueError | OSError) and not ours
+    """Return True if LanceDB or the disk may have raised this; two of the types are always our own bugs."""
+    is_our_bug = isinstance(error, RecursionError | UnicodeEncodeError)
+    return isinstance(error, RuntimeError | ValueError | OSError) and not is_our_bug
 
 
 def reason(error: Exception) -> str:
-    """Return why the disk refused, or the error's kind if it does not say.
+    """Return why the disk refused, or the type of the error if its text does not say.
 
     >>> reason(RuntimeError("LanceError(IO): No space left on device (os error 28), writer.rs:258:9"))
     'No space left on device'
@@ -43,7 +43,7 @@ def reason(error: Exception) -> str:
 
 
 def not_opened(path: str, error: Exception) -> StoreError:
-    """Return the error for a store at `path` that did not open."""
+    """Return the error to raise if the store at `path` did not open."""
     if is_shared(path):
         return StoreError(
             f"The store in {path} cannot be reached: {reason(error)}. Check the name of the bucket and "
@@ -54,7 +54,7 @@ def not_opened(path: str, error: Exception) -> StoreError:
 
 
 def not_written(path: str, error: Exception) -> StoreError:
-    """Return the error for a store at `path` that did not accept a commit."""
+    """Return the error to raise if the store at `path` did not accept a commit."""
     if is_shared(path):
         problem = f"The store in {path} does not accept a write: {reason(error)}."
         return StoreError(f"{problem} Acknowledged writes are kept and will be retried.")
@@ -71,7 +71,7 @@ def not_written(path: str, error: Exception) -> StoreError:
 
 
 def not_read(path: str, error: Exception, damage: Sequence[str]) -> StoreError:
-    """Return the error for a failed read of the store at `path`; `damage` is what is already known."""
+    """Return the error for a failed read of the store at `path`; `damage` lists the known damage."""
     if not is_of_store(error):
         return StoreError(f"A read failed inside Scrubjay: {reason(error)}. Trying again is safe.")
     if damage:

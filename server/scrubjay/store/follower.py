@@ -10,22 +10,22 @@ from scrubjay.store.notes import INDEX, parse_note
 from scrubjay.store.store import Store
 from scrubjay.store.tables import EVERY_SECOND, TABLES
 
-REOPEN_AFTER = 50  # versions of the passages; each leaves pages of a superseded index in the session
+REOPEN_AFTER = 50  # versions of the passages; each leaves pages of a replaced index in memory
 
 
 class Follower:
-    """Follows one store. `look` costs some requests, so it runs at most once a second unless forced."""
+    """Follows one store. `look` costs a few requests, so it runs at most once a second unless forced."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store, self._clock = store, clock
         self._looked_at = -math.inf
         self._versions: dict[str, int] = {}
-        self._opened_at = 0  # the version of the passages then
+        self._opened_at = 0  # the version of the passages when the tables were last opened
 
     async def look(self, *, at_once: bool = False) -> bool:
-        """Look for new versions; return whether the note on the index changed.
+        """Look for new versions; return True if the note on the index changed.
 
-        With `at_once`, everything committed by now is visible afterwards.
+        With `at_once`, everything committed before the call is visible afterwards.
 
         Raises:
             StoreError: a newer Scrubjay now writes the store.
@@ -34,8 +34,8 @@ class Follower:
         if store.is_writer or (not at_once and now - self._looked_at < EVERY_SECOND.total_seconds()):
             return False
         self._looked_at = now
-        text = await store.notes.read(INDEX)
-        before, note = store.note, store.note if text is None else parse_note(text, store.path)
+        before, text = store.note, await store.notes.read(INDEX)
+        note = before if text is None else parse_note(text, store.path)
         store.note = note
         many_versions = self._versions.get("passages", 0) > self._opened_at + REOPEN_AFTER
         if many_versions or note.generation != before.generation:

@@ -1,9 +1,10 @@
-"""What a store's folder should contain: its files with their checksums, and the rows of its tables.
+"""What a store's folder should contain: its files with their checksums, and the row counts of its tables.
 
-LanceDB never writes into a file again, so a file keeps the content that it had when it first reached the
-disk. The inventory is stored next to the folder, so that it survives the loss of the folder. It is derived:
-files whose lines are missing or torn cannot be checked, and the next checkpoint records them again. A copy of
-each table's newest manifest is stored with it: a 2 kB file without which the table cannot be read.
+LanceDB never changes a file once it is written, so a file keeps the content that it had when it first reached
+the disk. The inventory is stored next to the folder, so that it survives the loss of the folder. It is
+derived: a file whose line is missing or torn cannot be checked, and the next checkpoint records it again. A
+copy of each table's newest manifest is stored with it, because without that 2 kB file the table cannot be
+read.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from scrubjay.store.manifest import is_whole, newest_manifest, read_manifest
 
 log = logging.getLogger("scrubjay.store")
 
-_LONGEST = 256 << 20  # bytes of an inventory; a line has 120, and a maintained store some 1,000 files
+_MAX_BYTES = 256 << 20  # of an inventory; a line has 120, and a maintained store some 1,000 files
 _BLOCK = 1 << 20  # bytes read at once
 _ASIDE = ".aside"  # in the name of anything moved aside; `move_aside_nonfile` adds it too
-_DRAFT = ".tmp"  # begins the name of a file that LanceDB has not finished; a writer that dies leaves it
+_DRAFT = ".tmp"  # begins the name of an unfinished file of LanceDB; a writer that dies leaves it
 _HINT = "_versions/latest_version_hint.json"  # derived, and replaced by each commit
 
 
 class Written(NamedTuple):
-    """A file as it was written: its size in bytes, and their CRC-32."""
+    """A file as it was written: its size in bytes, and the CRC-32 of its content."""
 
     size: int
     crc: int
@@ -47,17 +48,17 @@ class Rows(NamedTuple):
 
 @dataclass
 class Inventory:
-    """The inventory of the store at `root`. All methods read the disk, and block."""
+    """The inventory of the store at `root`. All methods read the disk and block."""
 
     root: str
     files: dict[str, Written] = field(default_factory=dict)  # by path below the root
     rows: dict[str, Rows] = field(default_factory=dict)  # by the table's name on disk
-    lost: dict[str, Rows] = field(default_factory=dict)  # what tables had that lost rows
+    lost: dict[str, Rows] = field(default_factory=dict)  # the rows that damaged tables had before
     _lock: RLock = field(default_factory=RLock, repr=False, compare=False)  # two checkpoints may run at once
 
     @property
     def folder(self) -> str:
-        """The folder of the inventory."""
+        """Return the folder of the inventory."""
         return f"{self.root}.inventory"
 
     @property
@@ -72,11 +73,11 @@ class Inventory:
         """Read the inventory of a store; it is empty if the file is missing."""
         self = cls(root)
         try:
-            lines = read_regular(self._path, _LONGEST).decode("utf-8", "replace").split("\n")
+            lines = read_regular(self._path, _MAX_BYTES).decode("utf-8", "replace").split("\n")
         except OSError:  # missing or unreadable
             lines = []
-        for text, _, check in (line.rpartition(" ") for line in lines):
-            if check != _check(text):
+        for text, _, checksum in (line.rpartition(" ") for line in lines):
+            if checksum != _checksum(text):
                 continue
             kind, first, second, name = text.split(" ", 3)
             if kind == "file":
@@ -86,10 +87,10 @@ class Inventory:
         return self
 
     def sync_new(self, rows: Mapping[str, Rows]) -> int:
-        """Sync every new file, then their folders, and record them; return the number of files.
+        """Sync all new files, then their folders, and record the files; return the number of files.
 
-        `rows` was counted before the call, and is recorded after the files. The record of a table that lost
-        rows is kept until `examine` has reported the loss.
+        `rows` was counted before the call, and is recorded after the files. If a table lost rows, its old
+        entry stays until `examine` has reported the loss.
         """
         with self._lock:
             names = set(_files_below(self.root))
@@ -101,23 +102,25 @@ class Inventory:
                         os.fsync(descriptor)
                     finally:
                         os.close(descriptor)
-            self._note(names, new, rows)
+            self._record(names, new, rows)
         return len(new)
 
-    def _note(self, names: set[str], new: list[str], rows: Mapping[str, Rows]) -> None:
+    def _record(self, names: set[str], new: list[str], rows: Mapping[str, Rows]) -> None:
         for name in new:
             with suppress(FileNotFoundError):
                 self.files[name] = _read(os.path.join(self.root, name))
         lacking = self.lacking(rows)
         changed = {
-            name: now for name, now in rows.items() if self.rows.get(name) != now and name not in lacking
+            name: count
+            for name, count in rows.items()
+            if self.rows.get(name) != count and name not in lacking
         }
         if not (new or changed):
             return
         self.rows.update(changed)
         try:
             for name in changed:
-                if (newest := self._newest_noted(name)) is not None:
+                if (newest := self._newest_recorded(name)) is not None:
                     with suppress(FileNotFoundError):
                         shutil.copyfile(os.path.join(self.root, newest), self._copy_of(name))
             if not self.files.keys() <= names:
@@ -135,10 +138,10 @@ class Inventory:
             log.warning("the inventory cannot be written: %s", error.strerror)
 
     def _write(self) -> None:
-        """Write the whole inventory without superseded lines."""
+        """Write the whole inventory, without superseded lines."""
         write_whole(self._path, "".join(_lines(self.files, self.rows, self.lost)).encode())
 
-    def _newest_noted(self, table: str) -> str | None:
+    def _newest_recorded(self, table: str) -> str | None:
         """Return the path, relative to the store, of the newest recorded manifest of a table."""
         beginning = f"{table}.lance/_versions/"
         return min((name for name in self.files if name.startswith(beginning)), default=None)
@@ -149,9 +152,11 @@ class Inventory:
         Raises:
             OSError: the disk refused.
         """
-        gone = tuple(f"{name}.lance/" for name in tables)
+        dropped = tuple(f"{name}.lance/" for name in tables)
         with self._lock:
-            self.files = {name: each for name, each in self.files.items() if not name.startswith(gone)}
+            self.files = {
+                name: written for name, written in self.files.items() if not name.startswith(dropped)
+            }
             self._write()
 
     def accept(self) -> None:
@@ -165,7 +170,7 @@ class Inventory:
             self._write()
 
     def link_aside(self) -> str:
-        """Hard-link the store's files into a new folder, which a purge removes, and return it.
+        """Hard-link the store's files into a new folder, which the next purge removes; return its path.
 
         Raises:
             OSError: the disk refused.
@@ -175,9 +180,9 @@ class Inventory:
         return aside
 
     def remove_remains(self) -> None:
-        """Remove everything that was moved aside and every draft, because they may hold purged text.
+        """Remove everything that was moved aside and all drafts, because they may hold purged text.
 
-        The caller prevents writes meanwhile.
+        The caller prevents writes during this.
 
         Raises:
             OSError: the disk refused.
@@ -194,23 +199,23 @@ class Inventory:
     def repair_tables(self) -> list[str]:
         """Repair what would keep LanceDB from opening a table; return sentences about the repairs.
 
-        A newest manifest that is missing or damaged is restored from its copy. Without a copy, the version
-        before it becomes the newest.
+        If a table's newest manifest is missing or damaged, restore it from its copy. Without a copy, the
+        previous version becomes the newest.
         """
         os.makedirs(self.folder, 0o700, exist_ok=True)
         tables = self._tables()
-        if gone := {name.partition(".lance/")[0] for name in self.files}.difference(tables):
-            self.forget(*gone)  # new tables reuse the names of their files
+        if removed := {name.partition(".lance/")[0] for name in self.files}.difference(tables):
+            self.forget(*removed)  # new tables reuse the names of their files
         for name in _files_below(self.root):
             # Hints are derived, and a wrong one would mislead.
             if name.endswith(_HINT) or os.path.basename(name).startswith(_DRAFT):
                 os.unlink(os.path.join(self.root, name))
         repairs = []
         for table in tables:
-            noted, newest = self._newest_noted(table), self._newest(table)
-            if noted and (newest is None or noted <= newest):
-                if self._is_damaged(noted, deep=True):
-                    repairs.append(self._mend_manifest(table, noted))
+            recorded, newest = self._newest_recorded(table), self._newest(table)
+            if recorded and (newest is None or recorded <= newest):
+                if self._is_damaged(recorded, deep=True):
+                    repairs.append(self._mend_manifest(table, recorded))
             elif newest and not is_whole(os.path.join(self.root, newest)):
                 repairs.append(self._move_aside(table, newest))
         for sentence in repairs:
@@ -230,13 +235,13 @@ class Inventory:
         return self._move_aside(table, name)
 
     def _move_aside(self, table: str, name: str) -> str:
-        """Move a manifest aside: the version before it becomes the newest.
+        """Move a manifest aside, so that the previous version becomes the newest.
 
         A power loss can leave the newest one empty; its writes are still in the write-ahead log.
         """
         with suppress(FileNotFoundError):
             os.replace(os.path.join(self.root, name), os.path.join(self.root, f"{name}{_ASIDE}"))
-        if self._newest(table) is None:  # LanceDB would make a new table of the same files
+        if self._newest(table) is None:  # LanceDB would create a new table among the same files
             aside = os.path.join(self.folder, f"{table}.{uuid4().hex[:8]}{_ASIDE}")
             os.rename(os.path.join(self.root, f"{table}.lance"), aside)
             return f"Table {table}: none of its versions can be read; its files were moved to {aside}."
@@ -245,7 +250,7 @@ class Inventory:
     def damage(self, *, deep: bool) -> list[str]:
         """Return the recorded files in use that are missing or differ, as paths relative to the store.
 
-        Sizes are compared; with `deep`, contents too.
+        Compare the sizes of files; with `deep`, also their contents.
         """
         return sorted(name for name in self._used() if self._is_damaged(name, deep=deep))
 
@@ -255,8 +260,8 @@ class Inventory:
         for table in self._tables():
             if (newest := self._newest(table)) is not None:
                 manifest, beginning = read_manifest(os.path.join(self.root, newest)), f"{table}.lance/"
-                noted = [name for name in list(self.files) if name.startswith(beginning)]
-                used.update(name for name in noted if manifest.uses(name.removeprefix(beginning)))
+                recorded = [name for name in list(self.files) if name.startswith(beginning)]
+                used.update(name for name in recorded if manifest.uses(name.removeprefix(beginning)))
         return used
 
     def _newest(self, table: str) -> str | None:
@@ -264,23 +269,23 @@ class Inventory:
         path = newest_manifest(os.path.join(self.root, f"{table}.lance"))
         return path and f"{table}.lance/_versions/{os.path.basename(path)}"
 
-    def lacking(self, now: Mapping[str, Rows]) -> list[str]:
-        """Return the tables that are at an older version than recorded, or have other rows."""
+    def lacking(self, counts: Mapping[str, Rows]) -> list[str]:
+        """Return the tables with an older version than recorded, or another number of rows."""
         return [
             name
-            for name, (total, version) in now.items()
-            if (noted := self.rows.get(name)) is not None
-            and (version < noted.version or (version == noted.version and total != noted.total))
+            for name, (total, version) in counts.items()
+            if (recorded := self.rows.get(name)) is not None
+            and (version < recorded.version or (version == recorded.version and total != recorded.total))
         ]
 
     def _is_damaged(self, name: str, *, deep: bool) -> bool:
         """Return True if a file is missing or differs from what was recorded."""
-        path, noted = os.path.join(self.root, name), self.files.get(name)
+        path, recorded = os.path.join(self.root, name), self.files.get(name)
         try:
             if not os.path.isfile(path):  # reading a FIFO would block
                 return True
-            return noted is not None and (
-                os.path.getsize(path) != noted.size or (deep and _read(path) != noted)
+            return recorded is not None and (
+                os.path.getsize(path) != recorded.size or (deep and _read(path) != recorded)
             )
         except OSError:  # the disk cannot read it
             return True
@@ -293,12 +298,12 @@ class Inventory:
 
 
 def _is_final(name: str) -> bool:
-    """Return True if LanceDB writes this file once; it renames its drafts."""
+    """Return True if this is a finished file of LanceDB, which never changes."""
     return ".lance/" in name and not name.endswith(_HINT) and not _is_left_over(name)
 
 
 def _is_left_over(name: str) -> bool:
-    """Return True if this was moved aside, or is a draft of a writer that died."""
+    """Return True if this was moved aside, or is the draft of a writer that died."""
     return _ASIDE in name or os.path.basename(name).startswith(_DRAFT)
 
 
@@ -306,10 +311,10 @@ def _lines(files: Mapping[str, Written], rows: Mapping[str, Rows], lost: Mapping
     for kind, entries in (("file", files), ("rows", rows), ("lost", lost)):
         for name, (first, second) in entries.items():
             text = f"{kind} {first} {second} {name}"
-            yield f"{text} {_check(text)}\n"
+            yield f"{text} {_checksum(text)}\n"
 
 
-def _check(text: str) -> str:
+def _checksum(text: str) -> str:
     return f"{zlib.crc32(text.encode()):08x}"
 
 

@@ -1,4 +1,4 @@
-"""The keys that rows of a table may have, in memory."""
+"""A cache of the keys that rows of a table may have."""
 
 import asyncio
 from collections.abc import Iterable
@@ -8,17 +8,17 @@ from lancedb import AsyncTable
 from scrubjay.store.cache import FIRST
 from scrubjay.store.schema import read_table
 
-_MOST_KEYS = 100_000  # rows; a key takes some 70 bytes
+_MAX_KEYS = 100_000  # a key takes some 70 bytes
 
 
 class KnownKeys:
     """All keys that rows of a table may have, so that a new key needs no look-up on disk (3 ms).
 
-    It holds Python's hashes of them. The key of a removed row stays, so that this can outlive a connection;
-    looking such a row up finds nothing. Tables with more than `most` rows are not cached.
+    It stores Python's hashes of the keys. The key of a removed row stays, so that the cache can outlive a
+    connection; a look-up of that row then finds nothing. Tables with more than `most` rows are not cached.
     """
 
-    def __init__(self, column: str, most: int = _MOST_KEYS) -> None:
+    def __init__(self, column: str, most: int = _MAX_KEYS) -> None:
         self._column, self._most = column, most
         self._lock = asyncio.Lock()
         self._uses = 0
@@ -33,7 +33,7 @@ class KnownKeys:
                 self._hashes, self._complete, self._fits = None, False, False
 
     async def among(self, table: AsyncTable, keys: Iterable[str]) -> set[str]:
-        """Return the keys, of those given, that a row may have; all of them until the table is read."""
+        """Return those of the keys that a row may have; all of them until the table has been read."""
         self._uses += 1
         if self._uses > FIRST and self._fits:
             async with self._lock:
@@ -45,7 +45,7 @@ class KnownKeys:
     async def _read(self, table: AsyncTable) -> None:
         self._fits = await table.count_rows() <= self._most
         if self._fits:
-            self._hashes = set()  # before reading, so that `add` works meanwhile
+            self._hashes = set()  # set before reading, so that `add` works meanwhile
             rows = await read_table(table.query().select([self._column]))
             self.add(rows[self._column].to_pylist())
             self._complete = self._hashes is not None

@@ -1,6 +1,6 @@
 """Compares a store with its inventory, rebuilds derived data and reports damaged records.
 
-Passages and all indexes are made from records, so they are rebuilt without asking. Damage to records is
+Passages and all indexes are derived from records, so they are rebuilt without asking. Damaged records are
 reported until a backup replaces them or the user decides to continue without them.
 """
 
@@ -24,13 +24,13 @@ from scrubjay.store.tables import rebuild_index
 log = logging.getLogger("scrubjay.store")
 
 _RECORDS = tuple(sorted(TABLE_OF.values()))
-_NO_BITMAP = (12_346).to_bytes(4, "little") + bytes(4)  # a roaring bitmap without containers
+_EMPTY_BITMAP = (12_346).to_bytes(4, "little") + bytes(4)  # a roaring bitmap without containers
 
 
 async def examine(store: Store, *, deep: bool) -> None:
-    """Compare a store with its inventory; repair its indexes, and report the rest in `store.damage`.
+    """Compare a store with its inventory; repair its indexes, and report other damage in `store.damage`.
 
-    File sizes are compared; with `deep`, files are read at some 500 MB a second, and then the records too. If
+    Compare the sizes of files; with `deep`, read the files, at some 500 MB a second, and then the records. If
     the passages are damaged, `store.note` describes an empty index afterwards, which a reindex fills.
 
     Raises:
@@ -39,27 +39,27 @@ async def examine(store: Store, *, deep: bool) -> None:
     if (inventory := store.inventory) is None:
         return
     async with store.lock:
-        rows = await store.rows(known={})
+        rows = await store.count_rows(earlier={})
         lacking = inventory.lacking(rows)
         for name in set(_RECORDS).intersection(lacking):
             before, inventory.rows[name] = inventory.rows[name], rows[name]
             inventory.lost[name] = max(inventory.lost.get(name, before), before)
         if lacking:
             await asyncio.to_thread(inventory.forget, *lacking)
-        found = await asyncio.to_thread(inventory.damage, deep=deep)
-        await _mend_passages(store, found, lacking, deep=deep)
+        damaged_files = await asyncio.to_thread(inventory.damage, deep=deep)
+        await _mend_passages(store, damaged_files, lacking, deep=deep)
         sentences = [
             f"Table {name} had {lost.total:,} records and has {rows[name].total:,}, or older ones."
             for name, lost in sorted(inventory.lost.items())
             if lost.total and name in rows
         ]
         for name in _RECORDS:
-            damaged = [path for path in _of_table(name, found) if _index_of(path) is None]
+            damaged = [path for path in _of_table(name, damaged_files) if _index_of(path) is None]
             sentences += [f"Records are damaged: {path} is missing or was altered." for path in damaged]
             if deep and not damaged and not await _is_readable(store.tables.of(name)):
                 sentences.append(f"Records are damaged: some of table {name} cannot be read.")
             try:
-                await _mend_indexes(store, store.tables.of(name), _of_table(name, found))
+                await _mend_indexes(store, store.tables.of(name), _of_table(name, damaged_files))
             except (RuntimeError, ValueError) as error:  # the records are damaged too
                 log.error("an index cannot be rebuilt: %s", error)
         store.damage = tuple(sentences)
@@ -70,7 +70,7 @@ async def examine(store: Store, *, deep: bool) -> None:
 async def mend(store: Store) -> tuple[int, str | None]:
     """Delete the records of damaged fragments, so that the store can continue without them.
 
-    Returns their number, and the folder that has the store's files as they were.
+    Return the number of records, and the folder that has the store's files as they were before.
 
     Raises:
         OSError, RuntimeError: the disk or LanceDB refused.
@@ -80,29 +80,29 @@ async def mend(store: Store) -> tuple[int, str | None]:
     deleted = 0
     async with store.lock:
         aside = await asyncio.to_thread(inventory.link_aside)
-        found = await asyncio.to_thread(inventory.damage, deep=True)
+        damaged_files = await asyncio.to_thread(inventory.damage, deep=True)
         for name in _RECORDS:
-            own = _of_table(name, found)
-            if deletions := [path for path in own if "/_deletions/" in path]:
+            table_files = _of_table(name, damaged_files)
+            if deletions := [path for path in table_files if "/_deletions/" in path]:
                 await asyncio.to_thread(write_empty, [os.path.join(store.path, path) for path in deletions])
                 await store.reopen()
             table = store.tables.of(name)
             for fragment in await _unreadable(table):
-                first, next_one = fragment << 32, (fragment + 1) << 32  # LanceDB's row ids
-                rows = conditions.number("_rowid", ">=", first), conditions.number("_rowid", "<", next_one)
+                start, end = fragment << 32, (fragment + 1) << 32  # LanceDB's row ids
+                rows = conditions.number("_rowid", ">=", start), conditions.number("_rowid", "<", end)
                 result: Any = await table.delete(conditions.both(*rows))  # its type is incomplete
                 deleted += result.num_deleted_rows
             if deletions:
                 await _delete_replaced(table)
-            await _mend_indexes(store, table, own)
+            await _mend_indexes(store, table, table_files)
         await asyncio.to_thread(inventory.accept)
         store.damage = ()
     await store.checkpoint()
     return deleted, aside
 
 
-def _of_table(name: str, found: Iterable[str]) -> list[str]:
-    return [path for path in found if path.startswith(f"{name}.lance/")]
+def _of_table(name: str, paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if path.startswith(f"{name}.lance/")]
 
 
 def _index_of(path: str) -> str | None:
@@ -112,32 +112,32 @@ def _index_of(path: str) -> str | None:
 
 
 def write_empty(paths: Collection[str]) -> None:
-    """Replace these files of deleted rows by empty ones: LanceDB can read their rows again."""
+    """Replace these lists of deleted rows with empty ones, so that LanceDB can read the rows again."""
     schema = pa.schema([pa.field("row_id", pa.uint32(), nullable=False)])
-    none = pa.record_batch([pa.array([], pa.uint32())], schema=schema)
+    empty_batch = pa.record_batch([pa.array([], pa.uint32())], schema=schema)
     for path in paths:
         if os.path.lexists(path):
             os.unlink(path)  # `link_aside` linked it
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         with open(path, "wb") as file:
             if path.endswith(".bin"):
-                file.write(_NO_BITMAP)
+                file.write(_EMPTY_BITMAP)
             else:
                 with pa.ipc.new_file(file, schema) as writer:
-                    writer.write_batch(none)
+                    writer.write_batch(empty_batch)
 
 
 async def _delete_replaced(table: AsyncTable) -> None:
-    """Delete the rows that a later row of the same record replaced; records are deleted in no other way."""
+    """Delete the rows that a later row of the same record replaced; no rows are deleted otherwise."""
     rows = await read_table(table.query().select(["id"]).with_row_id())
     newest: dict[str, int] = {}
-    old = []
+    replaced = []
     for row_id, record_id in sorted(zip(rows["_rowid"].to_pylist(), rows["id"].to_pylist(), strict=True)):
         if record_id in newest:
-            old.append(newest[record_id])
+            replaced.append(newest[record_id])
         newest[record_id] = row_id
-    if old:
-        await table.delete(conditions.one_of("_rowid", old))
+    if replaced:
+        await table.delete(conditions.one_of("_rowid", replaced))
 
 
 async def _is_readable(table: AsyncTable) -> bool:
@@ -150,16 +150,16 @@ async def _is_readable(table: AsyncTable) -> bool:
 
 
 async def _unreadable(table: AsyncTable) -> list[int]:
-    """Return the fragments of a table that have an unreadable row."""
+    """Return the numbers of the fragments of a table that have an unreadable row."""
     if await _is_readable(table):
         return []
     row_ids = (await read_table(table.query().select([]).with_row_id()))["_rowid"].to_pylist()
     unreadable = []
-    for fragment, of_fragment in groupby(sorted(row_ids), lambda row_id: row_id >> 32):
-        own = list(of_fragment)
+    for fragment, group in groupby(sorted(row_ids), lambda row_id: row_id >> 32):
+        rows_of_fragment = list(group)
         try:
-            for start in range(0, len(own), 100):
-                await read_table(table.take_row_ids(own[start : start + 100]))
+            for start in range(0, len(rows_of_fragment), 100):
+                await read_table(table.take_row_ids(rows_of_fragment[start : start + 100]))
         except (RuntimeError, ValueError):
             unreadable.append(fragment)
     return unreadable
@@ -175,11 +175,8 @@ async def count_lacking(store: Store, cut: Callable[[AnyRecord], Iterable[Passag
         indexed = set((await _column(store.tables.passages, "record_id")).unique().to_pylist())
         lacking = 0
         for kind, name in TABLE_OF.items():
-            ids = [
-                each
-                for each in (await _column(store.tables.of(name), "id")).to_pylist()
-                if each not in indexed
-            ]
+            all_ids = (await _column(store.tables.of(name), "id")).to_pylist()
+            ids = [each for each in all_ids if each not in indexed]
             for start in range(0, len(ids), 500):
                 rows = await store.select(kind, conditions.one_of("id", ids[start : start + 500]))
                 lacking += sum(bool(list(cut(row))) for row in rows)
@@ -190,13 +187,15 @@ async def _column(table: AsyncTable, name: str) -> pa.ChunkedArray:
     return (await read_table(table.query().select([name])))[name]
 
 
-async def _mend_passages(store: Store, found: list[str], lacking: Collection[str], *, deep: bool) -> None:
+async def _mend_passages(
+    store: Store, damaged_files: list[str], lacking: Collection[str], *, deep: bool
+) -> None:
     """Repair the word and vector indexes, or restart the passages from the records."""
     for table, note in zip(store.tables.indexes, store.index_notes, strict=True):
-        own = _of_table(note.passages, found)
-        if None not in map(_index_of, own) and note.passages not in lacking:
+        table_files = _of_table(note.passages, damaged_files)
+        if None not in map(_index_of, table_files) and note.passages not in lacking:
             try:
-                await _mend_indexes(store, table, own)
+                await _mend_indexes(store, table, table_files)
                 if not deep or await _is_readable(table):
                     continue
             except (RuntimeError, ValueError) as error:
@@ -206,9 +205,9 @@ async def _mend_passages(store: Store, found: list[str], lacking: Collection[str
         return
 
 
-async def _mend_indexes(store: Store, table: AsyncTable, found: Collection[str]) -> None:
-    """Rebuild the indexes of a table to which damaged files belong."""
-    damaged = {_index_of(path) for path in found} - {None}
+async def _mend_indexes(store: Store, table: AsyncTable, damaged_files: Collection[str]) -> None:
+    """Rebuild the indexes of a table that have damaged files."""
+    damaged = {_index_of(path) for path in damaged_files} - {None}
     if not damaged:
         return
     for index in await table.list_indices():

@@ -10,13 +10,13 @@ from scrubjay.store.schema import read_table
 
 
 class Names:
-    """The scopes of a store and the speakers in it, cached and kept current with every staged record."""
+    """A cache of a store's scopes and speakers, which every staged record updates."""
 
     def __init__(self, connection: Connection, staged: Callable[[], Iterable[AnyRecord]]) -> None:
         self._connection, self._all_staged = connection, staged
         self._scopes: set[str] | None = None
         self._speakers: dict[str, set[str]] | None = None  # by scope
-        # Scopes and speakers of staged records: a commit may hide one from a reader.
+        # Scopes and speakers of staged records, because a commit during a read may hide one from it.
         self._staged: set[tuple[str, str | None]] = set()
 
     def add(self, record: AnyRecord) -> None:
@@ -34,7 +34,7 @@ class Names:
         self._staged = set(map(_names, self._all_staged()))
 
     async def scopes(self) -> frozenset[str]:
-        """Return every scope that holds a record, or held one when the tables were read."""
+        """Return every scope that has a record, or had one when the tables were read."""
         if self._scopes is None:
             scopes: set[str] = set()
             for name in TABLE_OF.values():
@@ -55,8 +55,8 @@ class Names:
                 if role:
                     self._speakers.setdefault(scope, set()).add(role)
         by_scope = self._speakers
-        names = by_scope.values() if scopes is None else (by_scope.get(scope, ()) for scope in scopes)
-        return frozenset(name for each in names for name in each)
+        groups = by_scope.values() if scopes is None else (by_scope.get(scope, ()) for scope in scopes)
+        return frozenset(name for names in groups for name in names)
 
 
 def _names(record: AnyRecord) -> tuple[str, str | None]:

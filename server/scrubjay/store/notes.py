@@ -1,6 +1,6 @@
 """A store's notes: short named texts next to its records, such as the description of its index.
 
-They are files if one engine owns the store, and rows of a table if several engines share it.
+If one engine owns the store, notes are files; if several engines share it, they are rows of a table.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from scrubjay.store import conditions
 from scrubjay.store.schema import read_table
 from scrubjay.store.tables import open_or_create
 
-INDEX = "index"  # the name of the note that describes the index
+INDEX = "index"  # the name of the note on the index
 MOST_DIMENSIONS = 65_536  # numbers in a vector
-BUILDING = "building"  # the note on the next generation; exists during a reindex only
+BUILDING = "building"  # the name of the note on the next generation; it exists only during a reindex
 _GENERATION = re.compile(r"passages_(\d+)\.lance")
 _SCHEMA = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("text", pa.string())])
 
@@ -41,26 +41,26 @@ class FileNotes:
         return os.path.join(self._folder, f"{name}.json")
 
     async def read(self, name: str) -> str | None:
-        """Return the text with that name, or None."""
+        """Return the text of a note, or None if it is missing."""
         return await asyncio.to_thread(self._read, self.path(name))
 
     async def write(self, name: str, text: str) -> None:
-        """Replace a text atomically; it is on disk when this returns."""
+        """Replace the text of a note atomically; it is on disk when this returns."""
         await asyncio.to_thread(write_whole, self.path(name), text.encode())
 
     async def remove(self, name: str) -> None:
-        """Remove the text with that name, if it exists."""
+        """Remove a note, if it exists."""
         with suppress(FileNotFoundError):
             await asyncio.to_thread(os.unlink, self.path(name))
 
     async def move_away(self, name: str) -> None:
-        """Move an unreadable text away."""
+        """Rename an unreadable note."""
         await asyncio.to_thread(os.replace, self.path(name), f"{self.path(name)}.aside")
 
     def generations(self) -> list[int]:
         """Return the numbers of the generations of passages in the folder."""
-        names = (_GENERATION.fullmatch(name) for name in os.listdir(self._folder))
-        return [int(name[1]) for name in names if name]
+        matches = (_GENERATION.fullmatch(name) for name in os.listdir(self._folder))
+        return [int(match[1]) for match in matches if match]
 
     @staticmethod
     def _read(path: str) -> str | None:
@@ -76,29 +76,29 @@ class FileNotes:
 class TableNotes:
     """Rows of one table.
 
-    LanceDB evaluates the condition of an update against the version that it replaces, so `swap` has one
-    winner.
+    LanceDB evaluates the condition of an update on the version that it replaces, so only one of several
+    competing calls of `swap` succeeds.
     """
 
     def __init__(self, table: AsyncTable) -> None:
         self.table = table
 
     async def read(self, name: str) -> str | None:
-        """Return the text with that name, or None."""
+        """Return the text of a note, or None if it is missing."""
         rows = await read_table(self.table.query().where(conditions.equal("id", name)))
         return rows["text"][0].as_py() if len(rows) else None
 
     async def write(self, name: str, text: str) -> None:
-        """Replace a text atomically; it is durable when this returns."""
+        """Replace the text of a note atomically; it is durable when this returns."""
         merge = self.table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
         await merge.execute(_row(name, text))
 
     async def remove(self, name: str) -> None:
-        """Remove the text with that name, if it exists."""
+        """Remove a note, if it exists."""
         await self.table.delete(conditions.equal("id", name))
 
     async def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Write `after` if the current text is `before` (None: missing); return whether it was."""
+        """Write `after` if the current text is `before` (None: missing); return True if it was."""
         if before is None:
             merge = self.table.merge_insert("id").when_not_matched_insert_all()
             inserted: int = (await merge.execute(_row(name, after))).num_inserted_rows
@@ -122,10 +122,11 @@ async def open_notes(database: AsyncConnection) -> TableNotes:
 
 @dataclass(frozen=True)
 class IndexNote:
-    """How the current passages were made.
+    """How a generation of passages was made.
 
-    `generation` names their table. `space_id` is None until a model is accepted for it. `complete` is False
-    while passages are being filled from the records, in a new generation or after an older Scrubjay.
+    `generation` is part of the name of their table. `space_id` is None until a model is accepted for them.
+    `complete` is False while passages are being filled from the records, in a new generation or after an
+    older Scrubjay wrote them.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -137,7 +138,7 @@ class IndexNote:
 
     @property
     def passages(self) -> str:
-        """The name of the passages table."""
+        """Return the name of the passages table."""
         return f"passages_{self.generation}"
 
     def next_generation(self, *, dim: int) -> IndexNote:
@@ -154,8 +155,8 @@ def parse_note(text: str, where: str) -> IndexNote:
     """Parse a note's text; `where` names its store.
 
     Raises:
-        StoreError: a newer Scrubjay wrote it; nothing was changed.
-        UnreadableNote: it is damaged.
+        StoreError: a newer Scrubjay wrote the note; nothing was changed.
+        UnreadableNote: the note is damaged.
     """
     try:
         values = json.loads(text)
@@ -182,10 +183,10 @@ def dump_note(note: IndexNote) -> str:
 async def load_or_create_note(
     notes: Notes, path: str, dim: int | None, repairs: list[str] | None = None
 ) -> IndexNote:
-    """Return the note on the index for the engine that writes; `dim` is the width of future vectors.
+    """Return the note on the index, for the engine that writes; `dim` is the width of future vectors.
 
-    If passages exist without a readable note, a new generation begins, to be filled from the records, and a
-    sentence is added to `repairs`.
+    If there are passages but no readable note, begin a new generation, to be filled from the records, and add
+    a sentence to `repairs`.
     """
     text = await notes.read(INDEX)
     try:
@@ -209,9 +210,9 @@ async def load_or_create_note(
 
 
 async def mark_outdated(notes: Notes, note: IndexNote) -> IndexNote:
-    """Note that the passages are incomplete, so that the next engine that opens the store fills them."""
+    """Mark the passages as incomplete, so that the next engine that opens the store completes them."""
     if not note.complete:
         return note
-    note = replace(note, complete=False)  # they keep their vectors
+    note = replace(note, complete=False)  # the passages keep their vectors
     await notes.write(INDEX, dump_note(note))
     return note

@@ -25,7 +25,7 @@ from scrubjay.store.notes import (
 from scrubjay.store.store import Store
 from scrubjay.store.tables import Tables, open_tables
 
-PATIENCE = 60.0  # seconds for the engine that maintains a store to make its tables
+PATIENCE = 60.0  # seconds to wait until the engine that maintains a store has created its tables
 _PAUSE = 0.5
 
 
@@ -33,7 +33,7 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
     """Open the store in a folder, or below the prefix of a bucket; see `open_store`.
 
     Raises:
-        StoreError: it is unreachable or damaged, or a newer Scrubjay wrote it.
+        StoreError: the store is unreachable or damaged, or a newer Scrubjay wrote it.
     """
     try:
         if is_shared(path):
@@ -45,7 +45,7 @@ async def open_at(path: str, *, dim: int | None, lease_seconds: float = LEASE_SE
 
 
 async def has_vectors(path: str) -> bool:
-    """Return True if a store in a folder has vectors, so that the width of the model need not be known."""
+    """Return True if a store in a folder has vectors, which make the width of the model known."""
     if is_shared(path):
         return False
     with suppress(OSError, StoreError, UnreadableNote):
@@ -64,7 +64,7 @@ async def open_store(path: str, *, dim: int | None) -> Store:
     notes = FileNotes(path)
     with suppress(UnreadableNote):
         if (text := await notes.read(INDEX)) is not None:
-            parse_note(text, path)  # refuse a newer Scrubjay's store before any change
+            parse_note(text, path)  # refuse a newer Scrubjay's store before changing anything
     inventory = await asyncio.to_thread(Inventory.load, path)
     repairs = await asyncio.to_thread(inventory.repair_tables)
     note = await load_or_create_note(notes, path, dim, repairs)
@@ -77,7 +77,7 @@ async def open_store(path: str, *, dim: int | None) -> Store:
 
 
 async def open_to_write(path: str, notes: Notes, note: IndexNote) -> tuple[IndexNote, Tables]:
-    """Open the tables and complete them; return the note afterwards, and the tables."""
+    """Open the tables and add what they lack; return the note, which this may change, and the tables."""
 
     async def outdated() -> None:
         nonlocal note
@@ -89,7 +89,7 @@ async def open_to_write(path: str, notes: Notes, note: IndexNote) -> tuple[Index
 
 async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Store:
     shared = await join(path, seconds=lease_seconds)
-    until = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE
     while True:
         if await shared.lease.keep():
             async with _renewals(shared.lease):
@@ -106,9 +106,9 @@ async def _open_shared(path: str, dim: int | None, lease_seconds: float) -> Stor
                     path, note, await open_tables(path, note.passages, note.dim, change=False), shared
                 )
             except StoreError:  # a table is missing and about to be created
-                if time.monotonic() > until:
+                if time.monotonic() > deadline:
                     raise
-        elif time.monotonic() > until:
+        elif time.monotonic() > deadline:
             problem = f"The store in {path} is not ready yet; {shared.lease.holder} holds its lease."
             raise StoreError(f"{problem} Check whether that engine is running.")
         await asyncio.sleep(_PAUSE)

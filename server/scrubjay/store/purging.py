@@ -1,10 +1,10 @@
 """Removes the bytes of records from the disk.
 
-LanceDB keeps deleted rows in their files, and older versions of tables. In LanceDB 0.40, a delete followed by
-a compaction leaves the text in place, because a fragment is rewritten only if over a tenth of it is deleted
-or if it is merged with another. So a remaining row is written again, which makes a second fragment; then
-everything is merged and every older version removed. Index pages replaced by one compaction go with the next,
-so two run.
+LanceDB keeps deleted rows in their files, and keeps older versions of tables. In LanceDB 0.40, a delete and a
+compaction leave the text in place, because a fragment is rewritten only if over a tenth of it is deleted or
+if it is merged with another. So one remaining row is written again, which makes a second fragment; then all
+fragments are merged and every older version is removed. The next compaction removes index pages that one
+compaction replaced, so two are run.
 """
 
 import asyncio
@@ -23,24 +23,24 @@ from scrubjay.store.store import Store
 from scrubjay.store.tables import rebuild_index
 from scrubjay.store.upserts import upsert
 
-# 0 would warn of other writers. This is safe because there is no other, and we hold the store's lock.
+# 0 would make LanceDB warn about other writers. We hold the store's lock, so no other writes.
 _AT_ONCE = timedelta(milliseconds=1)
 
 
 async def purge(store: Store, ids: Collection[str], now: datetime) -> None:
     """Delete these records with their passages and every older version of their tables.
 
-    A purged turn is replaced by an empty one. The caller has committed everything. Each table that held one
-    of the records is rewritten whole; a search that runs meanwhile may fail once. Repeating a purge is
-    harmless, even after an interruption. In a shared store, older versions stay for the hour in which another
-    engine may read them; `Upkeep.sweep` removes them then.
+    A purged turn is replaced by an empty one. The caller must have committed all writes. Each table that held
+    one of the records is rewritten whole; a search that runs meanwhile may fail once. A purge can be
+    repeated, even after an interruption. In a shared store, older versions stay for the hour in which another
+    engine may read them; then `Upkeep.sweep` removes them.
 
     Raises:
         StoreError: the disk refused.
     """
     try:
         if store.shared is None:
-            await store.drop_other_generations()  # a replaced index, kept for a while, has the texts too
+            await store.drop_other_generations()  # a replaced index is kept for a while, with the texts
         async with store.lock:
             await _purge(store, ids, now)
             if store.inventory is not None:
@@ -58,7 +58,7 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
         (store.tables.documents, "id"),
     ):
         where = conditions.one_of(column, ids)
-        if await table.count_rows(where):  # even an empty delete makes a version with the condition
+        if await table.count_rows(where):  # even a delete of no row makes a version with the condition
             await table.delete(where)
     if turns:
         await upsert(store.tables.turns, to_table(turns, arrow_schema(Turn)))
@@ -74,27 +74,34 @@ async def _purge(store: Store, ids: Collection[str], now: datetime) -> None:
 
 
 def blank_turn(turn: Turn, now: datetime) -> Turn:
-    """Return a turn without its texts; it keeps its place, and its key so that no transcript restores it."""
-    nothing: dict[str, Any] = dict.fromkeys(
+    """Return a turn without its texts; it keeps its place, and its key, so that no transcript restores it."""
+    texts: dict[str, Any] = dict.fromkeys(
         ("user", "assistant", "role", "text", "summary", "host", "forget_reason")
     )
     lists: dict[str, Sequence[str]] = dict.fromkeys(("tags", "tools", "files"), ())
-    gone = turn.forgotten_at or now
+    forgotten_at = turn.forgotten_at or now
     return turn.model_copy(
-        update={**nothing, **lists, "metadata": {}, "forgotten_at": gone, "purged_at": now, "updated_at": now}
+        update={
+            **texts,
+            **lists,
+            "metadata": {},
+            "forgotten_at": forgotten_at,
+            "purged_at": now,
+            "updated_at": now,
+        }
     )
 
 
 async def _rewrite(table: AsyncTable, *, at_once: bool) -> None:
     """Merge all fragments of a table into new ones and remove everything older.
 
-    Unless `at_once`, older versions stay as long as another engine may read them.
+    Unless `at_once` is set, older versions stay as long as another engine may read them.
     """
-    first = await read_table(table.query().limit(1))
-    if len(first):
-        await upsert(table, first)
+    row = await read_table(table.query().limit(1))
+    if len(row):
+        await upsert(table, row)
     for index in await table.list_indices():
-        # A bitmap index keeps values that no row has any more.
+        # A bitmap index keeps values even when no row has them any more.
         if index.columns == [VECTOR] or index.index_type == "Bitmap":
             await rebuild_index(table, index)
     await table.optimize(

@@ -1,4 +1,4 @@
-"""Queries as every read of the tables makes them."""
+"""The queries with which all modules read the tables."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from scrubjay.store.schema import read_table
 
 
 def scan(table: AsyncTable) -> AsyncQuery:
-    """Return `table.query()` without a look at its schema.
+    """Return `table.query()`, without reading the schema of the table.
 
-    LanceDB fetches the schema and walks it for blobs, which no table has. That was a tenth of a search, which
-    makes up to seven queries.
+    LanceDB would search the schema for blobs, which no table has. That took a tenth of the time of a search,
+    which makes up to seven queries.
     """
     return AsyncQuery(table._inner.query())
 
@@ -30,5 +30,5 @@ async def matching_rows(
 
 
 def descending(column: str) -> list[ColumnOrdering]:
-    """Return the order of a query by this column, the greatest value first."""
+    """Return the order of a query by this column, greatest value first."""
     return [ColumnOrdering(column_name=column, ascending=False)]

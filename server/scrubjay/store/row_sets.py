@@ -1,4 +1,4 @@
-"""Row ids and rows in Arrow and numpy, without the copies that the libraries' own functions make."""
+"""Functions on row ids and rows in Arrow and numpy that avoid the copies made by the libraries' own ones."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -9,25 +9,25 @@ from numpy.typing import NDArray
 
 from scrubjay.store.schema import read_batches
 
-# Row ids in one batch. An engine reads rows in batches of 512, because they are long; with that, 30,000 ids
-# took 7 to 15 ms, five times in the first search after a write. Now they take 1 ms.
-_ROW_IDS = 65_536
+# Row ids in one batch. Rows are read in batches of 512, because they are long. In batches of that size,
+# 30,000 row ids took 7 to 15 ms, five times in the first search after a write. Now they take 1 ms.
+_BATCH = 65_536
 
 
 async def row_ids(query: AsyncQuery) -> NDArray[np.uint64]:
     """Return the row ids of all rows of a query, in ascending order."""
-    batches = read_batches(query.select([]).with_row_id(), _ROW_IDS)
-    found = [batch.column("_rowid").to_numpy() async for batch in batches]
-    return np.sort(np.concatenate(found)) if found else np.empty(0, np.uint64)
+    batches = read_batches(query.select([]).with_row_id(), _BATCH)
+    arrays = [batch.column("_rowid").to_numpy() async for batch in batches]
+    return np.sort(np.concatenate(arrays)) if arrays else np.empty(0, np.uint64)
 
 
 def among(row_ids: NDArray[np.uint64], ascending: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which row ids are in an ascending array; numpy's `isin` takes 50 ms for 30,000."""
+    """Return a mask of the row ids that are in an ascending array; numpy's `isin` takes 50 ms for 30,000."""
     if not len(ascending):
         return np.zeros(len(row_ids), dtype=bool)
     at = np.searchsorted(ascending, row_ids).clip(max=len(ascending) - 1)
-    found: NDArray[np.bool_] = ascending[at] == row_ids
-    return found
+    mask: NDArray[np.bool_] = ascending[at] == row_ids
+    return mask
 
 
 def shared_beginning(before: NDArray[np.uint64], now: NDArray[np.uint64]) -> int:
@@ -37,34 +37,34 @@ def shared_beginning(before: NDArray[np.uint64], now: NDArray[np.uint64]) -> int
     return length if same.all() else int(same.argmin())
 
 
-def filtered(rows: pa.Table, kept: NDArray[np.bool_]) -> pa.Table:
-    """Drop rows of a table without copying chunks that lose none."""
-    if kept.all():
+def filtered(rows: pa.Table, mask: NDArray[np.bool_]) -> pa.Table:
+    """Return the rows in a mask, without copying chunks that lose none."""
+    if mask.all():
         return rows
     parts, start = [rows.slice(0, 0)], 0
     for chunk in rows["_rowid"].chunks:
-        part, own = rows.slice(start, len(chunk)), kept[start : start + len(chunk)]
-        parts += [part] if own.all() else [part.filter(own)] if own.any() else []
+        part, part_mask = rows.slice(start, len(chunk)), mask[start : start + len(chunk)]
+        parts += [part] if part_mask.all() else [part.filter(part_mask)] if part_mask.any() else []
         start += len(chunk)
     return pa.concat_tables(parts)
 
 
 def rows_at(rows: pa.Table, places: NDArray[np.int64]) -> pa.Table:
-    """Take the rows at these places, in this order; pyarrow itself would combine all chunks first."""
+    """Return the rows at these places, in this order; pyarrow's own `take` would combine all chunks first."""
     lengths = np.array([len(chunk) for chunk in rows.column(0).chunks])
     if len(lengths) < 2:
         return rows.take(places)
     ends = lengths.cumsum()
-    chunk = np.searchsorted(ends, places, "right")
-    order = np.argsort(chunk, kind="stable")
+    chunks = np.searchsorted(ends, places, "right")
+    order = np.argsort(chunks, kind="stable")
     parts = [rows.slice(0, 0)]
-    for each in np.unique(chunk):
-        part = rows.slice(ends[each] - lengths[each], lengths[each])
-        parts.append(part.take(places[chunk == each] - (ends[each] - lengths[each])))
-    found = pa.concat_tables(parts).combine_chunks()
-    return found if (np.diff(order) > 0).all() else found.take(np.argsort(order))
+    for chunk in np.unique(chunks):
+        start = ends[chunk] - lengths[chunk]
+        parts.append(rows.slice(start, lengths[chunk]).take(places[chunks == chunk] - start))
+    result = pa.concat_tables(parts).combine_chunks()
+    return result if (np.diff(order) > 0).all() else result.take(np.argsort(order))
 
 
-def taken(table: pa.Table, places: Mapping[str, Sequence[int]], keys: Iterable[str]) -> pa.Table:
+def rows_of(table: pa.Table, places: Mapping[str, Sequence[int]], keys: Iterable[str]) -> pa.Table:
     """Return the rows of a table at the places of these keys."""
     return rows_at(table, np.fromiter((at for each in keys for at in places.get(each, ())), dtype=np.int64))

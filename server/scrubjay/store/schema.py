@@ -1,9 +1,9 @@
-"""Arrow schemas and rows, computed from the models: a field is typed only in `models.records`.
+"""Arrow schemas and rows, derived from the models, so that only `models.records` defines the fields.
 
-Rows are read here, so that all of LanceDB's failures become types that callers know.
+Rows are read here, so that every failure of LanceDB becomes an error type that callers expect.
 
-Instants are int64 microseconds since 1970 UTC (no SQL timestamp pitfalls), metadata is JSON text, tuples are
-lists.
+Instants are int64 microseconds since 1970 UTC (SQL timestamps have pitfalls), metadata is JSON text, and
+tuples are lists.
 """
 
 import json
@@ -20,7 +20,7 @@ import pyarrow as pa
 from scrubjay.models.records import Row
 
 VECTOR = "vector"
-_BATCH = 512  # rows per batch of a full scan: 0.8 MB of vectors
+_BATCH = 512  # rows in one batch: 0.8 MB of vectors
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 R = TypeVar("R", bound=Row)
@@ -36,7 +36,7 @@ def micros(moment: datetime) -> int:
 
 
 def moment(count: int) -> datetime:
-    """The inverse of `micros`."""
+    """Return microseconds since 1970 UTC as a datetime, the inverse of `micros`."""
     return _EPOCH + count * _MICROSECOND
 
 
@@ -50,7 +50,7 @@ def _load(text: str) -> dict[str, Any]:
     return values
 
 
-# annotation -> (Arrow type, model value -> Arrow value, Arrow value -> model value); None: unchanged
+# annotation -> (Arrow type, encode for Arrow, decode from Arrow); None: the value stays the same
 _Kind = tuple[pa.DataType, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
 _KINDS: dict[Any, _Kind] = {
     str: (pa.string(), None, None),
@@ -80,8 +80,8 @@ def _plain(annotation: Any) -> Any:
 def arrow_schema(model: type[Row], *, dim: int | None = None) -> pa.Schema:
     """Return a table's schema: one column per field, and `vector` (float32, nullable) if `dim` is given.
 
-    Only `id` is non-null: LanceDB's primary key must be, and nullable columns let an older Scrubjay append to
-    a newer table.
+    Only `id` is not nullable, as LanceDB requires of a primary key. The others are nullable, so that an older
+    Scrubjay can append to a newer table.
     """
     fields = [pa.field(name, kind[0], nullable=name != "id") for name, kind in _columns(model).items()]
     if dim is not None:
@@ -111,25 +111,25 @@ def to_table(
 
 def from_table(model: type[R], table: pa.Table) -> list[R]:
     """Return the rows of an Arrow table as models; columns not selected take the field's default."""
-    present = set(table.column_names)  # a table makes this list again each time: 7 us
-    wanted = [(name, kind[2]) for name, kind in _columns(model).items() if name in present]
+    present = set(table.column_names)  # read once, because each access builds this list again: 7 us
+    decoders = [(name, kind[2]) for name, kind in _columns(model).items() if name in present]
     columns = []
-    for name, decode in wanted:
+    for name, decode in decoders:
         column = table.column(name)
         values: Iterable[Any] = column.to_pylist()
-        empty = column.null_count == len(column)  # like most columns of instants
-        if decode and not empty:
+        is_empty = column.null_count == len(column)  # as most columns of instants are
+        if decode and not is_empty:
             values = [None if value is None else decode(value) for value in values]
         columns.append(values)
-    names = [name for name, _ in wanted]
+    names = [name for name, _ in decoders]
     required, defaults = _never_null(model), _defaults(model)
     return [_construct(model, _present(names, row, required), defaults) for row in zip(*columns, strict=True)]
 
 
 def _construct(model: type[R], values: dict[str, Any], defaults: dict[str, Any]) -> R:
-    """Do the work of `model_construct` without looking up every default for every row.
+    """Do the work of `model_construct`, without looking up every default for every row.
 
-    A search makes some 400 rows: 15 us each with `model_construct`, 4 with this.
+    A search creates some 400 rows, which take 15 us each with `model_construct` and 4 with this.
     """
     row = model.__new__(model)
     missing = {
@@ -155,7 +155,7 @@ def _never_null(model: type[Row]) -> frozenset[str]:
 
 
 def _present(names: list[str], row: tuple[Any, ...], required: frozenset[str]) -> dict[str, Any]:
-    """Return a row's values without nulls in required columns, which were added later and take defaults."""
+    """Return a row's values, without nulls in required columns: those were added later and take defaults."""
     values = dict(zip(names, row, strict=True))
     if None in row:
         return {name: value for name, value in values.items() if value is not None or name not in required}

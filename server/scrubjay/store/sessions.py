@@ -1,7 +1,7 @@
 """The order of turns in their sessions, for looking up neighbours.
 
-It is a bounded cache over the turns table. The engine is the only writer and reports every write, so cached
-sessions stay correct.
+This is a bounded cache of the turns table. The engine is the only writer and reports every write, so that
+cached sessions stay correct.
 """
 
 from collections import OrderedDict
@@ -23,9 +23,9 @@ Key = tuple[str, str]  # (scope, session_id)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A turn's place: sessions are ordered by (`started_at`, `turn`), and so do places compare."""
+    """A turn's place in its session. Places are ordered by (`started_at`, `turn`)."""
 
-    started_at: int  # microseconds since 1970: a search reads hundreds, too many to make datetimes
+    started_at: int  # microseconds since 1970; a search reads hundreds, too many to convert to datetimes
     turn: int
     id: str
     role: str | None
@@ -33,7 +33,7 @@ class Place:
 
     @property
     def forgotten(self) -> bool:
-        """Return True if the turn is forgotten; it keeps its number but is no neighbour."""
+        """Return True if the turn is forgotten; it keeps its number, but is not a neighbour."""
         return self.forgotten_at is not None
 
 
@@ -45,7 +45,7 @@ class Session:
 
     @cached_property
     def positions(self) -> dict[str, int]:
-        """The index of each turn in `places`, by id: a session may have thousands of turns."""
+        """Return the index of each turn in `places`, by id."""
         return {place.id: position for position, place in enumerate(self.places)}
 
     @cached_property
@@ -55,7 +55,7 @@ class Session:
 
 
 class Sessions:
-    """Sessions by key. `fetch(keys)` reads the turns of sessions from disk and from the staged writes."""
+    """Sessions by key. `fetch(keys)` reads the turns of sessions from the disk and from the staged writes."""
 
     def __init__(self, fetch: Callable[[list[Key]], Awaitable[dict[Key, list[Place]]]]) -> None:
         self._fetch = fetch
@@ -63,7 +63,7 @@ class Sessions:
         self._writes = 0
 
     async def of(self, keys: Iterable[Key]) -> dict[Key, Session]:
-        """Return the sessions with these keys; one without turns is empty."""
+        """Return the sessions with these keys; a session without turns is empty."""
         keys = list(dict.fromkeys(keys))
         sessions = {key: self._cache[key] for key in keys if key in self._cache}
         if missing := [key for key in keys if key not in sessions]:
@@ -71,7 +71,7 @@ class Sessions:
             places = await self._fetch(missing)
             fetched = {key: _ordered(places.get(key, ())) for key in missing}
             sessions |= fetched
-            if writes == self._writes:  # else a write came in between: use the result, do not cache it
+            if writes == self._writes:  # else there was a write meanwhile: do not cache the result
                 self._cache.update(fetched)
         for key in keys:
             if key in self._cache:
@@ -81,7 +81,7 @@ class Sessions:
         return {key: sessions[key] for key in keys}
 
     def put(self, key: Key, place: Place) -> None:
-        """Add a turn that was written to this session."""
+        """Add a turn to this session, or replace it, after it was written."""
         self._writes += 1
         if session := self._cache.get(key):
             self._cache[key] = _ordered([*(each for each in session.places if each.id != place.id), place])
@@ -94,9 +94,10 @@ def place_of(turn: Turn) -> Place:
 
 
 def places_of(keys: Iterable[Key], turns: pa.Table) -> dict[Key, dict[str, Place]]:
-    """Return the places of each session by id, from rows of `COLUMNS`; other sessions' turns are ignored.
+    """Return the places of each session by id, from rows of `COLUMNS`; turns of other sessions are ignored.
 
-    Straight from Arrow: a search may read the places of thousands of turns, and a model of each took 30 ms.
+    They are read directly from Arrow, because a search may read the places of thousands of turns, and
+    creating their models took 30 ms.
     """
     sessions: dict[Key, dict[str, Place]] = {key: {} for key in keys}
     for scope, session_id, started_at, turn, turn_id, role, forgotten_at in zip(

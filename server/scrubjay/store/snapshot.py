@@ -1,4 +1,4 @@
-"""Reads the records as they were at one moment, whatever is written meanwhile.
+"""Reads the records as they were at one moment, even if others are written meanwhile.
 
 LanceDB keeps every version of a table until it is cleaned up. While a snapshot is open, `Store.readers` stops
 upkeep from doing that.
@@ -25,7 +25,7 @@ _PAGE = {"turns": 200, "memories": 200, "documents": 8}  # records per page; a d
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Three tables, each at one version; memory holds 40 bytes a record for the order, and one page."""
+    """Three tables, each at one version. Reading one takes memory for a page, and 40 bytes a record."""
 
     tables: dict[str, AsyncTable]
     where: Where
@@ -35,21 +35,21 @@ class Snapshot:
         return await self.tables[TABLE_OF[kind]].count_rows(self.where)
 
     async def pages(self, kind: Kind) -> AsyncIterator[list[AnyRecord]]:
-        """Yield all records of a kind in the order of creation, which no later write changes."""
+        """Yield all records of a kind, in pages, in the order of creation, which no later write changes."""
         name = TABLE_OF[kind]
         table = self.tables[name]
         rows = await read_table(table.query().where(self.where).select(["id", "created_at"]))
         ids = rows.sort_by([("created_at", "ascending"), ("id", "ascending")])["id"]
         for start in range(0, len(ids), _PAGE[name]):
-            wanted = ids.slice(start, _PAGE[name]).to_pylist()
-            page = await read_table(table.query().where(conditions.one_of("id", wanted)))
+            page_ids = ids.slice(start, _PAGE[name]).to_pylist()
+            page = await read_table(table.query().where(conditions.one_of("id", page_ids)))
             records: dict[str, AnyRecord] = {row.id: row for row in from_table(kind, page)}
-            yield [records[each] for each in wanted]
+            yield [records[record_id] for record_id in page_ids]
 
 
 @asynccontextmanager
 async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
-    """Open the committed records of a scope (None: all) as they are now; the caller has flushed."""
+    """Open the committed records of a scope (None: all) as they are now; the caller must have flushed."""
     database = await connect(store.path)
     store.readers += 1
     try:
@@ -63,7 +63,7 @@ async def snapshot(store: Store, scope: str | None) -> AsyncIterator[Snapshot]:
 
 
 async def count_rows_at(path: str, names: Iterable[str]) -> dict[str, int]:
-    """Count the rows of the tables of another store without changing it.
+    """Count the rows of tables of another store, without changing it.
 
     Raises:
         ValueError, RuntimeError: a table is missing or damaged.

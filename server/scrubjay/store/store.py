@@ -1,10 +1,10 @@
 """The store: records and passages, with group commit.
 
-It has one writer: the engine, or for a store in a bucket, the engine that maintains it.
+Only one engine writes it; for a store in a bucket, that is the engine that maintains it.
 
-A write is staged in memory (it is in the write-ahead log already) and committed by `flush`. Reads by id and
-by session see staged writes; a search flushes first. Everything async runs in one event loop; mutations hold
-one lock.
+A write is already in the write-ahead log. It is staged in memory, and `flush` commits it. Reads by id and by
+session see staged writes; a search flushes first. Everything async runs in one event loop; mutations hold one
+lock.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ from scrubjay.store.upserts import (
     upsert,
 )
 
-# The column by which an added document or fact is recognised as an existing one.
+# The column that shows whether an added document or fact already exists.
 _KEYS: dict[type, str] = {Document: "id", Memory: "content_hash"}
-_MOST_SCOPES = 100  # sets of scopes in the cache of `has_documents`
+_MAX_CACHED_SCOPES = 100  # sets of scopes in the cache of `has_documents`
 
 T = TypeVar("T", Turn, Memory, Document)
 Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
@@ -53,8 +53,8 @@ Put = Callable[[AsyncTable, pa.Table], Awaitable[None]]
 class Store(Connection):
     """Records and passages of one home or bucket. Open one with `store.opening`.
 
-    `damage` lists what differs from the inventory. If another engine writes the tables, `wait_for_writer` is
-    awaited instead of a commit.
+    `damage` lists what differs from the inventory. If another engine writes the tables, `flush` awaits
+    `wait_for_writer` instead of committing.
     """
 
     def __post_init__(self) -> None:
@@ -64,11 +64,11 @@ class Store(Connection):
         self.names = Names(self, lambda: (row for kind in TABLE_OF for row in self.staged(kind)))
         self.wait_for_writer: Callable[[], Awaitable[None]] = _no_other_writer
         self.damage: tuple[str, ...] = ()
-        self.readers = 0  # readers of older versions; while there are any, no version is removed
+        self.readers = 0  # snapshots that read older versions; while one is open, no version is removed
         self.filling = False  # True while a task fills the index from the records
         self._known_keys = {kind: KnownKeys(column) for kind, column in _KEYS.items()}
-        # For each set of scopes, whether it has documents, at one version of a table.
-        self._documented: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
+        # A table, its version, and whether each set of scopes has documents in it.
+        self._has_documents: tuple[object, int, dict[tuple[str, ...] | None, bool]] = (None, 0, {})
         self._staged, self._committing = Staged(), Staged()
 
     # -- writing
@@ -76,7 +76,7 @@ class Store(Connection):
     def stage(self, change: Change, *, fresh: bool = False) -> None:
         """Add a write to the next commit; reads by id and by session see it at once.
 
-        `fresh` means that none of it can be on disk from a commit that a crash interrupted.
+        `fresh` means that an interrupted commit cannot have written any of it to the disk.
         """
         record = change.record
         self._staged.add(change, fresh=fresh)
@@ -85,13 +85,13 @@ class Store(Connection):
             self.sessions.put((record.scope, record.session_id), place_of(record))
 
     def unstage(self, ids: Iterable[str] | None = None) -> None:
-        """Drop staged records (None: all): another engine has written them, or they are planned again."""
+        """Drop staged records (None: all): another engine wrote them, or they will be planned again."""
         for record_id in list(self._staged.changes) if ids is None else ids:
             self._staged.changes.pop(record_id, None)
         self.forget_cache()
 
     def forget_cache(self) -> None:
-        """Drop everything cached of the tables, because another engine wrote them."""
+        """Drop cached sessions and names, because another engine wrote the tables."""
         self.sessions = Sessions(self._places)
         self.names.clear()
         self.vectorless_writes += 1
@@ -99,7 +99,7 @@ class Store(Connection):
     async def flush(self) -> int:
         """Commit the staged writes; return the number of records. A failed commit leaves everything staged.
 
-        If another engine writes, wait for it instead, within limits.
+        If another engine writes the tables, wait for it instead, for a limited time.
 
         Raises:
             StoreError: the disk refused.
@@ -142,24 +142,24 @@ class Store(Connection):
                     if kind in _KEYS:
                         self._known_keys[kind].add(getattr(row, _KEYS[kind]) for row in rows)
         except (RuntimeError, ValueError, OSError, TypeError, OverflowError) as error:
-            # LanceDB raises two types for a damaged file, and Arrow three for a value that a column does not
-            # accept.
+            # LanceDB raises two of these types for a damaged file, and Arrow three for a value that a column
+            # rejects.
             raise not_written(self.path, error) from error
 
     def unstorable(self) -> list[str]:
-        """Return the ids of staged records that no commit can write, because of a value."""
-        found = []
+        """Return the ids of staged records with a value that no commit can write."""
+        ids = []
         for record_id, change in self._staged.changes.items():
             try:
                 to_table([change.record], arrow_schema(type(change.record)))
                 if change.passages:
                     to_table(change.passages, arrow_schema(Passage))
             except (ValueError, TypeError, OverflowError):
-                found.append(record_id)
-        return found
+                ids.append(record_id)
+        return ids
 
     async def _has_committed(self, staged: Staged) -> bool:
-        """Return True if one of the ids is in its table, as after the merging of scopes."""
+        """Return True if a staged id is already in its table, as it may be after scopes were merged."""
         for kind, name in TABLE_OF.items():
             ids = [row.id for row in staged.records(kind)]
             if ids and await self.tables.of(name).count_rows(conditions.one_of("id", ids)):
@@ -169,15 +169,17 @@ class Store(Connection):
     async def _write_index(self, table: AsyncTable, note: IndexNote, staged: Staged, put: Put) -> None:
         passages = staged.passages()
         if rewritten := staged.rewritten():
-            keep = conditions.one_of("id", (passage.id for passage in passages))
-            of_them = conditions.one_of("record_id", rewritten)
-            await table.delete(conditions.both(of_them, conditions.negation(keep)))
+            old = conditions.one_of("record_id", rewritten)
+            new = conditions.one_of("id", (passage.id for passage in passages))
+            await table.delete(conditions.both(old, conditions.negation(new)))
         if passages:
             ids = [passage.id for passage in passages]
             embeddings = await stored_embeddings(table, ids) if rewritten else {}
-            # A reindex may have begun since the vectors were made.
+            # A reindex may have begun since the vectors were computed.
             embeddings |= {
-                each: made for each, made in staged.embeddings.items() if made.space_id == note.space_id
+                passage_id: embedding
+                for passage_id, embedding in staged.embeddings.items()
+                if embedding.space_id == note.space_id
             }
             await put(table, passage_rows(passages, note.dim, embeddings))
             self.vectorless_writes += not embeddings.keys() >= set(ids)
@@ -186,17 +188,17 @@ class Store(Connection):
             await table.update(values, where=conditions.one_of("record_id", ids))
 
     async def count_access(self, counts: Mapping[str, AccessCount]) -> None:
-        """Add to the access counts of committed records, by id; a staged write of a record wins."""
+        """Add to the access counts of committed records, by id; a staged write of a record replaces them."""
         async with self.lock:
             for name in TABLE_OF.values():
                 await put_counts(self.tables.of(name), counts)
 
     async def checkpoint(self) -> None:
-        """Sync everything committed so far to disk; only then may its envelopes leave the log."""
+        """Sync everything committed so far to disk; only then may its envelopes be removed from the log."""
         if self.inventory is not None:  # a bucket is durable
             try:
-                # Before the sync, so that all counted rows get synced.
-                rows = await self.rows(known=self.inventory.rows)
+                # Count before the sync, so that all counted rows get synced.
+                rows = await self.count_rows(earlier=self.inventory.rows)
             except RuntimeError:  # a damaged table: record nothing new about it
                 rows = {}
             await asyncio.to_thread(self.inventory.sync_new, rows)
@@ -208,43 +210,43 @@ class Store(Connection):
     ) -> dict[str, T]:
         """Return records by id, staged ones first; unknown ids are left out.
 
-        Of committed records, only `columns` (and the id) are read, all by default.
+        For committed records, only `columns` and the id are read; by default all columns.
         """
         wanted = list(dict.fromkeys(ids))
-        found = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
-        if missing := [each for each in wanted if each not in found]:
+        records = {each: row for each in wanted if isinstance(row := self._staged_record(each), kind)}
+        if missing := [each for each in wanted if each not in records]:
             table, cache = self._table(kind)
-            cached = await cache.of(table, missing) if cache and columns is None else None
-            if cached is None:
+            committed = await cache.get(table, missing) if cache and columns is None else None
+            if committed is None:
                 rows = from_table(kind, await self._columns(kind, missing, columns))
-                cached = {row.id: row for row in rows}
-            found.update(cached)
-        return found
+                committed = {row.id: row for row in rows}
+            records.update(committed)
+        return records
 
-    async def may_hold(self, kind: type[T], keys: Iterable[str]) -> list[str]:
-        """Return the keys, of those given, that a record may have: a document's id, a fact's content hash.
+    async def possible_keys(self, kind: type[T], keys: Iterable[str]) -> list[str]:
+        """Return those of the keys that a record may have: a document's id, or a fact's content hash.
 
-        All others are certainly new, which saves a look at the disk.
+        All other keys are certainly new, which saves reading the disk.
         """
         if self.shared is not None:  # other engines write too
             return list(keys)
         keys, staged = list(keys), {getattr(row, _KEYS[kind]) for row in self.staged(kind)}
-        there = staged | await self._known_keys[kind].among(self.tables.of(TABLE_OF[kind]), keys)
-        return [each for each in keys if each in there]
+        existing = staged | await self._known_keys[kind].among(self.tables.of(TABLE_OF[kind]), keys)
+        return [each for each in keys if each in existing]
 
     async def last_accessed(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return when each of these facts was last recalled, in microseconds since 1970, by id."""
+        """Return the time when each of these facts was last recalled, in microseconds since 1970, by id."""
         wanted = dict.fromkeys(ids)
         staged = ((each, self._staged_record(each)) for each in wanted)
-        found = {each: micros(row.last_accessed_at) for each, row in staged if isinstance(row, Memory)}
-        if missing := [each for each in wanted if each not in found]:
+        times = {each: micros(row.last_accessed_at) for each, row in staged if isinstance(row, Memory)}
+        if missing := [each for each in wanted if each not in times]:
             rows = await self._columns(Memory, missing, ["id", "last_accessed_at"])
-            recalled = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)
-            found.update((each, at) for each, at in recalled if at is not None)
-        return found
+            pairs = zip(rows["id"].to_pylist(), rows["last_accessed_at"].to_pylist(), strict=True)
+            times.update((record_id, at) for record_id, at in pairs if at is not None)
+        return times
 
     async def _columns(self, kind: type[T], ids: list[str], columns: Sequence[str] | None) -> pa.Table:
-        """Read columns of committed records, all by default, from memory where possible."""
+        """Read columns of committed records (all by default), from memory where possible."""
         table, cache = self._table(kind)
         rows = await cache.columns(table, ids, list(columns)) if cache and columns else None
         if rows is None:
@@ -252,7 +254,7 @@ class Store(Connection):
         return rows
 
     def _table(self, kind: type[AnyRecord]) -> tuple[AsyncTable, RecordCache[Any] | None]:
-        """Return the table of a kind of records, and its cache."""
+        """Return the table for a kind of record, and its cache."""
         name = TABLE_OF[kind]
         return self.tables.of(name), self.tables.cached_records.get(name)
 
@@ -266,11 +268,11 @@ class Store(Connection):
         return None
 
     def is_staged(self, record_id: str) -> bool:
-        """Return True if the newest version of this record is not committed yet."""
+        """Return True if the newest version of this record is staged, not yet committed."""
         return self._staged_record(record_id) is not None
 
     def staged(self, kind: type[T]) -> list[T]:
-        """Return the records that are written but not committed, the latest version of each."""
+        """Return the latest version of each record that is staged or being committed."""
         rows = {row.id: row for batch in (self._committing, self._staged) for row in batch.records(kind)}
         return cast(list[T], list(rows.values()))
 
@@ -293,32 +295,31 @@ class Store(Connection):
     ) -> list[T]:
         """Return matching records in their latest version, staged or committed.
 
-        `matches` tests a record for the same condition that `where` tests on a row, by the same `columns`
-        only.
+        `matches` tests a record for the condition that `where` tests on a row, and uses the same `columns`.
         """
-        staged = self.staged(kind)  # before reading the disk, or a commit in between could hide one
+        staged = self.staged(kind)  # read before the disk, because a commit in between could hide one
         rows = {row.id: row for row in await self.select(kind, where, columns=columns)}
         rows.update((row.id, row) for row in staged)
         return [row for row in rows.values() if matches(row)]
 
     async def latest(
         self,
-        last: int,
+        limit: int,
         scope: str | None,
         now: datetime,
         *,
         kinds: Iterable[type[AnyRecord]] = tuple(TABLE_OF),
-        **of: str | Collection[str] | None,
+        **values: str | Collection[str] | None,
     ) -> list[AnyRecord]:
-        """Return the `last` newest records of these kinds that are current, without commits, newest first."""
+        """Return the newest current records of these kinds, without commits, newest first."""
         rows: list[AnyRecord] = []
         for kind in kinds:
-            here = conditions.matching(scope=scope, **of)
-            others = conditions.NOT_A_COMMIT if kind is Document else None
-            where = conditions.both(conditions.current(kind, now), here, others)
-            rows += await self.newest(kind, where, last)  # type: ignore[type-var]
+            matching = conditions.matching(scope=scope, **values)
+            not_a_commit = conditions.NOT_A_COMMIT if kind is Document else None
+            where = conditions.both(conditions.current(kind, now), matching, not_a_commit)
+            rows += await self.newest(kind, where, limit)  # type: ignore[type-var]
         rows.sort(key=lambda row: row.started_at if isinstance(row, Turn) else row.created_at, reverse=True)
-        return rows[:last]
+        return rows[:limit]
 
     async def newest(self, kind: type[T], where: Where, limit: int) -> list[T]:
         """Return the newest committed records of one kind that match, newest first."""
@@ -333,35 +334,36 @@ class Store(Connection):
     async def has_documents(self, scopes: tuple[str, ...] | None) -> bool:
         """Return True if these scopes have a document; counted once per version of the documents."""
         version = await self.tables.documents.version()
-        if self._documented[:2] != (self.tables.documents, version):
-            self._documented = self.tables.documents, version, {}
-        known = self._documented[2]
-        if (held := known.get(scopes)) is None:
-            here = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
-            held = await self.count(Document, here) > 0
-            if len(known) < _MOST_SCOPES:
-                known[scopes] = held
-        return held
+        if self._has_documents[:2] != (self.tables.documents, version):
+            self._has_documents = self.tables.documents, version, {}
+        cache = self._has_documents[2]
+        if (answer := cache.get(scopes)) is None:
+            where = conditions.both(conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
+            answer = await self.count(Document, where) > 0
+            if len(cache) < _MAX_CACHED_SCOPES:
+                cache[scopes] = answer
+        return answer
 
-    async def rows(self, known: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Count the rows of each table, by its name on disk, with its version.
+    async def count_rows(self, earlier: Mapping[str, Rows]) -> dict[str, Rows]:
+        """Return the number of rows and the version of each table, by its name on disk.
 
-        Versions in `known` are not counted again; a table that is written meanwhile is left out.
+        A table whose version is in `earlier` is not counted again. A table that is written during the count
+        is left out.
         """
-        found = {}
+        counts = {}
         for name, table in self.tables.by_name(self.note.passages).items():
             version = await table.version()
-            before = known.get(name)
+            before = earlier.get(name)
             if before is not None and before.version == version:
-                found[name] = before
+                counts[name] = before
                 continue
             rows = Rows(await table.count_rows(), version)
             if await table.version() == version:
-                found[name] = rows
-        return found
+                counts[name] = rows
+        return counts
 
     async def rescope(self, old: str, new: str) -> int:
-        """Move every record and passage of one scope into another; return how many records moved."""
+        """Move every record and passage of one scope into another; return the number of records."""
         async with self.lock:
             count = 0
             for name in self.tables.names:
@@ -373,7 +375,7 @@ class Store(Connection):
 
     async def _places(self, keys: list[Key]) -> dict[Key, list[Place]]:
         where = conditions.one_of("session_id", {session for _, session in keys})
-        staged = self.staged(Turn)  # before reading the disk, or a commit in between could hide one
+        staged = self.staged(Turn)  # read before the disk, because a commit in between could hide one
         places = places_of(keys, await matching_rows(self.tables.turns, where, columns=COLUMNS))
         for turn in staged:
             if (session := places.get((turn.scope, turn.session_id))) is not None:
@@ -383,14 +385,16 @@ class Store(Connection):
     # -- passages
 
     async def records_without_vectors(self, record_ids: Iterable[str]) -> set[str]:
-        """Return the records, of those given, that have a passage without a vector, staged or committed."""
-        staged = self._committing.without_vectors() | self._staged.without_vectors()
+        """Return those of the records that have a passage without a vector, staged or committed."""
+        staged_records = self._committing.without_vectors() | self._staged.without_vectors()
         ids = set(record_ids)
-        waiting = {each for each in ids if staged.get(each)}
-        if committed := ids - staged.keys():
+        unembedded = {each for each in ids if staged_records.get(each)}
+        if committed := ids - staged_records.keys():
             where = conditions.both(conditions.one_of("record_id", committed), conditions.NO_VECTOR)
-            waiting.update(row.record_id for row in await self.passages.select(where, columns=["record_id"]))
-        return waiting
+            unembedded.update(
+                row.record_id for row in await self.passages.select(where, columns=["record_id"])
+            )
+        return unembedded
 
     async def set_vectors(
         self,
@@ -398,27 +402,29 @@ class Store(Connection):
         space_id: str,
         codes: Mapping[str, bytes] | None = None,
     ) -> bool:
-        """Give passages their vectors and the codes of their tokens, by id; unknown ids are ignored.
+        """Store the vectors of passages and the codes of their tokens, by id; unknown ids are ignored.
 
-        Passages that are not committed yet get them when they are. Return True if other rows had to be
-        rewritten.
+        Staged passages get theirs when they are committed. Return True if committed rows had to be rewritten.
         """
         codes = codes or {}
-        made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
-        if late := self._staged.embed(made):
+        embeddings = {
+            passage_id: Embedding(vector, codes.get(passage_id), space_id)
+            for passage_id, vector in vectors.items()
+        }
+        if committed := self._staged.embed(embeddings):
             async with self.lock:
-                if late := self._staged.embed(late):  # a failed commit stages its passages again
-                    await put_vectors(self.tables.passages, late)
-        return bool(late)
+                if committed := self._staged.embed(committed):  # a failed commit stages its passages again
+                    await put_vectors(self.tables.passages, committed)
+        return bool(committed)
 
     async def refill(
         self, kind: type[T], ids: Collection[str], cut: Callable[[T], Iterable[Passage]]
     ) -> None:
         """Rebuild the passages of these records, without staging; unchanged ones keep their vectors.
 
-        They go into the generation being built, or else into the one that is searched. The lock is held
-        throughout, so that no newer version of a record is committed between reading it and writing its
-        passages.
+        Write them into the generation being built, else into the one that is searched. The
+        lock is held throughout, so that no newer version of a record is committed between reading it and
+        writing its passages.
         """
         async with self.lock:
             rows = await self.select(kind, conditions.one_of("id", ids)) if ids else []

@@ -1,8 +1,11 @@
-"""Opens the tables: connects, and creates tables with their indexes.
+"""Connects to LanceDB, and opens or creates the tables and their indexes.
 
-The choices follow measurements of LanceDB 0.40: read consistency 0 (else writes act on stale snapshots), a
-declared primary key (else concurrent upserts double rows), open-else-create (a racing `exist_ok` overwrites),
-positions off (compaction crashes were reported).
+The options follow from measurements of LanceDB 0.40:
+
+- read consistency 0, because otherwise writes act on stale snapshots;
+- a declared primary key, because otherwise concurrent upserts duplicate rows;
+- open, else create, because with `exist_ok` one of two racing calls overwrites the other;
+- an index without positions, because crashes in compaction were reported with them.
 """
 
 import asyncio
@@ -33,7 +36,7 @@ log = logging.getLogger("scrubjay.store")
 
 
 class WriteLock(asyncio.Lock):
-    """The lock that every write to the tables holds; it counts the times it was released."""
+    """The lock that every write to the tables holds; it counts its releases."""
 
     releases = 0
 
@@ -46,20 +49,21 @@ class WriteLock(asyncio.Lock):
 class OwnTable(AsyncTable):
     """A table that only this process writes.
 
-    LanceDB is asked for its version only when the lock is held, or was since the last time: a search asks
-    nine times, for .3 ms of processor and a change of threads each.
+    The version is read from LanceDB only if the lock is held, or was held since the last time. A search needs
+    the version nine times, and each read takes .3 ms of processor time and a change of threads.
     """
 
     def __init__(self, table: AsyncTable, lock: WriteLock) -> None:
         super().__init__(table._inner)
-        self._lock, self._asked, self._version = lock, -1, 0
+        self._lock, self._version = lock, 0
+        self._releases = -1  # of the lock, when the version was read
 
     async def version(self) -> int:
         """Return the number of the newest version."""
-        if self._lock.locked() or self._asked != self._lock.releases:
+        if self._lock.locked() or self._releases != self._lock.releases:
             releases = self._lock.releases
             self._version = await super().version()
-            self._asked = releases
+            self._releases = releases
         return self._version
 
 
@@ -71,25 +75,26 @@ _BTREES = {
     "documents": ("id",),
     "passages": ("id", "record_id"),
 }
-# The columns of passages that every search needs: cached, 100,000 passages take 2 ms of processor time less.
+# The columns of passages that every search needs. With these indexes in memory, a search of 100,000 passages
+# takes 2 ms less of processor time.
 _BITMAPS = ("scope", "src", "hidden")
-# The greatest age of what a handle reads. It must be 0: otherwise LanceDB writes act on stale snapshots.
+# The greatest age of the data that a handle reads. It must be 0, or LanceDB's writes act on stale snapshots.
 ALWAYS = timedelta(0)
-# The same for reading the tables of a bucket, where a look costs a request, and one engine writes them.
+# The same for a bucket, where checking for a new version costs a request, and only one engine writes.
 EVERY_SECOND = timedelta(seconds=1)
-# A wrong bucket must not hold up an engine's start for the three minutes of LanceDB's defaults.
+# With LanceDB's defaults, a wrong bucket would delay the start of an engine by three minutes.
 _BUCKET_OPTIONS = {
     "client_max_retries": "4",
     "client_retry_timeout": "30",
     "connect_timeout": "5s",
     "request_timeout": "60s",
 }
-# Bytes; four times as much was no faster at 30,000 passages, half of it was slower.
+# Bytes. With 30,000 passages, four times as much was no faster, and half was slower.
 _INDEX_CACHE, _METADATA_CACHE = 16 << 20, 8 << 20
-# A search of the vector index reads the codes of many passages, one byte per dimension. While they fit into
-# the cache, 100,000 passages take 11 ms less.
+# A search of the vector index reads the codes of many passages, one byte per dimension. If they fit into the
+# cache, a search of 100,000 passages takes 11 ms less.
 _CACHED_FOR_INDEXES = 384  # bytes per passage, for the other indexes that a search reads
-_MOST_INDEX_CACHE = 768 << 20  # for a million passages
+_MAX_INDEX_CACHE = 768 << 20  # bytes, for a million passages
 _PROSE = FTS(
     base_tokenizer="simple",
     language="English",
@@ -109,8 +114,8 @@ _WORDS = FTS(
     remove_stop_words=False,
     with_position=False,
 )
-# Up to so many passages, vectors are compared one by one in memory: 54 MB and 19 ms of processor time.
-# Beyond, LanceDB's vector index is searched.
+# Up to so many vectors are compared one by one in memory, which takes 54 MB and 19 ms of processor time. With
+# more passages, LanceDB's vector index is searched.
 FEW_VECTORS = 150_000
 
 
@@ -124,11 +129,11 @@ class Tables:
     passages: AsyncTable
     building: AsyncTable | None = None  # the next generation of passages, not searched yet
     lock: WriteLock = field(default_factory=WriteLock)  # held by every write
-    # A search shows chunks of documents, and reads few records of them.
+    # Documents are not cached: a search shows their chunks and reads few of their records.
     cached_records: Mapping[str, RecordCache[Any]] = field(
         default_factory=lambda: {"turns": RecordCache(Turn, 50_000), "memories": RecordCache(Memory, 50_000)}
     )
-    # A search uses both columns, and after a write both are read at once.
+    # One cache for both columns, because a search uses both, and after a write both are read at once.
     codes_and_ties: TableCache = field(
         default_factory=lambda: TableCache(
             FEW_VECTORS, ["record_id", "token_vectors", "tied"], key="record_id", first=2 * FIRST
@@ -141,18 +146,18 @@ class Tables:
 
     @cached_property
     def cached_ties(self) -> TieCache:
-        """The index of ties of the passages whose codes are in memory."""
+        """Return the index of the ties of the passages that are in memory."""
         return TieCache(self.codes_and_ties)
 
     @cached_property
     def cached_passages(self) -> PassageCache:
-        """The passages that searches found."""
+        """Return the cache of the passages that searches found."""
         return PassageCache(self.whole_passages)
 
     async def warm(self, before: "Tables") -> None:
-        """Read again what searches had in memory in `before`, here or over an earlier connection.
+        """Read again what searches used in memory, in these tables or in those of an earlier connection.
 
-        Otherwise the next search would wait: at 30,000 passages, .3 s of processor time.
+        Otherwise the next search would wait for it: with 30,000 passages, .3 s of processor time.
         """
         for name, cache in self.cached_records.items():
             await cache.whole.warm(self.of(name), before.cached_records[name].whole)
@@ -162,16 +167,16 @@ class Tables:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the tables that are written."""
+        """Return the names of the tables that are written."""
         return TABLES if self.building is None else (*TABLES, "building")
 
     @property
     def indexes(self) -> list[AsyncTable]:
-        """The passages that are searched, and those being built."""
+        """Return the passages that are searched, and those being built, if any."""
         return [self.passages] if self.building is None else [self.passages, self.building]
 
     def of(self, name: str) -> AsyncTable:
-        """Return the table with one of the `names`."""
+        """Return the table with this name, one of `names`."""
         table: AsyncTable = getattr(self, name)
         return table
 
@@ -193,9 +198,9 @@ async def open_tables(
     """Open the four tables below `path`; create missing ones if `change` is set.
 
     `building` is the name and width of a new generation of passages that is built next to the current one.
-    `change` is False if another engine maintains the tables. `lock` is an earlier connection's. If an older
-    Scrubjay wrote the passages, `outdated` is awaited before the missing columns are added, because
-    afterwards nothing shows that they are empty.
+    `change` is False if another engine maintains the tables. `lock` is the lock of an earlier connection. If
+    an older Scrubjay wrote the passages, `outdated` is awaited before the missing columns are added, because
+    afterwards it cannot be seen that they are empty.
 
     Raises:
         StoreError: a table is damaged, or is missing and may not be created.
@@ -203,12 +208,12 @@ async def open_tables(
     lock = lock or WriteLock()
     tables = await _open_all(path, passages, dim, _INDEX_CACHE, change, building, outdated, lock)
     rows = await tables.passages.count_rows()
-    of_vectors = dim if rows > FEW_VECTORS or is_shared(path) else 0
-    wanted = min(rows * (of_vectors + _CACHED_FOR_INDEXES), _MOST_INDEX_CACHE)
-    if wanted <= _INDEX_CACHE:
+    vector_bytes = dim if rows > FEW_VECTORS or is_shared(path) else 0
+    cache = min(rows * (vector_bytes + _CACHED_FOR_INDEXES), _MAX_INDEX_CACHE)
+    if cache <= _INDEX_CACHE:
         return tables
-    # a session's caches keep their size
-    return await _open_all(path, passages, dim, wanted, change, building, None, lock)
+    # Open them again, because the caches of a session cannot grow.
+    return await _open_all(path, passages, dim, cache, change, building, None, lock)
 
 
 async def _open_all(
@@ -224,24 +229,26 @@ async def _open_all(
     database = await connect(path, session=lancedb.Session(cache, _METADATA_CACHE))
     if not change:
         names = (*TABLE_OF.values(), passages)
-        turns, memories, documents, pieces = [await _open_unchanged(database, path, name) for name in names]
-        return Tables(turns, memories, documents, pieces, lock=lock)
+        turns, memories, documents, open_passages = [
+            await _open_unchanged(database, path, name) for name in names
+        ]
+        return Tables(turns, memories, documents, open_passages, lock=lock)
     schemas = {name: arrow_schema(kind) for kind, name in TABLE_OF.items()}
     schemas[passages] = arrow_schema(Passage, dim=dim)
-    turns, memories, documents, pieces = [
+    turns, memories, documents, open_passages = [
         await _open_or_create(database, path, name, schema, outdated if name == passages else None)
         for name, schema in schemas.items()
     ]
-    next_pieces = None
+    next_passages = None
     if building is not None:
         name, width = building
         schema = arrow_schema(Passage, dim=width)
-        next_pieces = await _open_or_create(database, path, name, schema, None)
+        next_passages = await _open_or_create(database, path, name, schema, None)
     if not is_shared(path):
-        turns, memories, documents, pieces = (
-            OwnTable(table, lock) for table in (turns, memories, documents, pieces)
+        turns, memories, documents, open_passages = (
+            OwnTable(table, lock) for table in (turns, memories, documents, open_passages)
         )
-    return Tables(turns, memories, documents, pieces, next_pieces, lock)
+    return Tables(turns, memories, documents, open_passages, next_passages, lock)
 
 
 async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> AsyncTable:
@@ -254,9 +261,9 @@ async def _open_unchanged(database: AsyncConnection, path: str, name: str) -> As
 
 
 async def drop_other_passages(path: str, wanted: Collection[str]) -> list[str]:
-    """Drop every table of passages except those `wanted`; return the names.
+    """Drop every table of passages whose name is not in `wanted`; return the names of the dropped tables.
 
-    The others are earlier generations, and what a killed engine left of one.
+    They are earlier generations, or incomplete ones that a killed engine left.
     """
     database = await connect(path)
     names = (await database.list_tables()).tables
@@ -284,15 +291,15 @@ async def _open_or_create(
         if outdated is not None:
             await outdated()
         await table.add_columns(missing)  # nullable, so that an older Scrubjay can still write
-    await _complete(table, _indexes(name, schema))
+    await _add_indexes(table, _indexes(name, schema))
     return table
 
 
 async def index_vectors(table: AsyncTable, *, segments: int) -> bool:
     """Build the vector index of a passages table if it has none or at least `segments` segments.
 
-    Every optimize adds a segment, and fragments of different segments are never merged; only a new index
-    makes them one again. Return whether it was built.
+    Return True if it was built. Every optimize adds a segment, and fragments of different segments are never
+    merged; only a new index combines them.
     """
     count = await vector_segments(table)
     if 0 < count < segments:
@@ -312,8 +319,8 @@ async def rebuild_index(table: AsyncTable, index: IndexConfig) -> None:
     if column == VECTOR:
         await index_vectors(table, segments=0)  # fragments of different segments are never merged
         return
-    words = {"search_text": _PROSE, "tied": _WORDS}.get(column)
-    config = words or (Bitmap() if index.index_type == "Bitmap" else BTree())
+    text_index = {"search_text": _PROSE, "tied": _WORDS}.get(column)
+    config = text_index or (Bitmap() if index.index_type == "Bitmap" else BTree())
     await table.create_index(column, config=config, replace=True)
 
 
@@ -336,10 +343,10 @@ def _indexes(name: str, schema: pa.Schema) -> dict[str, Index]:
     return indexes
 
 
-async def _complete(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
-    """Give a table its key and the indexes that it lacks.
+async def _add_indexes(table: AsyncTable, indexes: Mapping[str, Index]) -> None:
+    """Add a table's primary key and the indexes that it lacks.
 
-    The table is new, or an older Scrubjay did not index a column, or a kill interrupted its creation.
+    It may be new, an older Scrubjay may not have indexed a column, or its creation may have been interrupted.
     """
     if not (await table.schema()).field("id").metadata:
         await table.set_unenforced_primary_key("id")
@@ -364,7 +371,7 @@ async def open_or_create(
 ) -> AsyncTable:
     """Open the table with that name, or create it with `id` as its key.
 
-    `exist_ok` is not used: of two racing calls, one would overwrite the other's rows.
+    `exist_ok` is not used, because of two racing calls, one would overwrite the other's rows.
     """
     if (table := await open_if_exists(database, name)) is not None:
         return table
@@ -385,7 +392,7 @@ async def connect(
 ) -> AsyncConnection:
     """Connect to the store at `path`; for a bucket, LanceDB reads the standard AWS_* variables.
 
-    `fresh` is the greatest age of what is read, by default 0 in a folder and a second in a bucket.
+    `fresh` is the greatest age of the data read; by default, 0 in a folder and a second in a bucket.
     """
     if not is_shared(path):
         return await lancedb.connect_async(path, read_consistency_interval=fresh or ALWAYS, session=session)

@@ -1,6 +1,6 @@
-"""Writes rows that may exist already, always whole rows.
+"""Writes rows that may already exist, always whole rows.
 
-An upsert of some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000
+An upsert of only some columns makes LanceDB 0.40 read the whole table: 300 MB and 140 ms for 64 of 30,000
 passages. Reading the rows first and writing them whole takes 25 MB and 33 ms.
 """
 
@@ -18,34 +18,34 @@ from scrubjay.store.schema import arrow_schema, micros, read_table, to_table
 
 
 class AccessCount(NamedTuple):
-    """How often a record was recalled since its count was written, and the last time."""
+    """How often a record was recalled since its count was last written, and when it was last recalled."""
 
     times: int
     last: datetime
 
 
 async def append(table: AsyncTable, rows: pa.Table) -> None:
-    """Add rows whose ids are new to the table, in half the processor time of an upsert."""
+    """Add rows with new ids to the table; this takes half the processor time of an upsert."""
     await table.add(rows)
 
 
 async def upsert(table: AsyncTable, rows: pa.Table) -> None:
     """Insert rows, or replace those with the same id."""
     merge = table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all()
-    # LanceDB counts a missing vector as bad; here it is intended
+    # LanceDB treats a missing vector as bad; here it is intended
     await merge.execute(rows, on_bad_vectors="null")
 
 
 def passage_rows(passages: Sequence[Passage], dim: int, embeddings: Mapping[str, Embedding]) -> pa.Table:
-    """Return passages as rows, with their embeddings where they have one."""
+    """Return passages as rows, with the embeddings of those that have one."""
     vectors = [embeddings[each.id].vector if each.id in embeddings else None for each in passages]
-    filled = [
-        each.model_copy(update={"space_id": known.space_id, "token_vectors": known.token_vectors})
-        if (known := embeddings.get(each.id))
-        else each
-        for each in passages
+    rows = [
+        passage.model_copy(update={"space_id": embedding.space_id, "token_vectors": embedding.token_vectors})
+        if (embedding := embeddings.get(passage.id))
+        else passage
+        for passage in passages
     ]
-    return to_table(filled, arrow_schema(Passage, dim=dim), vectors)
+    return to_table(rows, arrow_schema(Passage, dim=dim), vectors)
 
 
 async def stored_embeddings(table: AsyncTable, ids: Iterable[str]) -> dict[str, Embedding]:
@@ -59,7 +59,7 @@ async def put_vectors(table: AsyncTable, embeddings: Mapping[str, Embedding]) ->
     rows = await read_table(table.query().where(conditions.one_of("id", embeddings)))
     if not len(rows):
         return
-    new = [embeddings[each] for each in rows["id"].to_pylist()]
+    new = [embeddings[passage_id] for passage_id in rows["id"].to_pylist()]
     columns = {name: [getattr(each, name) for each in new] for name in Embedding._fields}
     await _replace_columns(table, rows, columns)
 
@@ -69,13 +69,11 @@ async def put_counts(table: AsyncTable, counts: Mapping[str, AccessCount]) -> No
     rows = await read_table(table.query().where(conditions.one_of("id", counts)))
     if not len(rows):
         return
-    new = [counts[each] for each in rows["id"].to_pylist()]
+    added = [counts[record_id] for record_id in rows["id"].to_pylist()]
     times, lasts = rows["access_count"].to_pylist(), rows["last_accessed_at"].to_pylist()
     columns = {
-        "access_count": [(before or 0) + each.times for before, each in zip(times, new, strict=True)],
-        "last_accessed_at": [
-            max(last or 0, micros(each.last)) for last, each in zip(lasts, new, strict=True)
-        ],
+        "access_count": [(old or 0) + new.times for old, new in zip(times, added, strict=True)],
+        "last_accessed_at": [max(old or 0, micros(new.last)) for old, new in zip(lasts, added, strict=True)],
     }
     await _replace_columns(table, rows, columns)
 

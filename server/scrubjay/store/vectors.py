@@ -1,4 +1,4 @@
-"""The vectors of the passages, in memory."""
+"""A cache of the vectors of the passages."""
 
 import asyncio
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ from scrubjay.store.conditions import EVER, Dates
 from scrubjay.store.row_sets import among
 from scrubjay.store.schema import VECTOR, read_batches
 
-_CONDITIONS = 8  # whose matching rows are cached
+_MAX_CONDITIONS = 8  # conditions whose matching rows are cached
 _AT_ONCE = 1_024  # vectors multiplied at once, so that they fit into a processor's cache
-_IN_LOOP = 8_192  # vectors compared without a thread: that takes as long as the change of threads
+_MAX_IN_LOOP = 8_192  # up to so many vectors are compared without a thread, whose start takes as long
 
 
 class Vectors(NamedTuple):
@@ -25,7 +25,7 @@ class Vectors(NamedTuple):
 
     row_ids: NDArray[np.uint64]  # ascending
     codes: NDArray[np.int8]
-    steps: NDArray[np.float32]  # value of a code's unit; 0: no vector
+    steps: NDArray[np.float32]  # the number that a code of 1 stands for; 0: no vector
     dates: NDArray[np.int64]  # microseconds since 1970
 
     def at(self, places: NDArray[Any]) -> "Vectors":
@@ -39,9 +39,9 @@ _NO_VECTORS = Vectors(
 
 
 class VectorCache:
-    """The vectors of a table that searches ask for, one byte per number, compared one by one.
+    """The vectors that searches ask for, stored as one byte per number and compared one by one.
 
-    That takes 4 ms of processor time for 30,000 vectors of 384 numbers; LanceDB's index takes 12 to 17. A
+    A search takes 4 ms of processor time for 30,000 vectors of 384 numbers; LanceDB's index takes 12 to 17. A
     cosine is off by less than .002. Tables with more than `most` rows are not cached.
     """
 
@@ -58,19 +58,19 @@ class VectorCache:
     ) -> tuple[NDArray[np.uint64], NDArray[np.float64]] | None:
         """Return the row ids and cosines of the vectors nearest to a unit vector, among matching rows.
 
-        None if the table has too many rows.
+        Return None if the table has too many rows.
         """
         async with self._lock:
             if (places := await self._matching_places(table, where, dates)) is None:
                 return None
             rows = self._rows
-        if len(places) <= _IN_LOOP:
+        if len(places) <= _MAX_IN_LOOP:
             best, cosines = _nearest(rows, places, vector, limit)
-        else:  # it takes milliseconds in which the loop can serve other clients
+        else:  # this takes milliseconds, in which the loop can serve other clients
             best, cosines = await asyncio.to_thread(_nearest, rows, places, vector, limit)
         return rows.row_ids[best], cosines
 
-    def known(self, row_ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
+    def cached(self, row_ids: Iterable[int]) -> dict[int, NDArray[np.float32]]:
         """Return the cached vectors of these rows, each of length about 1."""
         wanted, rows = np.fromiter(row_ids, dtype=np.uint64), self._rows
         wanted = wanted[among(wanted, rows.row_ids)]
@@ -85,15 +85,15 @@ class VectorCache:
             return None if places is None else self._rows.row_ids[places]
 
     async def warm(self, table: AsyncTable, before: "VectorCache") -> None:
-        """Read again what searches used of this cache, or of an older handle's `before`, since last time."""
+        """Read again what searches used of this cache or `before`, of an older handle, since last time."""
         used, before._used = before._used, {}
         async with self._lock:
             for where in used:
                 await self._places(table, where)
 
     async def _matching_places(self, table: AsyncTable, where: str, dates: Dates) -> NDArray[np.int64] | None:
-        """Return the places of matching rows in a period; LanceDB would take 20 ms for 100,000 rows."""
-        if len(self._used) < _CONDITIONS:
+        """Return the places of matching rows in a period; for 100,000 rows, LanceDB would take 20 ms."""
+        if len(self._used) < _MAX_CONDITIONS:
             self._used[where] = None
         places = await self._places(table, where)
         if places is not None and dates.since is not None:
@@ -105,37 +105,36 @@ class VectorCache:
     async def _places(self, table: AsyncTable, where: str) -> NDArray[np.int64] | None:
         """Return the places of matching rows, reading their vectors where they are not cached yet."""
         for _ in range(TRIES):
-            # Before reading, so that anything committed meanwhile is read next time.
+            # Before reading the rows, so that anything committed meanwhile is read next time.
             if (version := await table.version()) != self._version:
                 self._fits = await table.count_rows() <= self._most
                 self._matching, self._version = {}, version
             if not self._fits:
                 return None
-            if (known := self._matching.get(where)) is not None:
-                return known
+            if (places := self._matching.get(where)) is not None:
+                return places
             wanted = await row_sets.row_ids(table.query().where(where))
             new = wanted[~among(wanted, self._rows.row_ids)]
             if len(new) > MANY:
-                kept = among(self._rows.row_ids, await row_sets.row_ids(table.query()))  # others were removed
-                self._rows, self._matching = self._rows.at(kept), {}  # places have moved
+                existing = among(self._rows.row_ids, await row_sets.row_ids(table.query()))
+                self._rows, self._matching = self._rows.at(existing), {}  # removing rows moved the others
                 await self._add(table.query().where(where), new)
             elif len(new):
                 await self._add(table.take_row_ids(new.tolist()), new)
-            there = among(wanted, self._rows.row_ids)
-            if there.all():  # else a row moved between the two reads
+            is_cached = among(wanted, self._rows.row_ids)
+            if is_cached.all():  # otherwise a row moved between the two reads
                 break
-        if len(self._matching) >= _CONDITIONS:
+        if len(self._matching) >= _MAX_CONDITIONS:
             self._matching.pop(next(iter(self._matching)))
-        self._matching[where] = places = np.searchsorted(self._rows.row_ids, wanted[there])
+        self._matching[where] = places = np.searchsorted(self._rows.row_ids, wanted[is_cached])
         return places
 
     async def _add(self, rows: Any, new: NDArray[np.uint64]) -> None:
-        """Read these rows' vectors in pieces, because all at once they take four times the memory."""
+        """Read the vectors of these rows in pieces; all at once, they would take four times the memory."""
         pieces = [self._rows] if len(self._rows.row_ids) else []
         async for batch in read_batches(rows.select([VECTOR, "dated_at"]).with_row_id()):
-            columns = await asyncio.to_thread(_coded, batch)
-            added = among(columns.row_ids, new)
-            pieces.append(columns.at(added))
+            columns = await asyncio.to_thread(_encode, batch)
+            pieces.append(columns.at(among(columns.row_ids, new)))
         if pieces:
             columns = Vectors(*map(np.concatenate, zip(*pieces, strict=True)))
             if (columns.row_ids[1:] < columns.row_ids[:-1]).any():
@@ -143,8 +142,8 @@ class VectorCache:
             self._rows, self._matching = columns, {}
 
 
-def _coded(batch: pa.RecordBatch) -> Vectors:
-    """Return a batch's row ids, vectors as codes from -127 to 127, the unit of each code, and dates."""
+def _encode(batch: pa.RecordBatch) -> Vectors:
+    """Return a batch's row ids, its vectors as codes from -127 to 127 with their steps, and its dates."""
     column = batch.column(VECTOR)
     vectors = np.zeros((len(column), column.type.list_size), np.float32)
     vectors[column.is_valid().to_numpy(zero_copy_only=False)] = (
@@ -159,10 +158,10 @@ def _coded(batch: pa.RecordBatch) -> Vectors:
 def _nearest(
     rows: Vectors, places: NDArray[np.int64], vector: NDArray[np.float32], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the places of the nearest vectors and their cosines; of equals, the earliest first."""
-    units = rows.steps[places]
-    cosines = _products(rows.codes, places, vector) * units
-    cosines[units == 0] = -np.inf
+    """Return the places of the nearest vectors and their cosines; of equal ones, the earliest first."""
+    steps = rows.steps[places]
+    cosines = _products(rows.codes, places, vector) * steps
+    cosines[steps == 0] = -np.inf
     best = np.argpartition(-cosines, limit)[:limit] if len(cosines) > limit else np.arange(len(cosines))
     best = best[np.lexsort((places[best], -cosines[best]))]
     best = best[np.isfinite(cosines[best])]
@@ -172,11 +171,11 @@ def _nearest(
 def _products(
     codes: NDArray[np.int8], places: NDArray[np.int64], vector: NDArray[np.float32]
 ) -> NDArray[np.float32]:
-    """Multiply the vectors at these places with one, some at a time, to stay in the processor's cache."""
+    """Multiply the vectors at these places by a vector, in pieces that fit into the processor's cache."""
     values = np.empty(len(places), np.float32)
-    in_row = len(places) > 0 and places[-1] - places[0] + 1 == len(places)
+    are_adjacent = len(places) > 0 and places[-1] - places[0] + 1 == len(places)
     for start in range(0, len(places), _AT_ONCE):
         end = min(start + _AT_ONCE, len(places))
-        at = slice(places[start], places[end - 1] + 1) if in_row else places[start:end]
+        at = slice(places[start], places[end - 1] + 1) if are_adjacent else places[start:end]
         np.dot(codes[at].astype(np.float32), vector, out=values[start:end])
     return values

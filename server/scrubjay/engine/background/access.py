@@ -1,9 +1,9 @@
 """Counts how often each record was recalled.
 
-Counts wait in memory and are written behind everything else, without a place in the write-ahead log: a crash
-loses some, which costs nothing but a little recency. Every write is a version of its table and moves the
-counted rows into a fragment of their own, which every later search pays for until they are compacted: a
-record is written at most once an hour, and all of them together every ten minutes.
+Counts wait in memory and are written after everything else, without an entry in the write-ahead log: a crash
+loses some of them, which costs only a little recency. Every write creates a version of its table and moves
+the counted rows into a separate fragment, which slows down every search until a compaction. Therefore a
+record is written at most once an hour, and all records together every ten minutes.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from scrubjay.engine.background.tasks import failures_logged, passed
+from scrubjay.engine.background.tasks import failures_logged, quiet_for
 from scrubjay.models.records import Record
 from scrubjay.store.bucket.inbox import access_entry
 from scrubjay.store.store import Store
@@ -21,14 +21,14 @@ from scrubjay.store.upserts import AccessCount
 log = logging.getLogger("scrubjay.engine.background.access")
 
 EVERY_SECONDS = 600.0
-MANY = 2_000  # records that are written at once; with 200, a busy client had a commit every fifteenth search
+MANY = 2_000  # waiting records that cause a write; with 200, a busy client had a commit every 15th search
 SELDOM = timedelta(hours=1)  # between two writes of one record
 
 R = TypeVar("R", bound=Record)
 
 
 class Access:
-    """Counts recalls and writes the counts now and then; call `flush(everything=True)` at the end.
+    """Counts recalls and writes the counts from time to time; call `flush(everything=True)` at the end.
 
     `written` is called after each commit.
     """
@@ -36,70 +36,70 @@ class Access:
     def __init__(
         self, store: Store, clock: Callable[[], datetime], written: Callable[[], None] = lambda: None
     ) -> None:
-        self._store, self._clock, self._tell = store, clock, written
+        self._store, self._clock, self._on_written = store, clock, written
         self._waiting: dict[str, AccessCount] = {}
         self._written: dict[str, datetime] = {}  # within the last hour
-        self._new = 0  # of those that wait, how many had not been written for an hour when they came
-        self._noted = asyncio.Event()
-        self._many = asyncio.Event()
+        self._due_count = 0  # waiting records that had not been written for an hour when they came
+        self._has_counts = asyncio.Event()
+        self._has_many = asyncio.Event()
 
     def note(self, ids: Iterable[str]) -> None:
         """Count a recall of these records."""
         now = self._clock()
         for record_id in ids:
-            before = self._waiting.get(record_id)
-            self._waiting[record_id] = AccessCount(before.times + 1 if before else 1, now)
-            self._new += before is None and self._is_due(record_id, now)
-            self._noted.set()
-        if self._new >= MANY:
-            self._many.set()
+            count = self._waiting.get(record_id)
+            self._waiting[record_id] = AccessCount(count.times + 1 if count else 1, now)
+            self._due_count += count is None and self._is_due(record_id, now)
+            self._has_counts.set()
+        if self._due_count >= MANY:
+            self._has_many.set()
 
     def move(self, old: str, new: str) -> None:
         """Move the unwritten counts of a record to its new version."""
-        if old != new and (seen := self._waiting.pop(old, None)):
-            self._waiting[new] = seen
+        if old != new and (count := self._waiting.pop(old, None)):
+            self._waiting[new] = count
 
     def counted(self, record: R) -> R:
         """Return the record with its unwritten counts."""
-        if (seen := self._waiting.get(record.id)) is None:
+        if (count := self._waiting.get(record.id)) is None:
             return record
-        last = max(record.last_accessed_at, seen.last)
+        last = max(record.last_accessed_at, count.last)
         return record.model_copy(
-            update={"access_count": record.access_count + seen.times, "last_accessed_at": last}
+            update={"access_count": record.access_count + count.times, "last_accessed_at": last}
         )
 
     async def run(self) -> None:
-        """Write counts for ever: ten minutes after the first one, or when there are many."""
+        """Write counts forever: ten minutes after the first one, or when there are many."""
         while True:
-            await self._noted.wait()
-            await passed(EVERY_SECONDS, self._many)
-            self._noted.clear()
-            self._many.clear()
+            await self._has_counts.wait()
+            await quiet_for(EVERY_SECONDS, self._has_many)
+            self._has_counts.clear()
+            self._has_many.clear()
             await self.flush()
 
     async def flush(self, *, everything: bool = False) -> int:
         """Write the new counts; return the number of records.
 
-        Unless `everything` is set, records written within the hour wait.
+        Records that were written within the last hour wait, unless `everything` is set.
         """
         now = self._clock()
         self._written = {record_id: at for record_id, at in self._written.items() if now - at < SELDOM}
         due = [record_id for record_id in self._waiting if everything or self._is_due(record_id, now)]
-        seen = {record_id: self._waiting.pop(record_id) for record_id in due}
-        self._new = 0
-        if not seen:
+        counts = {record_id: self._waiting.pop(record_id) for record_id in due}
+        self._due_count = 0
+        if not counts:
             return 0
-        with failures_logged(log, f"access counts of {len(seen)} records are lost"):  # they are worth no more
-            await self._put(seen)
-        self._written.update(dict.fromkeys(seen, now))
-        self._tell()
-        return len(seen)
+        with failures_logged(log, f"access counts of {len(counts)} records are lost"):  # not worth a retry
+            await self._put(counts)
+        self._written.update(dict.fromkeys(counts, now))
+        self._on_written()
+        return len(counts)
 
-    async def _put(self, seen: Mapping[str, AccessCount]) -> None:
+    async def _put(self, counts: Mapping[str, AccessCount]) -> None:
         if self._store.shared is None or self._store.shared.is_maintainer:
-            await self._store.count_access(seen)
+            await self._store.count_access(counts)
         else:
-            await self._store.shared.inbox.put([access_entry(seen)])
+            await self._store.shared.inbox.put([access_entry(counts)])
 
     def _is_due(self, record_id: str, now: datetime) -> bool:
         written = self._written.get(record_id)

@@ -1,7 +1,7 @@
-"""Compares sessions with their transcripts, which have what hooks could not know or did not report.
+"""Compares sessions with their transcripts, which contain what hooks did not know or did not report.
 
-A transcript lags behind the Stop hook and its format is the host's own, so it is read later, more than once,
-and never trusted to be there. What it has is recorded as an import of the same session would record it.
+A transcript lags behind the Stop hook and has the host's own format, so it is read later and more than once,
+and it may be missing. Its turns are recorded as an import of the same session would record them.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from scrubjay.engine.background.pairing import wishes_of
 from scrubjay.engine.writing import Writer
 from scrubjay.errors import InputError, ScrubjayError
 from scrubjay.histories.keeping import in_parts, kept_turns
-from scrubjay.histories.stored import keyed, seconds
+from scrubjay.histories.stored import seconds, with_keys
 from scrubjay.home import capture, spool
 from scrubjay.home.files import last_lines
 from scrubjay.home.paths import Home
@@ -34,8 +34,8 @@ from scrubjay.transcripts import formats, matching, turn
 
 log = logging.getLogger("scrubjay.engine.background.completion")
 
-DELAYS = (0.5, 3.0, 20.0)  # seconds after a Stop; the host writes its transcript when it gets round to it
-MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; a longer session's beginning was compared before
+DELAYS = (0.5, 3.0, 20.0)  # seconds after a Stop; the host writes its transcript in its own time
+MAX_TRANSCRIPT = 64 * 1024 * 1024  # bytes from the end; anything before was compared earlier
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Session:
-    """A session to compare: its transcript, and the folder of its hooks with that folder's scope.
+    """A session to compare: its transcript, and the folder of its hooks with the scope of that folder.
 
-    Without a scope, each turn belongs to that of its own folder; without a folder, all belong to the scope.
+    Without a scope, each turn belongs to its own folder's scope. Without a folder, all belong to `scope`.
     """
 
     id: str
@@ -74,13 +74,13 @@ class Completion:
         self.waiting = 0
 
     def consider(self, recorded: Envelope) -> None:
-        """Schedule reads of a transcript that will have the rest of a turn that a hook recorded."""
+        """Schedule reads of the transcript that will have the rest of a turn that a hook recorded."""
         if recorded.kind != "turn" or not recorded.transcript_path or recorded.source != "hook:stop":
             return
         args = recorded.args
         host = recorded.host or "claude-code"
-        where = recorded.transcript_path, host, recorded.scope, recorded.folder
-        session = _Session(args["session_id"], *where)
+        origin = recorded.transcript_path, host, recorded.scope, recorded.folder
+        session = _Session(args["session_id"], *origin)
         # Without an answer, its host may have ended long ago.
         attempt = 0 if args.get("assistant") else len(DELAYS) - 1
         delay = DELAYS[0] if args.get("assistant") else 0.0
@@ -99,7 +99,7 @@ class Completion:
         self._jobs.put_nowait(_Job(asyncio.get_running_loop().time() + seconds, run))
 
     async def run(self) -> None:
-        """Do the scheduled work for ever; begin with the requests that hooks wrote while no engine ran."""
+        """Do the scheduled work forever, starting with the requests that hooks wrote while no engine ran."""
         for path in spool.requests(self._home):
             self.reconcile_file(path)
         pending: list[_Job] = []
@@ -115,7 +115,7 @@ class Completion:
             try:
                 await job.run()
             except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-                # A transcript is the host's: whatever is wrong with it stays its matter.
+                # The transcript belongs to the host, and so do its errors.
                 log.info("a transcript was passed over: %s", type(error).__name__)
             finally:
                 self.waiting -= 1
@@ -138,88 +138,90 @@ class Completion:
         await self._compare(_Session(session, path, host, scope, folder), turns)
 
     async def _complete(self, session: _Session, args: dict[str, Any], attempt: int) -> None:
-        """Compare the turns up to a hook's turn; if that one is incomplete, compare again later."""
+        """Compare the turns up to a hook's turn; if that turn is incomplete, compare again later."""
         turns = await asyncio.to_thread(_read, session.path, session.host)
-        turns, is_whole = _until(turns, args)
-        if is_whole and not turns[-1]["started_at"]:  # the hook knows the time that the host does not write
+        turns, is_whole = _turns_until(turns, args)
+        if is_whole and not turns[-1]["started_at"]:  # the host writes no time, but the hook knows it
             turns[-1] = {**turns[-1], "started_at": args.get("ts")}
         if not is_whole and attempt + 1 < len(DELAYS):
             self._later(lambda: self._complete(session, args, attempt + 1), DELAYS[attempt + 1])
         await self._compare(session, turns, matching.RECENT)
 
     async def _compare(self, session: _Session, turns: list[dict[str, Any]], most: int | None = None) -> None:
-        """Record turns of a transcript that are missing or incomplete in the store; the last `most` if given.
+        """Record turns of a transcript that the store lacks or has incomplete, at most the last `most`.
 
-        The last turn is left out while it goes on, and so are prompts that wait for their Stop.
+        The last turn is left out while it continues, and so are prompts that wait for their Stop.
         """
         turns = turns[:-1] if turns and not turn.has_ended(turns[-1]) else turns
-        told, untimed = await asyncio.to_thread(self._told, session, turns, most or len(turns))
-        keys = [each["prompt_id"] for its in told.values() for each in its]
-        for scope, its in told.items():
-            mine = {each["prompt_id"] for each in its}
-            about: dict[str, Any] = {"session_id": session.id, "host": session.host, "scope": scope}
-            about |= {"others": [key for key in keys if key not in mine], "untimed": untimed}
-            for part in in_parts(its):
-                request = parse(KeptSessions, {"sessions": [{**about, "turns": part}]})
-                rows = await self._recorded(scope, session.id, None if untimed else part[0]["ts"])
+        by_scope, untimed = await asyncio.to_thread(
+            self._recordable_turns, session, turns, most or len(turns)
+        )
+        keys = [each["prompt_id"] for scope_turns in by_scope.values() for each in scope_turns]
+        for scope, scope_turns in by_scope.items():
+            scope_keys = {each["prompt_id"] for each in scope_turns}
+            fields: dict[str, Any] = {"session_id": session.id, "host": session.host, "scope": scope}
+            fields |= {"others": [key for key in keys if key not in scope_keys], "untimed": untimed}
+            for part in in_parts(scope_turns):
+                request = parse(KeptSessions, {"sessions": [{**fields, "turns": part}]})
+                rows = await self._recorded_turns(scope, session.id, None if untimed else part[0]["ts"])
                 if has_news(request.sessions[0], rows, self._clock()):
                     await self._record(request)
 
-    async def _recorded(self, scope: str, session: str, since: str | None) -> list[Turn]:
-        """Return the recorded turns since a time, and some before it, which may hold queued prompts."""
+    async def _recorded_turns(self, scope: str, session: str, since: str | None) -> list[Turn]:
+        """Return the recorded turns since a time, and some earlier ones, which may contain queued prompts."""
         places = (await self._store.sessions.of([(scope, session)]))[(scope, session)].places
-        if (first := seconds(since)) is not None:
-            at = bisect_left(places, first * 1e6, key=lambda place: place.started_at)
-            places = places[max(0, at - BEFORE) :]
+        if (start := seconds(since)) is not None:
+            index = bisect_left(places, start * 1e6, key=lambda place: place.started_at)
+            places = places[max(0, index - BEFORE) :]
         rows = await self._store.get(Turn, [place.id for place in places])
         return sorted(rows.values(), key=lambda turn: (turn.started_at, turn.turn))
 
-    def _told(
+    def _recordable_turns(
         self, session: _Session, turns: list[dict[str, Any]], most: int
     ) -> tuple[dict[str, list[dict[str, Any]]], list[str]]:
-        """Return the last `most` turns that may be recorded, by scope, and keys of those without time."""
+        """Return which of the last `most` turns may be recorded, by scope, and the keys of untimed ones."""
         policy, now = self._policy(), self._clock().timestamp()
         if policy.capture == "off":
             return {}, []
         wishes = wishes_of(self._home, policy, session.id)
         wishes = wishes._replace(policy=policy._replace(paused=False))
-        waiting = prompts.unnamed(self._home, session.id)
-        own = [turn for turn in turns if turn["session_id"] in (None, session.id)]
-        begun = next((folder for turn in own for folder in turn["folders"]), None)
-        recent = keyed(session.id, own)[-most:] if most else []
-        told: dict[str, list[dict[str, Any]]] = {}
+        waiting_texts = prompts.unnamed(self._home, session.id)
+        session_turns = [turn for turn in turns if turn["session_id"] in (None, session.id)]
+        first_folder = next((folder for turn in session_turns for folder in turn["folders"]), None)
+        recent = with_keys(session.id, session_turns)[-most:] if most else []
+        by_scope: dict[str, list[dict[str, Any]]] = {}
         untimed: list[str] = []
-        for each in kept_turns(session.id, recent, session.folder, wishes, now, now, _clean):
+        for kept_turn in kept_turns(session.id, recent, session.folder, wishes, now, now, _clean):
             if (
-                each.told is None
-                or each.told.get("user", "") in waiting
-                or capture.may_be_excluded(policy, [each.folder] if each.folder else [])
+                kept_turn.arguments is None
+                or kept_turn.arguments.get("user", "") in waiting_texts
+                or capture.may_be_excluded(policy, [kept_turn.folder] if kept_turn.folder else [])
             ):
                 continue
-            if scope := self._scope(session, each.folder, begun):
-                told.setdefault(scope, []).append(each.told)
-                untimed += [] if each.is_timed else [each.told["prompt_id"]]
-        return told, untimed
+            if scope := self._scope(session, kept_turn.folder, first_folder):
+                by_scope.setdefault(scope, []).append(kept_turn.arguments)
+                untimed += [] if kept_turn.is_timed else [kept_turn.arguments["prompt_id"]]
+        return by_scope, untimed
 
-    def _scope(self, session: _Session, folder: str | None, begun: str | None) -> str | None:
-        """Return the scope of words said in a folder, in a session that began in another."""
+    def _scope(self, session: _Session, folder: str | None, first_folder: str | None) -> str | None:
+        """Return the scope of a turn in `folder`, in a session that began in `first_folder`."""
         if session.scope is None and folder:
-            return project_of(self._home, folder, begun)[1]
+            return project_of(self._home, folder, first_folder)[1]
         if session.folder is None or folder in (None, session.folder):
             return session.scope
-        place, own = project_of(self._home, str(folder), session.folder)
-        return session.scope if place == session.folder else own
+        place, folder_scope = project_of(self._home, str(folder), session.folder)
+        return session.scope if place == session.folder else folder_scope
 
     async def _record(self, request: KeptSessions) -> None:
-        told = envelope("sessions", request, scope=USER_SCOPE, source="hook:transcript", at=self._clock())
-        chosen = self._policy().capture
-        chosen_by_user = chosen if chosen in ("salient", "summary_only") else None
-        await self._writer.write(told.model_copy(update={"capture": chosen_by_user}))
+        record = envelope("sessions", request, scope=USER_SCOPE, source="hook:transcript", at=self._clock())
+        setting = self._policy().capture
+        limit = setting if setting in ("salient", "summary_only") else None
+        await self._writer.write(record.model_copy(update={"capture": limit}))
         log.info("completed from a transcript")
 
 
-def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
-    """Return the turns up to a hook's turn, and True if that turn is complete."""
+def _turns_until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict[str, Any]], bool]:
+    """Return the turns up to a hook's turn, and True if that turn has its answer."""
     answer, end = "".join((args.get("assistant") or "").split()), seconds(args.get("ts"))
 
     def is_recorded(turn: dict[str, Any]) -> bool:
@@ -237,7 +239,7 @@ def _until(turns: list[dict[str, Any]], args: dict[str, Any]) -> tuple[list[dict
 
 
 def _read(path: str, host: str) -> list[dict[str, Any]]:
-    """Return the turns of a host's transcript, raw; none without a file."""
+    """Return the raw turns of a host's transcript; an empty list if there is no file."""
     try:
         return formats.turns(last_lines(path, MAX_TRANSCRIPT), host)
     except FileNotFoundError:
@@ -245,5 +247,5 @@ def _read(path: str, host: str) -> list[dict[str, Any]]:
 
 
 def _clean(text: str) -> str:
-    """Return a text cleaned as in a hook: redacted, storable, cut."""
+    """Return a text cleaned as hooks clean it: redacted, storable and cut."""
     return capture.cut(redact(capture.storable(text))[0].strip())

@@ -1,6 +1,6 @@
-"""Keeps facts in step with the memories of the assistants that `setup` connected, while the engine runs.
+"""Updates facts from the memories of the assistants that `setup` connected, while the engine runs.
 
-Their files are read when they change, and never written.
+The files are read when they change, and never written.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ from scrubjay.models.requests import parse
 
 log = logging.getLogger("scrubjay.engine.background.host_memories")
 
-LOOK_SECONDS = 30.0  # a folder that did not exist cannot be watched, and not every disk reports changes
+LOOK_SECONDS = 30.0  # a missing folder cannot be watched, and not every disk reports changes
 BATCH = 100  # files that are planned together
 
 Stamp = tuple[float, str]
 
 
 class HostMemories:
-    """Watches the files. `keep` brings the facts in step with some of them."""
+    """Watches the files. `keep` updates the facts from some of them."""
 
     def __init__(
         self,
@@ -42,37 +42,37 @@ class HostMemories:
         self._seen: dict[str, float] | None = None  # the last change of each file that was read
 
     async def run(self) -> None:
-        """Look at the files at the start and after each change, for ever."""
+        """Check the files at the start and after each change, forever."""
         while True:
             watched: list[str] = []
             with failures_logged(log, "the memories of assistants were not read"):
                 watched = await self.look()
-            await _change(watched)
+            await _wait_for_change(watched)
 
     async def look(self) -> list[str]:
-        """Read the files that changed since the last look, and return the places to watch."""
+        """Read the files that changed since the last call, and return the places to watch."""
         policy = self._policy()
         if policy.paused or policy.capture == "off":
             return []
         machine = this_machine(self._env)._replace(projects=tuple(project_folders(self._home)))
         hosts, files = await asyncio.to_thread(self._files, machine)
-        now = {file.path: file.at for file in files}
-        if not hosts or now == self._seen:
+        times = {file.path: file.at for file in files}
+        if not hosts or times == self._seen:
             return list({file.place for file in files})
-        seen = self._seen or {}
-        changed = [file for file in files if seen.get(file.path) != file.at]
+        seen_times = self._seen or {}
+        changed = [file for file in files if seen_times.get(file.path) != file.at]
         searched = [place for host in hosts for place, _ in memory_files.memory_places(host, machine)]
         for number in range(0, max(1, len(changed)), BATCH):
             batch = changed[number : number + BATCH]
-            kept = await asyncio.to_thread(self._read, batch, policy, machine)
+            contents = await asyncio.to_thread(self._read, batch, policy, machine)
             request = {
-                "machine": memory_files.THIS,
-                "memories": [{name: each[name] for name in _SENT} for each in kept],
+                "machine": memory_files.THIS_MACHINE,
+                "memories": [{name: each[name] for name in _FIELDS} for each in contents],
                 "searched": searched if number == 0 else [],
-                "redacted": sum(each["redacted"] for each in kept),
+                "redacted": sum(each["redacted"] for each in contents),
             }
             await self._keep(parse(KeptMemoryFiles, request))
-        self._seen = now
+        self._seen = times
         return list({file.place for file in files})
 
     def _files(self, machine: Machine) -> tuple[list[str], list[MemoryFile]]:
@@ -81,23 +81,23 @@ class HostMemories:
         return hosts, [file for host in hosts for file in memory_files.memory_files(host, machine)]
 
     def _read(self, files: list[MemoryFile], policy: Policy, machine: Machine) -> list[dict[str, Any]]:
-        kept = []
+        contents = []
         for file in files:
             try:
-                kept.append(memory_files.kept_file(self._home, policy, file, machine))
+                contents.append(memory_files.kept_file(self._home, policy, file, machine))
             except (OSError, ValueError) as error:
                 log.info("a file of %s was passed over: %s", file.source, type(error).__name__)
-        return [each for each in kept if each is not None]
+        return [each for each in contents if each is not None]
 
 
-_SENT = ("source", "path", "entries", "is_whole")
+_FIELDS = ("source", "path", "entries", "is_whole")
 
 
-async def _change(places: list[str]) -> None:
+async def _wait_for_change(places: list[str]) -> None:
     """Wait until something changes in these places, at most `LOOK_SECONDS`."""
     try:
         if places:
-            from watchfiles import awatch  # native code, which not every engine needs
+            from watchfiles import awatch  # native code that few engines need
 
             waiting = awatch(*places, yield_on_timeout=True, rust_timeout=int(LOOK_SECONDS * 1000))
             async with aclosing(waiting) as changes:

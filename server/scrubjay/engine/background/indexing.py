@@ -1,7 +1,7 @@
 """Gives passages their vectors in the background.
 
-Words find a passage before this; meaning finds it after. What was just written is embedded while it waits for
-its commit, so that most rows are written once; a backlog is read from the store, in batches.
+Until then, only a passage's words are found. New passages are embedded while they wait for their commit, so
+that most rows are written once; a backlog is read from the store in batches.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from scrubjay.encoders.protocol import (
 )
 from scrubjay.encoders.token_codes import EncodedQuery, nearest
 from scrubjay.encoders.worker import EmbeddingWorker, Vectors
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import quiet_for
 from scrubjay.errors import EncoderError
 from scrubjay.models.records import Document, Passage
 from scrubjay.store import conditions
@@ -38,27 +38,27 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.indexing")
 
-# Passages of one commit of vectors, which rewrites their rows and wakes a compaction: as many as take this
-# long, so that a slow or busy machine too says soon how long a backlog will take.
+# Passages of one commit of vectors, which rewrites their rows and wakes a compaction: as many as take
+# `BATCH_SECONDS`, so that even a slow or busy machine can soon tell how long a backlog will take.
 FIRST_BATCH, BATCH = 128, 1_024
 BATCH_SECONDS = 8.0
-NEW = 256  # passages just written that go ahead of all others
-NEW_OF_ONE = 24  # of one record; the rest of a long one waits with all others
-# Characters of new passages that are embedded together: a burst is found as a whole, and the next one soon.
+NEW = 256  # new passages that are embedded before all others
+NEW_OF_ONE = 24  # of one record; the rest of a long record waits with all others
+# Characters of new passages that are embedded together: a burst is done at once, the next one soon.
 AHEAD_SIZE = 4_000
-# Passages that wait for a vector among those that a search looks through: fewer, or a smaller share of them,
-# are a turn or two of the last seconds, and no reason to doubt an answer.
+# Waiting passages among those that a search covers from which on it warns. Fewer, or a smaller share, are a
+# turn or two of the last seconds, and no reason to doubt an answer.
 MANY, SHARE = 50, 0.01
 RETRY_SECONDS = 1.0
 LOOK_SECONDS = 0.02  # between two checks for vectors that a caller waits for
 SHORT = 1_000  # characters: a longer text takes longer to embed than a write may
-# For the vector of a text that is being written: twice what one takes. Bulk work leaves no time for it.
+# For the vector of a text that is being written: twice the usual time. During bulk work this is not enough.
 SOON_SECONDS = 0.015
-LOAD_SECONDS = 3.0  # that a search waits for a model that is being loaded; torch alone may take ten
+LOAD_SECONDS = 3.0  # that a search waits while the model is being loaded; torch alone may take ten
 LOADING = "The model is being loaded; until then words alone are searched."
-# Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats what the turn's
-# other passages say: 40 % of all codes for nothing. Of a log of a hundred pieces the first stand for all, so
-# that neither the disk nor a close look pays for the rest.
+# Which passages get token codes. Chunks are ranked by their vectors alone. A summary repeats the turn's other
+# passages, and would have 40 % of all codes. The first pieces of a log of a hundred stand for all of it, to
+# save disk space and time in late interaction.
 _CODED_PARTS = 12  # of each side of a turn: some 10,000 characters
 _WITHOUT_CODES = conditions.both(
     conditions.missing("token_vectors"),
@@ -71,9 +71,9 @@ _WITHOUT_CODES = conditions.both(
 class Indexer:
     """Finds passages without a vector and embeds them.
 
-    `trouble` says why meaning cannot be searched, None while it can. `embedded` is called after each commit
-    of vectors, which rewrites rows that the word index must take up again. `late` says whether tokens are
-    wanted, for late interaction.
+    `trouble` says why vectors cannot be searched; it is None while they can. `embedded` is called after each
+    commit of vectors, because that rewrites rows which must be indexed by words again. `late` returns True if
+    tokens are wanted for late interaction.
     """
 
     def __init__(
@@ -83,21 +83,21 @@ class Indexer:
         embedded: Callable[[], None] = lambda: None,
         late: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._store, self._worker, self._embedded, self._late = store, worker, embedded, late
-        self._new: dict[str, Passage] = {}  # just written, by id, the newest last
+        self._store, self._worker, self._embedded, self._wants_tokens = store, worker, embedded, late
+        self._new: dict[str, Passage] = {}  # new passages by id, the newest last
         self._ahead: dict[str, Passage] = {}  # being embedded ahead of the others
-        self._put_off = 0  # times that passages just written were left to wait with all others
-        # `Store.vectorless_writes` and `_put_off` when no other passage was seen to wait for its vector.
+        self._put_off = 0  # how often new passages were left to wait with all others
+        # `Store.vectorless_writes` and `_put_off` when no other passage waited for its vector.
         self._seen = (-1, 0)
         self._may_lack_codes = True  # passages embedded by an older Scrubjay, or while the setting was off
         self._wake = asyncio.Event()
         self._arrived = asyncio.Event()
-        self._made = asyncio.Event()  # set, and replaced, when vectors were made
-        self._compared = asyncio.Event()  # from then on `trouble` can be believed
+        self._vectors_made = asyncio.Event()  # set, and replaced, when vectors were made
+        self._compared = asyncio.Event()  # set once `trouble` is valid
         self.trouble: str | None = None
         self._compared_with: IndexNote | None = None
         self._idle = False
-        self._left, self._speed = 0, 0.0  # of a backlog: passages after the last batch, and passages a second
+        self._left, self._speed = 0, 0.0  # of a backlog: remaining passages, and passages per second
 
     @property
     def _batch(self) -> int:
@@ -110,7 +110,7 @@ class Indexer:
 
     @property
     def finished(self) -> bool:
-        """Return True if it is idle, or cannot embed the waiting passages."""
+        """Return True if nothing waits, or if the waiting passages cannot be embedded."""
         return self.idle or bool(self.trouble)
 
     @property
@@ -118,33 +118,33 @@ class Indexer:
         """Return the warning for search answers: the trouble, or that the index is being rebuilt."""
         if self._store.note.complete:
             return self.trouble
-        filled = "The index is being rebuilt from the records; records that are not in it yet are not found."
-        return filled if self.trouble is None else f"{filled} {self.trouble}"
+        warning = "The index is being rebuilt from the records; records that are not in it yet are not found."
+        return warning if self.trouble is None else f"{warning} {self.trouble}"
 
-    async def lack(self, searched: Where) -> str | None:
+    async def search_warning(self, searched: Where) -> str | None:
         """Return the warning for a search of these passages: `notice`, or that many wait for their vectors.
 
-        While few or none wait, it costs no look at the store.
+        The store is read only if many may be waiting.
         """
         others_wait = (self._store.vectorless_writes, self._put_off) != self._seen
-        few = not others_wait and len(self._new) + len(self._ahead) < MANY
-        if self.trouble or few or not self._store.is_writer:
+        is_few = not others_wait and len(self._new) + len(self._ahead) < MANY
+        if self.trouble or is_few or not self._store.is_writer:
             return self.notice
         waiting = await self._store.passages.count(conditions.both(searched, conditions.NO_VECTOR))
         if waiting < MANY or waiting < SHARE * (total := await self._store.passages.count(searched)):
             return self.notice
-        left = f", about {_span(max(waiting, self._left) / self._speed)} more" if self._speed else ""
-        are = f"{waiting:,} of {total:,} passages are searched by words alone"
-        return f"{are} until they have their vectors{left}."
+        time_left = f", about {_span(max(waiting, self._left) / self._speed)} more" if self._speed else ""
+        message = f"{waiting:,} of {total:,} passages are searched by words alone"
+        return f"{message} until they have their vectors{time_left}."
 
     def wake(self) -> None:
-        """Look for passages without a vector, if any may have been committed."""
+        """Start looking for passages without a vector, if any may have been committed."""
         if (self._store.vectorless_writes, self._put_off) != self._seen:
             self._idle = False
             self._wake.set()
 
     def foreground(self) -> AbstractContextManager[None]:
-        """Let background work yield, because a caller waits for an answer."""
+        """Return a context in which background work yields, because a caller waits for an answer."""
         return self._worker.foreground()
 
     def expect(self, change: Change) -> None:
@@ -153,7 +153,7 @@ class Indexer:
             self._new.update((each.id, each) for each in change.passages[:NEW_OF_ONE])
             while len(self._new) > NEW:
                 del self._new[next(iter(self._new))]
-                self._put_off += 1  # it may be committed by now
+                self._put_off += 1  # it may have been committed
             self._arrived.set()
 
     async def check_space(self) -> Encoder | None:
@@ -181,20 +181,20 @@ class Indexer:
             return None
         note, space = self._store.note, encoder.space
         if note.space_id is None and not self._store.is_writer:
-            self.trouble = None  # the engine that writes will say which space it is
+            self.trouble = None  # the engine that writes will set the space
         elif note.space_id is None and note.dim == space.dim:
             await self._store.write_note(_accepted(note, encoder, fresh))
             self.trouble = None
         elif note.space_id is not None and is_former(space, note.space_id):
-            self.trouble = None  # its vectors are near enough until the engine has made them again
+            self.trouble = None  # its vectors are close enough until the engine has embedded them again
         elif note.space_id != space.space_id:
             self.trouble = (
                 "The stored vectors were made by another model; words alone are searched. "
                 "Run `scrubjay reindex` to embed them again."
             )
-        elif (moved := drift(_canaries(note), fresh)) > DRIFT_LIMIT:
+        elif (distance := drift(_canaries(note), fresh)) > DRIFT_LIMIT:
             self.trouble = (
-                f"The model gives other vectors than when the store was made (drift {moved:.4f}); "
+                f"The model gives other vectors than when the store was made (drift {distance:.4f}); "
                 "words alone are searched. Run `scrubjay reindex` to embed them again."
             )
         else:
@@ -207,7 +207,7 @@ class Indexer:
         )
 
     async def begin_generation(self, encoder: Encoder) -> None:
-        """Begin to build passages with this model's vectors, or continue to."""
+        """Begin or continue to build passages with this model's vectors."""
         store, fresh = self._store, await self._canaries()
         if store.building is None or store.building.space_id != encoder.space.space_id:
             note = replace(store.note.next_generation(dim=encoder.space.dim), complete=True)
@@ -224,11 +224,11 @@ class Indexer:
             return 0
         vectors, codes = await self._encoded(encoder, waiting)
         space_id = encoder.space.space_id
-        made = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
-        left = await self._store.passages.set_built_vectors(made)
+        embeddings = {each: Embedding(vector, codes.get(each), space_id) for each, vector in vectors.items()}
+        remaining = await self._store.passages.set_built_vectors(embeddings)
         self._embedded()
         await asyncio.to_thread(give_memory_back)
-        return left
+        return remaining
 
     async def load(self) -> Encoder:
         """Return the model that the settings name.
@@ -239,24 +239,24 @@ class Indexer:
         return await self._worker.ready()
 
     async def embed_query(self, text: str) -> EncodedQuery | None:
-        """Return a query's vector, with its tokens on request; None while no vectors can be searched.
+        """Return a query's vector, with tokens if they are wanted; None while vectors cannot be searched.
 
         Raises:
             EncoderError: this text cannot be embedded; the next one may be.
         """
-        if not await self._has_compared():
+        if not await self._wait_for_comparison():
             return None
         if self._outdated():
             await self.check_space()
         if self.trouble or not text.strip():
             return None
-        asked = await self._worker.question(text)
+        query = await self._worker.question(text)
         if self._store.note.space_id is None:
             return None
-        return asked if self._late() else asked._replace(tokens=None)
+        return query if self._wants_tokens() else query._replace(tokens=None)
 
-    async def _has_compared(self) -> bool:
-        """Wait a moment for the model: a vector from another one would find wrong passages, or none."""
+    async def _wait_for_comparison(self) -> bool:
+        """Wait a moment for the comparison: the vector of a wrong model finds wrong passages, or none."""
         if not self._compared.is_set() and self.trouble != LOADING:
             try:
                 async with asyncio.timeout(LOAD_SECONDS):
@@ -267,56 +267,56 @@ class Indexer:
         return self._compared.is_set()
 
     async def token_matches(self, query: str, texts: Sequence[str]) -> list[list[tuple[int, int, float]]]:
-        """Return the places of each text's tokens, with each one's highest cosine to a token of the query.
+        """Return the place of each token of each text, with its highest cosine to a token of the query.
 
-        Empty lists if tokens are switched off, or the model does not tell their places.
+        The lists are empty if tokens are switched off, or if the model cannot tell their places.
 
         Raises:
             EncoderError: a text cannot be embedded.
         """
-        asked = await self.embed_query(query)
+        encoded_query = await self.embed_query(query)
         if (
-            asked is None
-            or asked.tokens is None
+            encoded_query is None
+            or encoded_query.tokens is None
             or not isinstance(encoder := await self.load(), PlacingEncoder)
         ):
             return [[] for _ in texts]
-        found: list[list[tuple[int, int, float]]] = []
+        matches: list[list[tuple[int, int, float]]] = []
         for text, code in zip(texts, (await self._worker.passages(texts, soon=True)).codes, strict=True):
-            places, cosines = encoder.places(text), nearest(asked.tokens, code).tolist()
-            same = len(places) == len(cosines)
-            found.append(
-                [(*place, value) for place, value in zip(places, cosines, strict=True)] if same else []
+            places, cosines = encoder.places(text), nearest(encoded_query.tokens, code).tolist()
+            is_aligned = len(places) == len(cosines)
+            matches.append(
+                [(*place, value) for place, value in zip(places, cosines, strict=True)] if is_aligned else []
             )
-        return found
+        return matches
 
     async def embed_soon(self, text: str) -> Vectors | None:
-        """Return the vector of a text being written, to compare it with stored ones, or None.
+        """Return the vector of a text that is being written, to compare it with stored vectors, or None.
 
-        A write does not wait for a model. It is a question's vector, because questions go ahead of what waits
-        to be embedded.
+        A write does not wait for the model. The text is embedded as a query, because queries go ahead of the
+        waiting passages.
         """
         if not self._compared.is_set() or self.trouble or len(text) > SHORT:
             return None
         try:
             async with asyncio.timeout(SOON_SECONDS):
-                asked = await self.embed_query(text)
-        except (TimeoutError, EncoderError):  # its words alone are compared then
+                query = await self.embed_query(text)
+        except (TimeoutError, EncoderError):  # then only the words are compared
             return None
-        return None if asked is None else asked.vector
+        return None if query is None else query.vector
 
-    async def found_by_meaning(self, ids: Sequence[str], seconds: float) -> bool:
-        """Wait for these records' vectors, with a time limit; return True if they have them."""
+    async def wait_for_vectors(self, ids: Sequence[str], seconds: float) -> bool:
+        """Wait at most `seconds` for these records' vectors; return True if they have them."""
         try:
             async with asyncio.timeout(seconds):
                 while waiting := bool(await self._store.records_without_vectors(ids)) and not self.trouble:
-                    await passed(LOOK_SECONDS, self._made)
+                    await quiet_for(LOOK_SECONDS, self._vectors_made)
         except TimeoutError:
             return False
         return not waiting and not self.trouble
 
     async def run(self) -> None:
-        """Embed waiting passages for ever; sleep while no passage waits.
+        """Embed waiting passages forever; sleep while no passage waits.
 
         A failed batch is tried again.
         """
@@ -338,31 +338,31 @@ class Indexer:
             pause = RETRY_SECONDS
             if not more:
                 self._idle = True
-                self._embedded()  # a pause for upkeep too
+                self._embedded()  # upkeep can use the pause
                 await self._wake.wait()
                 self._wake.clear()
 
     async def embed_some(self, encoder: Encoder, excluded: Iterable[str] = ()) -> int:
-        """Embed one batch of waiting passages, without the ids `excluded`; return how many it had.
+        """Embed one batch of waiting passages, except those in `excluded`; return its size.
 
-        Passages that lack only their token codes follow.
+        Passages that lack only token codes come last.
         """
-        if not self._store.is_writer:  # the engine that does embeds it
+        if not self._store.is_writer:  # the engine that writes also embeds
             return 0
-        coded = self._late() and isinstance(encoder, TokenEncoder)
+        wants_codes = self._wants_tokens() and isinstance(encoder, TokenEncoder)
         waiting: Sequence[Passage] = ()
-        # Read before the query: a passage put off meanwhile is among `excluded` and needs another one.
+        # Read before the query: a passage that is put off meanwhile is in `excluded` and needs another query.
         if (seen := (self._store.vectorless_writes, self._put_off)) != self._seen:
             others = conditions.negation(conditions.one_of("id", excluded))
             where = conditions.both(conditions.NO_VECTOR, others)
             waiting = await self._store.passages.without_vectors(self._batch, where)
             if not waiting:
                 self._seen = seen
-        if not waiting and coded and self._may_lack_codes:
+        if not waiting and wants_codes and self._may_lack_codes:
             waiting = await self._store.passages.without_vectors(self._batch, _WITHOUT_CODES)
-            # New passages get their codes with their vector, so the column is read once, not after each turn.
+            # New passages get codes with their vector, so the column is read once and not after each turn.
             self._may_lack_codes = bool(waiting)
-        elif not coded:
+        elif not wants_codes:
             self._may_lack_codes = True
         if waiting:
             await self._embed(encoder, waiting)
@@ -370,7 +370,7 @@ class Indexer:
         return len(waiting)
 
     async def run_ahead(self) -> None:
-        """Embed new passages for ever, while `run` embeds the backlog."""
+        """Embed new passages forever, while `run` embeds the backlog."""
         while True:
             await self._arrived.wait()
             self._arrived.clear()
@@ -379,7 +379,7 @@ class Indexer:
                 while self._new and not self.trouble and self._store.is_writer:
                     await self._embed_new()
             except (OSError, RuntimeError, ValueError, EncoderError) as error:
-                # They are among what `run` finds, which tries again.
+                # `run` will find them and try again.
                 log.warning("new passages wait for their vectors with all others: %s", reason(error))
             if self._new or self._ahead:
                 self._new.clear()
@@ -388,7 +388,7 @@ class Indexer:
                 self.wake()
 
     async def _embed_new(self) -> None:
-        """Embed the newest passages; of many, only those that are in time for their commit."""
+        """Embed the newest passages; if there are many, only those that are not committed yet."""
         size = 0
         while self._new and size < AHEAD_SIZE:
             passage_id, passage = self._new.popitem()
@@ -405,30 +405,30 @@ class Indexer:
     async def _encoded(
         self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False
     ) -> tuple[dict[str, Vectors], dict[str, bytes]]:
-        """Return the vectors and token codes of these passages by id; some passages get no codes."""
-        coded = self._late() and isinstance(encoder, TokenEncoder)
+        """Return the vectors and token codes of these passages, by id; not all passages get codes."""
+        wants_codes = self._wants_tokens() and isinstance(encoder, TokenEncoder)
         texts = [piece.embed_text or piece.text for piece in waiting]
         started = time.monotonic()
-        if coded:
+        if wants_codes:
             vectors, codes = await self._worker.passages(texts, soon=soon)
         else:
             vectors, codes = await self._worker.documents(texts, soon=soon), ()
         if not soon:
             self._speed = len(waiting) / max(time.monotonic() - started, 1e-3)
         ids = [piece.id for piece in waiting]
-        pairs = zip(waiting, codes, strict=coded)
-        kept = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
-        return dict(zip(ids, vectors, strict=True)), kept
+        pairs = zip(waiting, codes, strict=wants_codes)
+        codes_by_id = {piece.id: code for piece, code in pairs if _gets_codes(piece)}
+        return dict(zip(ids, vectors, strict=True)), codes_by_id
 
     async def _embed(self, encoder: Encoder, waiting: Sequence[Passage], *, soon: bool = False) -> None:
         vectors, codes = await self._encoded(encoder, waiting, soon=soon)
         space_id, stored = encoder.space.space_id, self._store.note.space_id
         fits = stored is not None and (stored == space_id or is_former(encoder.space, stored))
-        if fits and self._store.is_writer:  # else a reindex began meanwhile
+        if fits and self._store.is_writer:  # otherwise a reindex began meanwhile
             if await self._store.set_vectors(vectors, space_id, codes):
                 self._embedded()
-            made, self._made = self._made, asyncio.Event()
-            made.set()
+            event, self._vectors_made = self._vectors_made, asyncio.Event()
+            event.set()
             if not soon:
                 await asyncio.to_thread(give_memory_back)
 
@@ -438,7 +438,7 @@ def _span(seconds: float) -> str:
 
 
 def _accepted(note: IndexNote, encoder: Encoder, canaries: Vectors) -> IndexNote:
-    """Return the note with this model's space for that of its passages."""
+    """Return the note with this model's space as the space of its passages."""
     return replace(note, space_id=encoder.space.space_id, canaries=tuple(map(tuple, canaries.tolist())))
 
 

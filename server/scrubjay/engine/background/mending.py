@@ -15,11 +15,11 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.mending")
 
-PAUSE = 30.0  # seconds between two automatic checks, each reads every file
+PAUSE = 30.0  # seconds between two automatic checks, because a check reads every file
 
 
 class Mending:
-    """Examines one store. `emptied` is called when its index is empty, and to be filled."""
+    """Examines one store. `emptied` is called when its index is empty and has to be filled."""
 
     def __init__(
         self, store: Store, emptied: Callable[[], None], clock: Callable[[], float] = time.monotonic
@@ -30,11 +30,11 @@ class Mending:
         self._wake = asyncio.Event()
 
     def wake(self) -> None:
-        """Something failed that damage may be the reason of."""
+        """Start a check, because something failed that damage may explain."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Look for ever when something failed."""
+        """Examine the store after each failure, forever."""
         while True:
             await self._wake.wait()
             self._wake.clear()
@@ -42,7 +42,7 @@ class Mending:
             await asyncio.sleep(PAUSE)
 
     async def look(self) -> None:
-        """Examine the store, unless that was done a moment ago; wait for one who is at it."""
+        """Examine the store, unless that was done a moment ago; wait for an examination that is running."""
         if self._clock() - self._looked_at < PAUSE:
             async with self._turn:
                 return
@@ -53,26 +53,26 @@ class Mending:
             log.error("damage was looked for in vain: %s", reason(error))
 
     async def report(self) -> dict[str, Any]:
-        """Examine the store now; return what is damaged and what was mended so far, in sentences.
+        """Examine the store now; return the damage and the repairs so far, in sentences.
 
-        `lacking` is how many records the index lacks although nothing fills it; filling begins now.
+        `lacking` is the number of records that the index lacks while nothing fills it; filling starts now.
         """
         store, lacking = self._store, 0
         async with self._turn:
-            begun, filling = store.restarts, store.filling
+            restarts, filling = store.restarts, store.filling
             await examine(store, deep=True)
-            if store.is_writer and not (store.damage or filling or begun != store.restarts):
+            if store.is_writer and not (store.damage or filling or restarts != store.restarts):
                 lacking = await count_lacking(store, passages_of)
             if lacking:
-                await store.set_complete(False, begun)
+                await store.set_complete(False, restarts)
         if not store.note.complete or store.building is not None:
             self._emptied()
         return {"damage": list(store.damage), "repairs": list(store.repairs), "lacking": lacking}
 
     async def mend(self) -> dict[str, Any]:
-        """Continue without the records that cannot be read, and rebuild the index from the others.
+        """Delete the records that cannot be read, and rebuild the index from the others.
 
-        `deleted` says how many these were, `aside` in which folder the store's files are as they were.
+        `deleted` is their number, `aside` the folder with the store's files as they were before.
         """
         async with self._turn:
             deleted, aside = await mend(self._store)

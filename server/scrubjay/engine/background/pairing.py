@@ -1,9 +1,9 @@
-"""Pairs prompts with answers, which hooks write as events, and writes them as turns.
+"""Pairs the prompts and answers in the events of hooks, and writes them as turns.
 
-A hook leaves one event (`HookEvent`) and knows no other. Here events are processed in order, so only this
-module knows which prompts were queued, interrupted, abandoned or said in a pause. Transcripts tell how a
-prompt ended; the rest of a turn is read from them later (`completion`). Processing an event twice, after a
-crash, gives the same turn.
+A hook writes one event (`HookEvent`) and does not know any other. This module processes the events in order,
+so only it knows which prompts were queued, interrupted, abandoned or typed in a pause. Transcripts show how a
+prompt ended; `completion` reads the rest of a turn from them later. Processing an event again after a crash
+gives the same turn.
 """
 
 import os
@@ -27,12 +27,12 @@ from scrubjay.models.envelopes import HookEvent
 from scrubjay.redaction.redact import redact
 from scrubjay.transcripts import formats, matching, turn
 
-TAIL = 8 * 1024 * 1024  # bytes of a transcript that are looked at; `completion` looks further
+TAIL = 8 * 1024 * 1024  # bytes of a transcript that are read here; `completion` reads more
 SECOND = 1_000_000_000
 
 
-class Taken(NamedTuple):
-    """A processed event, and the path of the request to compare its session, if it made one."""
+class ProcessedEvent(NamedTuple):
+    """A processed event, and the path of its request to compare the session, if it caused one."""
 
     event: HookEvent
     request: str | None
@@ -46,20 +46,20 @@ class _Call(NamedTuple):
     policy: capture.Policy
 
     @property
-    def then(self) -> capture.Policy:
-        """Return the policy when the hook ran."""
+    def hook_policy(self) -> capture.Policy:
+        """Return the policy at the time when the hook ran."""
         event, policy = self.event, self.policy
         if not event.records:
             return policy._replace(paused=False)
         return policy._replace(paused=False, capture=event.capture, min_length=event.min_length)
 
 
-def take(home: Home, path: str) -> Taken:
+def take(home: Home, path: str) -> ProcessedEvent:
     """Process one event: write the turns that it completes to the spool, and remove it.
 
     Raises:
-        SpoolError: it or a prompt before it is damaged.
-        ValidationError: it is of no known shape.
+        SpoolError: the event or an earlier prompt is damaged.
+        ValidationError: the event has an unknown form.
         HomeError, OSError: the disk refuses; the event stays.
     """
     event = HookEvent.model_validate(spool.read(path))
@@ -68,21 +68,21 @@ def take(home: Home, path: str) -> Taken:
     if event.kind == "prompt":
         _save(call, event.prompt, event.redacted_prompt)
     elif event.kind == "answer":
-        _answered(call)
+        _record_answer(call)
     else:
         if event.kind == "start":
             _settle_left_behind(call)
         else:
             _settle(call, _waiting(call))
-        # A session is compacted amid a turn, whose Stop will come.
+        # A compaction comes in the middle of a turn, whose Stop will follow.
         if event.transcript_path and event.source != "compact":
             request = _request(call)
     spool.remove([path])
-    return Taken(event, request)
+    return ProcessedEvent(event, request)
 
 
 def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
-    """Return the user's policy with the times of a session in which nothing was captured."""
+    """Return the user's policy, with the times in a session at which nothing was captured."""
     since = captured_since(home)
     hidden: tuple[float, ...] = ()
     with suppress(ScrubjayError, OSError, ValueError):  # damaged, or removed meanwhile
@@ -92,7 +92,7 @@ def wishes_of(home: Home, policy: capture.Policy, session_id: str) -> Wishes:
 
 
 def _policy(home: Home) -> capture.Policy:
-    """Return the user's policy; an unreadable policy takes nothing from transcripts."""
+    """Return the user's policy; if it cannot be read, nothing is taken from transcripts."""
     try:
         return capture.policy(capture.read(home))
     except FileNotFoundError:
@@ -101,11 +101,11 @@ def _policy(home: Home) -> capture.Policy:
         return capture.DEFAULT._replace(paused=True)
 
 
-def _answered(call: _Call) -> None:
-    """Record the turn, the saved prompts with their answer, under a key that a repeated event shares."""
+def _record_answer(call: _Call) -> None:
+    """Record a turn, which is the saved prompts with their answer; a repeated event gives the same key."""
     event = call.event
     pair = _pair(call)
-    if pair and _is_anothers(call, pair.waiting):
+    if pair and _answers_unsaved_prompt(call, pair.waiting):
         _settle(call, pair.waiting)
         pair = None
     if not event.records or (pair and pair.hidden) or (pair is None and _began_hidden(call)):
@@ -118,17 +118,18 @@ def _answered(call: _Call) -> None:
         pair = _pair(call)
     answer, redacted = event.answer, event.redacted_answer
     user = cut(pair.user) if pair and pair.user else None
-    own = event.prompt_id or _hashed_key(event.session_id, answer)
+    fallback_key = event.prompt_id or _hashed_key(event.session_id, answer)
     args: dict[str, Any] = {
         "session_id": event.session_id,
-        # Of a prompt without a word, a picture, only the answer tells which turn of the transcript it is.
-        "prompt_id": pair.key if pair and (pair.user or event.prompt_id) else own,
+        # For a prompt without words, such as a picture, only the answer identifies the transcript's turn.
+        "prompt_id": pair.key if pair and (pair.user or event.prompt_id) else fallback_key,
         "ts": pair.started_at if pair else instant(event.time_ns),
     }
     args.update({side: text for side, text in (("user", user), ("assistant", answer)) if text})
-    is_new = answer or (pair and pair.waiting)  # else a second registration says that the turn ended
-    said = [each.user for each in pair.waiting] if pair and pair.waiting else [user]
-    if is_new and (pair is None or pair.user is not None) and should_record([*said, answer], call.then):
+    is_new = answer or (pair and pair.waiting)  # otherwise a second registration reports the same end
+    texts = [each.user for each in pair.waiting] if pair and pair.waiting else [user]
+    is_typed = pair is None or pair.user is not None
+    if is_new and is_typed and should_record([*texts, answer], call.hook_policy):
         redacted += pair.redacted if pair else 0
         envelope = _envelope(call, "stop", args, redacted)
         spool.write(call.home, envelope, event.time_ns)
@@ -142,13 +143,13 @@ def _pair(call: _Call) -> Pair | None:
 
 
 def _waiting(call: _Call) -> Sequence[Pair]:
-    """Return the waiting prompts of the session, whatever the id of the event."""
+    """Return all waiting prompts of the event's session."""
     pair = prompts.pair(call.home, call.event.session_id, None, call.event.time_ns)
     return pair.waiting if pair else ()
 
 
 def _turns(call: _Call) -> list[dict[str, Any]]:
-    """Return the last turns of the transcript before the event, raw; none if it cannot be read."""
+    """Return the last raw turns of the transcript before the event; none if it cannot be read."""
     event = call.event
     if not event.transcript_path:
         return []
@@ -156,15 +157,15 @@ def _turns(call: _Call) -> list[dict[str, Any]]:
         turns = formats.turns(last_lines(event.transcript_path, TAIL), event.host)
     except OSError:
         return []
-    # No engine may have been there for a while, in which the session went on.
+    # If no engine ran for a while, the session has continued since the event.
     end = event.time_ns / SECOND + matching.SLACK_S
     return [turn for turn in turns if (seconds(turn["started_at"]) or end) <= end][-matching.RECENT :]
 
 
 def _began_hidden(call: _Call) -> bool:
-    """Return True if the transcript shows that this answers a prompt from a pause, whose hook was lost.
+    """Return True if the transcript shows that this answers a prompt typed in a pause, whose hook was lost.
 
-    A host that writes no times does not show it.
+    This is unknown if the host writes no times.
     """
     event, answer = call.event, "".join((call.event.answer or "").split())
     turns = [turn for turn in _turns(call) if answer and answer in "".join(turn["assistant"].split())]
@@ -174,21 +175,21 @@ def _began_hidden(call: _Call) -> bool:
     return allowed(turns[-1], wishes, event.time_ns / SECOND) is None
 
 
-def _is_anothers(call: _Call, waiting: Sequence[Pair]) -> bool:
-    """Return True if the transcript shows that this answers a prompt that was not saved."""
+def _answers_unsaved_prompt(call: _Call, waiting: Sequence[Pair]) -> bool:
+    """Return True if the transcript shows that the prompt of this answer was not saved."""
     event = call.event
     if not waiting or not event.prompt_id or any(each.key == event.prompt_id for each in waiting):
         return False
     turn = next((turn for turn in _turns(call) if turn["prompt_id"] == event.prompt_id), None)
-    words = [(each.user or "").split() for each in waiting]
-    return turn is not None and _clean(turn["prompts"][0])[0].split() not in words
+    saved_words = [(each.user or "").split() for each in waiting]
+    return turn is not None and _clean(turn["prompts"][0])[0].split() not in saved_words
 
 
 def _save(call: _Call, text: str | None, redacted: int) -> None:
-    """Save the prompt of this event with its folder; of one that may not be recorded, only the time."""
-    event, said = call.event, None
+    """Save the prompt of this event with its origin; if it must not be recorded, only its time."""
+    event, origin = call.event, None
     if event.records:
-        said = {
+        origin = {
             "session_id": event.session_id,
             "scope": event.scope,
             "host": event.host,
@@ -197,7 +198,7 @@ def _save(call: _Call, text: str | None, redacted: int) -> None:
             "transcript_path": event.transcript_path,
         }
     prompt_id = event.prompt_id or turn.PROMPT_KEY + event.id[:16]
-    prompts.save(call.home, event.session_id, prompt_id, text, redacted, said, event.time_ns)
+    prompts.save(call.home, event.session_id, prompt_id, text, redacted, origin, event.time_ns)
     _touch(call)
 
 
@@ -217,7 +218,7 @@ def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
     """Record the prompts that ended without a Stop as separate turns; return True if there were any.
 
     The transcript shows the end of a prompt long before the next one is answered. The rest of the turn is
-    taken from there later.
+    read from the transcript later.
     """
     ended = _named(call, waiting, over=False)
     _record_alone(call, ended)
@@ -225,9 +226,9 @@ def _record_ended(call: _Call, waiting: Sequence[Pair]) -> bool:
 
 
 def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
-    """Return the prompts whose turns have ended in the transcript, by its ids of the turns.
+    """Return the prompts whose turns have ended in the transcript, with the turns' ids from there as keys.
 
-    `over`: none of them is answered now.
+    `over` means that none of the prompts is answered by this event.
     """
     texts = [prompt.user or "" for prompt in waiting]
     turns = matching.ended_before(_turns(call), texts, lambda text: _clean(text)[0], over=over)
@@ -241,26 +242,26 @@ def _named(call: _Call, waiting: Sequence[Pair], over: bool) -> list[Pair]:
 def _record_alone(call: _Call, waiting: Sequence[Pair]) -> None:
     """Record prompts that will not be answered, each as a turn without an answer.
 
-    What was said while it was to be recorded is not lost because its answer is not to be, or never came.
+    A prompt that was allowed to be recorded is not lost if its answer is not allowed, or never came.
     """
     event = call.event
-    for place, prompt in enumerate(waiting):
-        said = prompt.said
-        if prompt.user and not said:
-            continue  # of an older version; it becomes a part of the session's next turn
-        if prompt.user and said and not is_excluded(call.policy, *said["folders"]):
-            # what held when it was said; whether anything is recorded now says nothing of it
-            policy, user = call.then._replace(capture=said["capture"]), cut(prompt.user)
+    for position, prompt in enumerate(waiting):
+        origin = prompt.origin
+        if prompt.user and not origin:
+            continue  # from an older version: it becomes part of the session's next turn
+        if prompt.user and origin and not is_excluded(call.policy, *origin["folders"]):
+            # the policy when it was typed decides, not whether anything is recorded now
+            policy, user = call.hook_policy._replace(capture=origin["capture"]), cut(prompt.user)
             if should_record([user], policy):
                 args = {"session_id": event.session_id, "prompt_id": prompt.key, "ts": prompt.started_at}
                 args["user"] = user
-                envelope = _envelope(call, "stop", args, prompt.redacted, said)
-                spool.write(call.home, envelope, event.time_ns - len(waiting) + place)
+                envelope = _envelope(call, "stop", args, prompt.redacted, origin)
+                spool.write(call.home, envelope, event.time_ns - len(waiting) + position)
         _mark_answered(call, prompt)
 
 
 def _settle(call: _Call, waiting: Sequence[Pair]) -> None:
-    """Record prompts that no Stop will answer, under the transcript's ids where it has them."""
+    """Record prompts that no Stop will answer, with the transcript's ids where it has them."""
     ended = {prompt.files[0]: prompt for prompt in _named(call, waiting, over=True)} if waiting else {}
     _record_alone(call, [ended.get(prompt.files[0], prompt) for prompt in waiting])
 
@@ -269,14 +270,14 @@ def _settle_left_behind(call: _Call) -> None:
     """Record the prompts of killed processes, and delete the files of old sessions."""
     event, now = call.event, call.event.time_ns / SECOND
     for waiting in prompts.left_behind(call.home, now):
-        said = waiting[0].said or {}
-        known = {name: said[name] for name in ("session_id", "transcript_path", "host")}
-        _settle(call._replace(event=event.model_copy(update=known)), waiting)
+        origin = waiting[0].origin or {}
+        session_fields = {name: origin[name] for name in ("session_id", "transcript_path", "host")}
+        _settle(call._replace(event=event.model_copy(update=session_fields)), waiting)
     prompts.sweep(call.home, now)
 
 
 def _request(call: _Call) -> str:
-    """Write a request to compare the session with its transcript, which outlives this engine."""
+    """Write a request to compare the session with its transcript; the request outlives this engine."""
     event = call.event
     request = {
         "session_id": event.session_id,
@@ -289,7 +290,7 @@ def _request(call: _Call) -> str:
 
 
 def _clean(text: str) -> tuple[str, int]:
-    """Return a transcript's text as it may be stored, and the number of secrets removed from it."""
+    """Return a transcript's text as it may be stored, and the number of secrets removed."""
     text, redacted = redact(storable(text).strip())
     return cut(text.strip()), redacted
 
@@ -299,33 +300,33 @@ def _envelope(
     source: str,
     args: dict[str, Any],
     redacted: int,
-    said: dict[str, Any] | None = None,
+    origin: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return a turn for the spool, with the event's scope, host and policy, or with those in `said`."""
+    """Return a turn for the spool, with the scope, host and policy of the event, or those in `origin`."""
     event = call.event
-    now: dict[str, Any] = {
+    event_origin: dict[str, Any] = {
         "scope": event.scope,
         "host": event.host,
         "capture": event.capture,
         "folders": event.folders,
     }
-    said = said or now
+    origin = origin or event_origin
     return {
         "v": 1,
         "id": os.urandom(10).hex(),
         "kind": "turn",
         "at": instant(event.time_ns),
-        "scope": said["scope"],
+        "scope": origin["scope"],
         "source": f"hook:{source}",
-        "host": said["host"],
-        "capture": said["capture"],
+        "host": origin["host"],
+        "capture": origin["capture"],
         "redacted": redacted,
         "transcript_path": event.transcript_path,
-        "folder": next(iter(said["folders"]), None),
+        "folder": next(iter(origin["folders"]), None),
         "args": args,
     }
 
 
 def _hashed_key(session_id: str, answer: str | None) -> str:
-    """Return a key for a turn without an id or a saved prompt: the same for the same answer."""
+    """Return a key for a turn that has no id and no saved prompt; the same answer gives the same key."""
     return turn.ANSWER_KEY + sha256(f"{session_id}\n{answer or ''}".encode()).hexdigest()[:32]

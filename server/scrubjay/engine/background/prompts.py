@@ -1,14 +1,14 @@
 """Prompts that wait for their answers, one file each in `<home>/spool/prompts/<session>/`.
 
-Knows which prompts an answer belongs to, also when it is given twice; does not know hosts, policy or secrets
-(texts come redacted).
+This module finds the prompts of an answer, even if the answer comes twice. It does not know hosts, the policy
+or secrets: texts are redacted already.
 
     <time_ns>.<prompt>.json             waiting
-    <time_ns>.<prompt>.<answered>.json  answered: `answered` is the key of the turn that holds it
+    <time_ns>.<prompt>.<answered>.json  answered; `answered` is the key of the turn with this prompt
 
 An answered prompt stays for a while, because a host may fire Stop again for the same prompt with a longer
 answer, and because two installed copies of a hook fire at the same time. Hooks of versions before 2026-11-27
-write here themselves, so a file may be renamed by another process.
+write to this folder themselves, so another process may rename a file.
 """
 
 import json
@@ -25,11 +25,11 @@ from scrubjay.home.paths import Home
 from scrubjay.transcripts.turn import PROMPT_KEY
 
 KEPT_ANSWERED = 20  # prompts per session
-KEPT_S = 7 * 86_400.0  # a session untouched for that long loses its folder
-QUIET_S = 3_600.0  # a prompt in a session untouched for that long waits for no answer
+KEPT_S = 7 * 86_400.0  # the folder of a session that was untouched for so long is deleted
+QUIET_S = 3_600.0  # after so long without events, a session's prompts will get no answer
 MAX_SAVED = 8 * 1024 * 1024  # bytes of one file: a text of `capture.MAX_TEXT` characters, escaped
 
-_Saved = tuple[str, dict[str, Any]]  # a file and what it holds
+_Saved = tuple[str, dict[str, Any]]  # a file and its content
 
 
 class _Name(NamedTuple):
@@ -42,16 +42,16 @@ class _Name(NamedTuple):
 class Pair(NamedTuple):
     """The prompts of one turn: its prompt_id (`key`), their joined texts (`user`), and when it began.
 
-    `user` is None if no person typed them. `said` tells where the first was said, as `save` has it. `hidden`
-    tells whether the last one waits and was not to be recorded. `waiting` are those that no turn holds yet,
-    in order, each as a pair.
+    `user` is None if no person typed them. `origin` is that of the first prompt; see `save`. `hidden` is True
+    if the last prompt is waiting and must not be recorded. `waiting` has the prompts without a turn, in
+    order, each as a pair.
     """
 
     key: str
     user: str | None
     started_at: str
     redacted: int
-    said: dict[str, Any] | None
+    origin: dict[str, Any] | None
     hidden: bool
     files: list[str]
     waiting: list["Pair"]
@@ -63,32 +63,33 @@ def save(
     prompt_id: str | None,
     text: str | None,
     redacted: int,
-    said: dict[str, Any] | None,
+    origin: dict[str, Any] | None,
     now_ns: int,
 ) -> None:
     """Save a prompt until its answer arrives.
 
-    `text` None stands for one that no person wrote, and `said` None for one that is not to be recorded: its
-    answer is not recorded either. `said` is else a dict of all that a record of the prompt alone needs:
-    session_id, scope, host, capture, folders, transcript_path.
+    `text` is None if no person wrote the prompt. `origin` is None if the prompt must not be recorded: its
+    answer is not recorded either. Otherwise `origin` has what a record of the prompt alone needs: session_id,
+    scope, host, capture, folders, transcript_path.
     """
     folder = spool.session_folder(home, session_id)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     prompt_id = prompt_id or PROMPT_KEY + os.urandom(8).hex()
-    content = {"prompt_id": prompt_id, "text": text, "redacted": redacted, "said": said}
+    content = {"prompt_id": prompt_id, "text": text, "redacted": redacted, "said": origin}
     content["saved_at"] = instant(now_ns)
     name = f"{now_ns:020d}.{spool.file_name(prompt_id)}."
     if any(file.startswith(name) for file in os.listdir(folder)):
-        return  # an event that is taken again after a power cut
+        return  # the event is processed again after a power cut
     spool.durable_write(home, os.path.join(folder, name + "json"), json.dumps(content).encode("ascii"))
 
 
 def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | None = None) -> Pair | None:
-    """Find the prompts of an answer, among those said before it; None if none was saved.
+    """Return the prompts of an answer, from those saved before it; None if no prompt was saved.
 
-    With the answer's `prompt_id`: what was paired with it before, else the prompt of that id, else the latest
-    that waits. Without: the session's latest. Whatever still waits before that prompt was queued and belongs
-    to the same turn, unless the transcript shows how it ended: the caller looks, and marks it first.
+    With `prompt_id`, this is the prompt that was paired with it before, or else the prompt with that id, or
+    else the latest one that waits; without it, the latest prompt of the session. Prompts that still wait
+    before that one were queued and belong to the same turn, unless the transcript shows how they ended: the
+    caller checks this, and marks them first.
     """
     folder = spool.session_folder(home, session_id)
     for _ in range(5):  # an older hook may rename a file between listing and reading
@@ -97,13 +98,13 @@ def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | Non
         if target is None:
             return None
         key = spool.file_name(prompt_id) if prompt_id else target.answered or target.prompt
-        # A turn that the transcript named has that name, and no longer the one of its prompt.
-        named = prompt_id or (target.answered if spool.is_plain(target.answered) else None)
+        # A turn with a key from the transcript keeps it, instead of the key of its prompt.
+        turn_key = prompt_id or (target.answered if spool.is_plain(target.answered) else None)
         group = [
             name for name in names if name.answered == key or (name.answered is None and name.at <= target.at)
         ]
         try:
-            return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], named)
+            return _joined([(name.file, _read(os.path.join(folder, name.file))) for name in group], turn_key)
         except FileNotFoundError:
             continue
     raise SpoolError(
@@ -112,7 +113,7 @@ def pair(home: Home, session_id: str, prompt_id: str | None, until_ns: int | Non
 
 
 def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
-    """Note which turn has the prompts of a pair, and delete the oldest answered ones."""
+    """Mark the prompts of a pair with their turn, and delete the oldest answered prompts."""
     folder = spool.session_folder(home, session_id)
     for file in pair.files:
         if file.count(".") == 2:
@@ -129,30 +130,31 @@ def mark_answered(home: Home, session_id: str, pair: Pair) -> None:
 
 
 def hidden(home: Home, session_id: str) -> list[str]:
-    """Return the known times (ISO 8601) of a session's prompts that may not be recorded."""
+    """Return the times (ISO 8601) of a session's prompts that must not be recorded."""
     folder = spool.session_folder(home, session_id)
-    left = []
+    events = []
     for path in spool.events(home, "hidden"):
-        with suppress(ScrubjayError):  # it is taken meanwhile, and read below
-            left.append(spool.read(path))
-    kept = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
+        with suppress(ScrubjayError):  # processed meanwhile, and read below
+            events.append(spool.read(path))
+    saved = [_read(os.path.join(folder, name.file)) for name in _names(folder)]
     return [
         *(
             instant(each["time_ns"])
-            for each in left
+            for each in events
             if each["kind"] == "prompt" and each["session_id"] == session_id
         ),
-        *(content["saved_at"] for content in kept if content["said"] is None),
+        *(content["saved_at"] for content in saved if content["said"] is None),
     ]
 
 
 def unnamed(home: Home, session_id: str) -> set[str]:
-    """Return the words of a session's waiting prompts that have no id from the host.
+    """Return the texts of a session's waiting prompts that have no id from the host.
 
-    Their Stop records them under another key than the transcript has. None while files are damaged or go.
+    Their Stop will record them under another key than the transcript's. If files are damaged or disappear,
+    the result is empty.
     """
     try:
-        waiting = found.waiting if (found := pair(home, session_id, None)) else []
+        waiting = latest.waiting if (latest := pair(home, session_id, None)) else []
     except (ScrubjayError, OSError, ValueError):
         return set()
     return {each.user for each in waiting if each.user and each.key.startswith(PROMPT_KEY)}
@@ -161,27 +163,27 @@ def unnamed(home: Home, session_id: str) -> set[str]:
 def left_behind(home: Home, now: float) -> list[list[Pair]]:
     """List the prompts that wait in sessions untouched for an hour before `now` (seconds since 1970).
 
-    Of each session its prompts in order, each a pair; none of a version that did not keep where it was said,
-    and no session with a damaged file.
+    For each session, its prompts are in order, each as a pair. Prompts of versions that did not save their
+    origin are left out, and so are sessions with a damaged file.
     """
-    found = []
+    sessions = []
     for session in os.scandir(home.prompts):
         try:
             if not session.is_dir(follow_symlinks=False) or session.stat().st_mtime >= now - QUIET_S:
                 continue
-            # without `_names`: a week has hundreds of sessions, and almost none has a waiting prompt
+            # not `_names`: a week has hundreds of sessions, and almost none has a waiting prompt
             files = sorted(file for file in os.listdir(session.path) if file.count(".") == 2)
             waiting = _one_by_one([(file, _read(os.path.join(session.path, file))) for file in files])
-        except (OSError, ValueError, SpoolError):  # another session's sweep was faster, or it is damaged
+        except (OSError, ValueError, SpoolError):  # another sweep was faster, or a file is damaged
             continue
-        pairs = [pair for pair in (_joined(one, None, True) for one in waiting) if pair.said]
+        pairs = [pair for pair in (_joined(prompt, None, True) for prompt in waiting) if pair.origin]
         if pairs:
-            found.append(pairs)
-    return found
+            sessions.append(pairs)
+    return sessions
 
 
 def sweep(home: Home, now: float) -> None:
-    """Delete the folders of sessions that were not touched for a week before `now` (seconds since 1970)."""
+    """Delete the folders of sessions untouched for a week before `now` (seconds since 1970)."""
     for session in os.scandir(home.prompts):
         try:
             if session.is_dir(follow_symlinks=False) and session.stat().st_mtime < now - KEPT_S:
@@ -189,7 +191,7 @@ def sweep(home: Home, now: float) -> None:
                     _unlink(os.path.join(session.path, file))
                 os.rmdir(session.path)
         except OSError as error:
-            # Another session's sweep was faster, or this one has just come back to life.
+            # Another sweep was faster, or the session has just continued.
             if error.errno not in (ENOENT, ENOTEMPTY):
                 raise
 
@@ -224,9 +226,9 @@ def _target(names: list[_Name], prompt_id: str | None) -> _Name | None:
         lambda name: name.prompt == key,
         lambda name: name.answered is None,
     ):
-        found = [name for name in names if fits(name)]
-        if found:
-            return found[-1]
+        matches = [name for name in names if fits(name)]
+        if matches:
+            return matches[-1]
     return None
 
 
@@ -239,32 +241,32 @@ def _read(path: str) -> dict[str, Any]:
     return saved
 
 
-def _joined(saved: list[_Saved], prompt_id: str | None, is_one: bool = False) -> Pair:
-    spoken = [content for _, content in saved if content["text"] is not None]
+def _joined(saved: list[_Saved], prompt_id: str | None, is_single: bool = False) -> Pair:
+    typed = [content for _, content in saved if content["text"] is not None]
     # two copies of the hook save a prompt twice
-    texts = list(dict.fromkeys(content["text"] for content in spoken if content["text"]))
-    first = (spoken or [content for _, content in saved])[0]
+    texts = list(dict.fromkeys(content["text"] for content in typed if content["text"]))
+    first = (typed or [content for _, content in saved])[0]
     return Pair(
         key=prompt_id or saved[-1][1]["prompt_id"],
-        user="\n\n".join(texts) if spoken else None,
+        user="\n\n".join(texts) if typed else None,
         started_at=first["saved_at"],
-        redacted=sum(content["redacted"] for content in spoken),
-        said=first["said"],
+        redacted=sum(content["redacted"] for content in typed),
+        origin=first["said"],
         hidden=saved[-1][0].count(".") == 2 and saved[-1][1]["said"] is None,
         files=[file for file, _ in saved],
-        waiting=[] if is_one else [_joined(one, None, True) for one in _one_by_one(saved)],
+        waiting=[] if is_single else [_joined(prompt, None, True) for prompt in _one_by_one(saved)],
     )
 
 
 def _one_by_one(saved: list[_Saved]) -> list[list[_Saved]]:
-    """Return the waiting prompts, each with all its files: two copies of a hook save a prompt twice."""
+    """Return the waiting prompts, each with all of its files: two copies of a hook save a prompt twice."""
     prompts: list[list[_Saved]] = []
     for file, content in saved:
         if file.count(".") != 2:
             continue
         last = prompts[-1][-1][1] if prompts else None
-        named = content["prompt_id"] if not content["prompt_id"].startswith(PROMPT_KEY) else None
-        if last and last["text"] == content["text"] and named in (None, last["prompt_id"]):
+        host_id = content["prompt_id"] if not content["prompt_id"].startswith(PROMPT_KEY) else None
+        if last and last["text"] == content["text"] and host_id in (None, last["prompt_id"]):
             prompts[-1].append((file, content))
         else:
             prompts.append([(file, content)])

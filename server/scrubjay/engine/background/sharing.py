@@ -17,7 +17,7 @@ from scrubjay.store.store import Store
 
 log = logging.getLogger("scrubjay.engine.background.sharing")
 
-LOOK_SECONDS = 0.5  # between two looks into the inbox, each a request
+LOOK_SECONDS = 0.5  # between two checks of the inbox; each is a request
 
 
 class Sharing:
@@ -28,17 +28,17 @@ class Sharing:
         self._swept = time.monotonic()
 
     async def run(self) -> None:
-        """Maintain or follow the store for ever; returns at once if no other engine may use it."""
+        """Maintain or follow the store forever; return at once if the store is not shared."""
         if (shared := self._store.shared) is not None:
-            await _for_ever(lambda: self._work(shared))
+            await _repeat_forever(lambda: self._work(shared))
 
     async def hold(self) -> None:
-        """Keep the lease, or wait for it, for ever.
+        """Keep the lease, or wait for it, forever.
 
-        This runs apart from `run`, because no amount of work may hold up the renewal.
+        This runs separately from `run`, because no amount of work may delay the renewal.
         """
         if (shared := self._store.shared) is not None:
-            await _for_ever(shared.lease.keep)
+            await _repeat_forever(shared.lease.keep)
 
     async def _work(self, shared: Shared) -> None:
         if not shared.lease.is_valid:
@@ -84,15 +84,15 @@ class Sharing:
         await self._writer.take([entry for entry in entries if entry.kind == ENVELOPE])
 
 
-async def _for_ever(step: Callable[[], Awaitable[object]]) -> None:
-    troubled = False
+async def _repeat_forever(step: Callable[[], Awaitable[object]]) -> None:
+    is_failing = False
     while True:
         try:
             await step()
-            troubled = False
+            is_failing = False
         except (ScrubjayError, OSError, RuntimeError, ValueError) as error:
-            # LanceDB's own failures too: the network may come back.
-            level = logging.INFO if troubled else logging.ERROR
+            # Also for LanceDB's own failures: the network may come back.
+            level = logging.INFO if is_failing else logging.ERROR
             log.log(level, "the shared store did not answer: %s", reason(error))
-            troubled = True
+            is_failing = True
         await asyncio.sleep(LOOK_SECONDS)

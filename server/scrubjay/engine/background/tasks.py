@@ -1,4 +1,4 @@
-"""Runs an engine's background work, and waits for pauses in it."""
+"""Runs an engine's background work, and waits for pauses."""
 
 import asyncio
 import logging
@@ -20,23 +20,23 @@ class Background:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, *works: Coroutine[Any, Any, Any]) -> None:
-        """Run these until they are done, or until `end`."""
+        """Run these coroutines until they are done or `end` is called."""
         for work in works:
             task = asyncio.create_task(work)
             self._tasks.add(task)
             task.add_done_callback(self._done)
 
     async def end(self) -> None:
-        """Cancel everything, and return when it has ended."""
+        """Cancel all tasks, and return when they have ended."""
         running = set(self._tasks)
-        # A cancellation that reaches LanceDB's own futures is now and then lost there, so it is repeated.
+        # LanceDB's own futures sometimes lose a cancellation, so it is repeated.
         while running:
             for task in running:
                 task.cancel()
             _, running = await asyncio.wait(running, timeout=1.0)
 
     def _done(self, task: asyncio.Task[Any]) -> None:
-        """Log a loop that ended by itself, which is a bug that would otherwise stay silent."""
+        """Log a task that failed by itself: a bug that would otherwise stay silent."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("background work ended", exc_info=error)
@@ -44,15 +44,15 @@ class Background:
 
 @contextmanager
 def failures_logged(log: logging.Logger, what: str) -> Iterator[None]:
-    """Log that `what`, and why, if a full disk or LanceDB makes this work fail; it may succeed next time."""
+    """Log `what`, with the reason, if a full disk or LanceDB makes this fail; it may succeed next time."""
     try:
         yield
     except (ScrubjayError, OSError, RuntimeError, ValueError, sqlite3.Error) as error:
         log.warning("%s: %s", what, reason(error))
 
 
-async def passed(seconds: float, event: asyncio.Event) -> bool:
-    """Wait for the event; return True if so many seconds went by without it."""
+async def quiet_for(seconds: float, event: asyncio.Event) -> bool:
+    """Wait for the event; return True if it did not come within so many seconds."""
     try:
         async with asyncio.timeout(seconds):  # Python 3.11's wait_for can swallow a cancellation
             await event.wait()

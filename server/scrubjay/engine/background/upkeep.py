@@ -1,8 +1,8 @@
 """Keeps LanceDB's files few and small: compacts, adds new rows to the indexes, removes old versions.
 
-Measured on LanceDB 0.40: every commit adds a fragment and a manifest that lists them all, so that 2,000
-single appends make searches 30 times slower and the folder 8 times larger; every FTS version that was opened
-keeps its files open until the session is dropped.
+Measured on LanceDB 0.40: every commit adds a fragment and a manifest that lists all fragments, so 2,000
+single appends make searches 30 times slower and the folder 8 times larger. Every full-text index version that
+was opened keeps its files open until the session is dropped.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from scrubjay.engine.background.tasks import passed
+from scrubjay.engine.background.tasks import quiet_for
 from scrubjay.store import conditions
 from scrubjay.store.allocator import give_memory_back
 from scrubjay.store.bucket.sharing import VERSION_LIFETIME
@@ -23,38 +23,38 @@ from scrubjay.store.tables import index_vectors, vector_segments
 
 log = logging.getLogger("scrubjay.engine.background.upkeep")
 
-IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause where it can
-# Passages with a vector from which on there is a vector index. Few are compared in memory, and yet it pays:
-# a compaction leaves the fragments of its segments apart, and does not write all rows again. Without it, at
+IDLE_SECONDS = 3.0  # without a write; a compaction rewrites its table, so it waits for a pause if it can
+# Passages with a vector from which on there is a vector index. So few could be compared in memory, but with
+# an index, compactions leave the fragments of its segments alone and do not rewrite all rows. Without it, at
 # 10,000 turns, the engine's peak was 796 MB instead of 692, and a search waited 4.4 s for a write, not 0.9.
 VECTORS = 1_000
-# Rows from which on a compaction or a vector index takes seconds, so a table may exceed its bounds first.
+# Rows from which on a compaction or a vector index takes seconds, so such a table has wider bounds.
 LARGE = 50_000
 LARGE_TABLE_SLACK = 4  # bounds are multiplied by this
-# Segments from which the vector index is rebuilt, in 0.3 s for 30,000 passages; fragments of two
-# never merge.
+# Segments from which on the vector index is rebuilt, in 0.3 s for 30,000 passages. Fragments of two different
+# segments never merge.
 VECTOR_SEGMENTS = 4
-# Younger versions may still be read, by a query of this process alone. Where other processes write, 5 s was
-# measured to be enough and 0 to bring rows back.
+# A query of this process may still read a younger version. Where other processes write, 5 s was measured to
+# be enough, while 0 brought rows back.
 KEEP_VERSIONS = timedelta(seconds=30)
-READ_SECONDS = 1.0  # after which no query reads what a compaction replaced
-LOOK_EVERY = 4  # commits; a look at four tables costs 4 ms of processor, a commit 10
-# After so long without a write every superseded version is old enough.
+READ_SECONDS = 1.0  # after which no query reads files that a compaction replaced
+LOOK_EVERY = 4  # commits; checking four tables costs 4 ms of processor time, a commit 10
+# After this time without a write, every superseded version is old enough.
 QUIET_SECONDS = KEEP_VERSIONS.total_seconds() + 30.0
 KEEP_ALL = timedelta(days=7)
-KEEP_READ = timedelta(days=36_500)  # while a reader uses an older version, of any age
-# Compactions; each leaves 2-4 descriptors and some 15 MB of superseded index pages in the old session.
+KEEP_READ = timedelta(days=36_500)  # while a reader uses an older version, however old
+# Compactions; each leaves 2-4 file descriptors and some 15 MB of superseded index pages in the old session.
 REOPEN_AFTER = 2
 ORPHANS_EVERY = 86_400.0  # seconds
-_INDEXES = ("passages", "building")  # the tables with an index of words and one of vectors
+_INDEXES = ("passages", "building")  # the tables with a word index and a vector index
 
 
 class Bounds(NamedTuple):
     """The limits of a table of up to `LARGE` rows, above which it is compacted; 5,000 rows take 0.05 s.
 
-    A fragment costs 0.45 ms in every one of the five to seven look-ups of a search. Passages outside the word
+    A fragment costs 0.45 ms in each of the five to seven look-ups of a search. Passages outside the word
     index are searched by reading them: 256 of 900 characters cost 12 ms, 768 cost 25. With 4 segments, and so
-    8 fragments, a search of 6,000 passages took 52 ms of processor; with 1, 37.
+    8 fragments, a search of 6,000 passages took 52 ms of processor time; with 1 segment, 37.
     """
 
     fragments: int
@@ -68,8 +68,8 @@ BUSY, IDLE = Bounds(24, 500, 24), Bounds(4, 50)
 class Upkeep:
     """Maintains the tables of one store. `failures` counts compactions that failed in a row.
 
-    `resting` says that no passage waits for its vector: between two batches of a long ingest is no pause.
-    `failed` is called when a compaction failed.
+    `resting` returns True if no passage waits for its vector: the time between two batches of a long ingest
+    is not a pause. `failed` is called after a failed compaction.
     """
 
     def __init__(
@@ -89,32 +89,32 @@ class Upkeep:
         self.working = False
 
     def wake(self, commits: int = 1) -> None:
-        """Note a commit; the vectors of a backlog count as several, because they rewrite many rows."""
+        """Note a commit; vectors of a backlog count as several commits, because they rewrite many rows."""
         self._commits += commits
         self._wake.set()
 
     async def run(self) -> None:
-        """Until cancelled, compact tables over their limits at once, others when idle; drop old versions."""
+        """Compact tables over their limits at once and others when idle, and drop old versions, forever."""
         while True:
-            if await passed(QUIET_SECONDS, self._wake):
+            if await quiet_for(QUIET_SECONDS, self._wake):
                 await self.prune()
                 await self._wake.wait()
             self._wake.clear()
             if self._commits >= LOOK_EVERY:
                 await self.tidy(BUSY)
-            if await passed(IDLE_SECONDS, self._wake) and self._resting():
+            if await quiet_for(IDLE_SECONDS, self._wake) and self._resting():
                 await self.tidy(IDLE)
 
     async def tidy(self, bounds: Bounds) -> int:
         """Compact every table that is over its limits; return their number.
 
-        The engine that maintains a store does so.
+        Only the engine that maintains the store does this.
         """
         if not self._store.is_writer:
             return 0
         compacted = self._commits = 0
         before = self._store.tables
-        async with self._at_work():
+        async with self._counting_failures():
             due = [name for name in self._store.tables.names if await self._due(name, bounds)]
             for name in due:
                 await self._compact(name, bounds)
@@ -130,19 +130,19 @@ class Upkeep:
         """
         if self._store.is_writer:
             before = self._store.tables
-            async with self._at_work():
+            async with self._counting_failures():
                 for name in self._store.tables.names:
                     await self._compact(name, IDLE, pause=READ_SECONDS)
                 await self._store.tables.warm(before)
-                if self._store.shared is None:  # else another engine may search them for a while: `sweep`
+                if self._store.shared is None:  # otherwise another engine may still search them; see `sweep`
                     await self._store.drop_other_generations()
 
     @asynccontextmanager
-    async def _at_work(self) -> AsyncIterator[None]:
+    async def _counting_failures(self) -> AsyncIterator[None]:
         self.working = True
         try:
             yield
-        except (RuntimeError, ValueError, OSError) as error:  # LanceDB's own; the data stays as it was
+        except (RuntimeError, ValueError, OSError) as error:  # errors of LanceDB; the data is unchanged
             self.failures += 1
             self._failed()
             level = logging.WARNING if self.failures >= 3 else logging.INFO
@@ -168,20 +168,20 @@ class Upkeep:
         return index is not None and index.num_unindexed_rows > bounds.unindexed
 
     async def _compact(self, name: str, bounds: Bounds, *, pause: float = 0.0) -> None:
-        """Compact, sync the result to the disk, and only then remove the versions that it replaces.
+        """Compact a table, sync the result to the disk, and only then remove the versions that it replaces.
 
-        `pause` spares the version that a query of this moment reads, where it is older than `KEEP_VERSIONS`.
-        Writes come in between: each step of a table that has many rows takes seconds.
+        `pause` gives a running query time to finish if its version is older than `KEEP_VERSIONS`. Writes can
+        come in between, because each step takes seconds for a table with many rows.
         """
-        if not await self._optimize(name, self._kept(KEEP_ALL)):
+        if not await self._optimize(name, self._retention(KEEP_ALL)):
             return
-        # After the first, so that every index has every row. Rows that one lacks would stay apart, and
-        # the next would write all rows once more (30,000 passages: 4.4 to 5.2 s instead of 2.8 to 3.3).
+        # After the first compaction, so that every index has every row. Otherwise missing rows would stay
+        # separate, and the next one would rewrite all rows (30,000 passages: 4.4 to 5.2 s, not 2.8 to 3.3).
         if name in _INDEXES and await self._join_segments(name, bounds):
-            await self._optimize(name, self._kept(KEEP_ALL))
+            await self._optimize(name, self._retention(KEEP_ALL))
         await self._store.checkpoint()
         await asyncio.sleep(pause)
-        if not await self._optimize(name, self._kept(KEEP_VERSIONS), orphans=True):
+        if not await self._optimize(name, self._retention(KEEP_VERSIONS), orphans=True):
             return
         async with self._store.lock:
             self.compactions += 1
@@ -216,7 +216,7 @@ class Upkeep:
     async def sweep(self) -> None:
         """Remove unneeded files from a shared store.
 
-        These are older versions, the passages of earlier generations, and beats and entries that are done.
+        These are old versions, the passages of earlier generations, and finished beats and entries.
         """
         if (shared := self._store.shared) is not None and not self._store.readers:
             async with self._store.lock:
@@ -225,7 +225,7 @@ class Upkeep:
             await self._store.drop_other_generations()
             await shared.tidy()
 
-    def _kept(self, usual: timedelta) -> timedelta:
+    def _retention(self, usual: timedelta) -> timedelta:
         if self._store.readers:
             return KEEP_READ
         return usual if self._store.shared is None else max(usual, VERSION_LIFETIME)
@@ -233,7 +233,7 @@ class Upkeep:
     def _orphans_due(self) -> bool:
         """Return True if files of failed writes are due to be removed; only safe with a single writer.
 
-        LanceDB does it after a week.
+        Otherwise LanceDB removes them after a week.
         """
         now = self._clock()
         if self._store.shared is not None or now - self._orphans_removed < ORPHANS_EVERY:

@@ -1,8 +1,8 @@
 """One client's connection: lines, limits, and unanswered requests.
 
-Limits keep a client from harming others: a line of more than 32 MiB or 20,000 JSON marks is answered with an
-error (64 MiB or 500,000 for the command line), and a client that lets 16 MiB of answers pile up loses its
-connection. Nothing here ever waits for a client to read.
+Limits keep one client from harming the others: a line of more than 32 MiB or 20,000 JSON marks is answered
+with an error (64 MiB or 500,000 for the command line), and a client that lets 16 MiB of answers pile up loses
+its connection. Nothing here waits for a client to read.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from typing import Any
 
 from scrubjay.wire.hello import Hello, line_of
 from scrubjay.wire.lines import BEAT, LINE_LIMIT, LineCutter, TooLong
-from scrubjay.wire.messages import CALL_LIMIT, CALL_MARKS, MOST_MARKS, NOT_JSON, answered, glance, key_of
+from scrubjay.wire.messages import CALL_LIMIT, CALL_MARKS, MOST_MARKS, NOT_JSON, answered_key, glance, key_of
 
 log = logging.getLogger("scrubjay.engine.process.connection")
 
 OUTPUT_LIMIT = 16 * 1024 * 1024  # bytes waiting for one client
 _INPUT_LIMIT = 4 * 1024 * 1024  # bytes of lines waiting to be processed; above it the client has to wait
 _DRAIN_SECONDS = 2.0  # for writing the last answers to a client that has stopped sending
-_ENDLESS = {"subscriptions/listen"}  # requests answered by the end of a stream: not waited for
+_ENDLESS = {"subscriptions/listen"}  # answered by the end of a stream, so not waited for
 
 
 class Connection(asyncio.Protocol):
@@ -63,7 +63,7 @@ class Connection(asyncio.Protocol):
         """Return the client's next line without its newline, or None at the end.
 
         The end is reported only when every request is answered or a time limit has passed, because a face
-        that sees it stops working on answers. A line above the limit is answered with an error here.
+        that sees the end stops working on its answers. A line above the limit is answered with an error here.
         """
         while True:
             if self._draining is None and self._queue:
@@ -78,23 +78,23 @@ class Connection(asyncio.Protocol):
                 await self._news.wait()
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return self._each()
+        return self._lines()
 
     async def write_line(self, line: bytes | str) -> None:
-        """Send one line; its newline may be missing.
+        """Send one line; a missing newline is added.
 
-        A client that is gone is not an error.
+        It is no error if the client is gone.
         """
         data = line.encode() if isinstance(line, str) else bytes(line)
         if len(data) > self._line_limit + 1:
             what = f"The answer has {len(data)} bytes, and a line may have {self._line_limit}."
             data = _error(glance(data, MOST_MARKS).id, f"{what} Ask for less.")
-        if key := answered(data):
+        if key := answered_key(data):
             self.end(key)
         self._send(data if data.endswith(b"\n") else data + b"\n")
 
     def begin(self, key: tuple[str, object], method: str) -> None:
-        """Count work as in flight without a request line; the engine waits for it before it finishes."""
+        """Count work without a request line as in flight; the engine waits for it before it finishes."""
         self.in_flight[key] = method
 
     def end(self, key: tuple[str, object]) -> None:
@@ -103,7 +103,7 @@ class Connection(asyncio.Protocol):
         self._news.set()
 
     async def ended(self) -> None:
-        """Wait until the client stops sending; for a face that works without reading meanwhile."""
+        """Wait until the client stops sending. This is for a face that works without reading."""
         while not self._ended:
             self._news.clear()
             await self._news.wait()
@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
     # What the engine uses.
 
     def welcome(self, hello: Hello) -> None:
-        """Store the client's hello; only the command line may send more than a model's client."""
+        """Store the client's hello; only the command line may send longer lines than a model's client."""
         self.hello = hello
         if hello.kind == "cli":
             self._most_marks = MOST_MARKS
@@ -144,13 +144,13 @@ class Connection(asyncio.Protocol):
     # What asyncio calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Start."""
+        """Store the transport, and report the new connection."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._opened(self)
 
     def data_received(self, data: bytes) -> None:
-        """Process the client's bytes; above the limit it has to wait."""
+        """Queue the client's lines; pause reading while too many bytes wait."""
         for line in self._cutter.feed(data):
             if line == BEAT:  # not one of the client's lines; answer at once
                 self._send(BEAT)
@@ -177,7 +177,7 @@ class Connection(asyncio.Protocol):
     # Internals.
 
     def _next(self) -> bytes | None:
-        """Return the first waiting line and note a request as in flight; None for a refused line."""
+        """Return the first waiting line, or None if it is refused; count a request as in flight."""
         line = self._queue.popleft()
         self._queued -= len(line)
         if self._queued <= _INPUT_LIMIT // 2 and not self._ended:
@@ -187,14 +187,14 @@ class Connection(asyncio.Protocol):
             what = f"This line is longer than {self._line_limit} bytes."
             self._send(_error(glance(line).id, f"{what} Send it in parts."))
             return None
-        seen = glance(line, self._most_marks)
-        if seen.problem and seen.problem != NOT_JSON:  # the face refuses what is not JSON, also as a hello
-            self._send(_error(seen.id, seen.problem))
+        request = glance(line, self._most_marks)
+        if request.problem and request.problem != NOT_JSON:  # the face itself refuses a line that is not JSON
+            self._send(_error(request.id, request.problem))
             return None
-        if seen.key is not None and seen.method is not None and seen.method not in _ENDLESS:
-            self.in_flight[seen.key] = seen.method
-        elif seen.method == "notifications/cancelled" and seen.request_id is not None:
-            self.end(key_of(seen.request_id))
+        if request.key is not None and request.method is not None and request.method not in _ENDLESS:
+            self.in_flight[request.key] = request.method
+        elif request.method == "notifications/cancelled" and request.request_id is not None:
+            self.end(key_of(request.request_id))
         return line.rstrip(b"\r\n")
 
     def _send(self, data: bytes) -> None:
@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
                     self._news.clear()
                     await self._news.wait()
 
-    async def _each(self) -> AsyncIterator[bytes]:
+    async def _lines(self) -> AsyncIterator[bytes]:
         while (line := await self.read_line()) is not None:
             yield line
 

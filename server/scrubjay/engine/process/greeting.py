@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from scrubjay.wire.hello import PROTOCOL, Hello, is_newer
 
-_OF_ONE_CLIENT = {"SCRUBJAY_SCOPE"}  # variables that belong in a client's environment
+_CLIENT_VARIABLES = {"SCRUBJAY_SCOPE"}  # these belong in the environment of a client
 
 
 class Identity(NamedTuple):
@@ -32,38 +32,40 @@ class Greeting(NamedTuple):
 
 
 def greet(hello: Hello, me: Identity, *, ready: bool, token: str | None, env: Mapping[str, str]) -> Greeting:
-    """Answer a hello, always with our version and start: a newer client may then replace this engine.
+    """Answer a hello.
+
+    Every answer has our version and how we were started, so that a newer client may replace this engine.
 
     Args:
         hello: the client's hello.
         me: this engine.
         ready: True if the engine has finished loading.
-        token: required from the client on a loopback port; None on a Unix socket, where permissions decide.
+        token: what a client on a loopback port must send; None on a Unix socket, which has permissions.
         env: the engine's own SCRUBJAY_* variables, for comparison with the client's.
     """
     fields = me.fields(ready=ready)
     if token is not None and not hmac.compare_digest((hello.token or "").encode(), token.encode()):
         why = "This port belongs to the Scrubjay engine of another user, or its token file is out of date."
-        return _refused(fields, why, retry=True)
+        return _refusal(fields, why, retry=True)
     if hello.replace and me.auto:
         why = f"The engine {me.version} is finishing to make room."
-        return _refused(fields, why, retry=True, make_room=True)
+        return _refusal(fields, why, retry=True, make_room=True)
     if hello.replace:
         why = f"The engine {me.version} (pid {me.pid}) was started by hand and stays."
-        return _refused(fields, f"{why} Stop it where it was started.")
+        return _refusal(fields, f"{why} Stop it where it was started.")
     if hello.protocol != me.protocol:
-        return _refused(fields, _mismatch(hello, me))
+        return _refusal(fields, _mismatch(hello, me))
     return Greeting({**fields, "notices": _notices(hello, me, env)}, True)
 
 
-def unheeded(hello: Hello, env: Mapping[str, str]) -> list[str]:
-    """Return a client's SCRUBJAY_* variables that the engine, whose environment is `env`, ignores."""
+def ignored_variables(hello: Hello, env: Mapping[str, str]) -> list[str]:
+    """Return the SCRUBJAY_* variables of a client that an engine with the environment `env` ignores."""
     return sorted(
-        name for name, value in hello.env.items() if name not in _OF_ONE_CLIENT and env.get(name) != value
+        name for name, value in hello.env.items() if name not in _CLIENT_VARIABLES and env.get(name) != value
     )
 
 
-def _refused(
+def _refusal(
     fields: dict[str, Any], sentence: str, *, retry: bool = False, make_room: bool = False
 ) -> Greeting:
     return Greeting({**fields, "error": sentence, "retry": retry}, False, make_room)
@@ -80,10 +82,10 @@ def _mismatch(hello: Hello, me: Identity) -> str:
 
 
 def _notices(hello: Hello, me: Identity, env: Mapping[str, str]) -> list[str]:
-    """Return notices for the client's user: ignored settings, an engine that will not be replaced."""
+    """Return notices for the client's user, about ignored settings or an engine that cannot be replaced."""
     notices = []
-    if odd := unheeded(hello, env):
-        what = f"{', '.join(odd)} has no effect here: one engine serves all clients."
+    if ignored := ignored_variables(hello, env):
+        what = f"{', '.join(ignored)} has no effect here: one engine serves all clients."
         notices.append(f"{what} Use `scrubjay config` instead.")
     if is_newer(hello.version, me.version) and not me.auto:
         what = f"The engine (pid {me.pid}) is version {me.version} and was started by hand"

@@ -36,7 +36,7 @@ _CLOSE_SECONDS = 2.0  # for a client to read its last lines
 # How long the event loop may stand still before the engine ends itself. Pipes report a stuck engine after
 # seven seconds, and busy machines were seen to stand still for eighteen.
 HANG_SECONDS = 60.0
-_TICK_SECONDS = 5.0  # between two checks whether the engine is idle or its home was removed
+_TICK_SECONDS = 5.0  # between two checks for an idle engine or a removed home
 
 
 @dataclass(eq=False, kw_only=True)
@@ -47,12 +47,12 @@ class Lifetime:
     """
 
     home: Home = field(kw_only=False)
-    # Held; if its file disappears, the home was deleted, and the engine ends.
+    # The lock is held. If its file disappears, the home was deleted, and the engine ends.
     lock: FileLock = field(kw_only=False)
     auto: bool  # started by a pipe: ends when idle, and makes room for a newer version
-    idle_seconds: float  # without a client or work
+    idle_seconds: float  # time without a client or work after which an automatic engine ends
     busy: Callable[[], bool] = lambda: False  # returns True during work that no client waits for
-    # Returns True when loading is over; sent to every client in the hello.
+    # Returns True when loading is over; every client is told in the hello.
     ready: Callable[[], bool] = lambda: True
     grace_seconds: float = 30.0  # for requests in flight once the engine is finishing
     hang_seconds: float = HANG_SECONDS
@@ -67,7 +67,7 @@ class Lifetime:
         self.me = Identity(self.version, os.getpid(), self.auto, identity(self.lock.path))
         self.started_at = datetime.now(UTC)
         self.connections: set[Connection] = set()  # those that have sent a hello
-        self._attended: dict[asyncio.Task[None], Connection] = {}
+        self._tasks: dict[asyncio.Task[None], Connection] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._finishing = asyncio.Event()
         self._reason = ""
@@ -89,7 +89,7 @@ class Lifetime:
         """Listen until the engine is finished, and return the reason.
 
         Args:
-            faces: the function that serves the client, for each kind of hello; it returns when the
+            faces: for each kind of hello, the function that serves the client; it returns when the
                 connection ends.
             background: started as soon as the engine listens; if it raises, the engine finishes and the
                 error is raised here.
@@ -109,16 +109,16 @@ class Lifetime:
             with finishing_on_signals(self.finish):
                 if background is not None:
                     work = asyncio.ensure_future(background())
-                    work.add_done_callback(self._worked)
+                    work.add_done_callback(self._background_ended)
                 await self._watch()
                 self._announce(listener, finishing=True)
                 server.close()
         finally:
-            # If the home was removed, these files may belong to another engine by now.
-            ours = self.lock.is_held
-            listener.close(remove_files=ours)
-        await self._see_off()
-        if ours:
+            # If the home was removed, these files may already belong to another engine.
+            is_ours = self.lock.is_held
+            listener.close(remove_files=is_ours)
+        await self._answer_and_disconnect()
+        if is_ours:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self.home.engine_json)
         if work is not None:
@@ -130,8 +130,8 @@ class Lifetime:
     async def _accept(self, listener: Listener, faces: Mapping[str, Face]) -> asyncio.Server:
         def opened(connection: Connection) -> None:
             task = asyncio.ensure_future(self._attend(connection, faces, listener.token))
-            self._attended[task] = connection
-            task.add_done_callback(self._attended.pop)
+            self._tasks[task] = connection
+            task.add_done_callback(self._tasks.pop)
 
         loop = asyncio.get_running_loop()
         make = loop.create_server if self.loopback else loop.create_unix_server
@@ -180,12 +180,12 @@ class Lifetime:
             self._end(f"client {hello.version} of pid {hello.pid} takes over")
         return greeting.accepted
 
-    async def _see_off(self) -> None:
-        """Let every client receive its answers, then end the faces that are still running."""
-        for connection in self._attended.values():
+    async def _answer_and_disconnect(self) -> None:
+        """Wait until every client has its answers, then cancel the faces that are still running."""
+        for connection in self._tasks.values():
             connection.drain(self.grace_seconds)
-        if self._attended:
-            _, late = await asyncio.wait(self._attended, timeout=self.grace_seconds + _CLOSE_SECONDS)
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=self.grace_seconds + _CLOSE_SECONDS)
             for task in late:
                 task.cancel()
             if late:
@@ -193,21 +193,21 @@ class Lifetime:
                 await asyncio.wait(late, timeout=2 * _CLOSE_SECONDS)
 
     async def _watch(self) -> None:
-        """Return when the engine has to finish: on request, when idle too long, or when its home is gone."""
+        """Return when the engine must finish: on request, after a long idle time, or without its home."""
         loop = asyncio.get_running_loop()
         tick = min(_TICK_SECONDS, max(self.idle_seconds / 10, 0.02))
-        last = loop.time()
+        last_active = loop.time()
         while not self._finishing.is_set():
             if not self.lock.is_held:
                 self._end("its home was removed")
             elif not self.me.auto or self.connections or self.busy():
-                last = loop.time()
-            elif loop.time() - last >= self.idle_seconds:
+                last_active = loop.time()
+            elif loop.time() - last_active >= self.idle_seconds:
                 self._end("idle")
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._finishing.wait(), tick)
 
-    def _worked(self, work: asyncio.Future[None]) -> None:
+    def _background_ended(self, work: asyncio.Future[None]) -> None:
         if not work.cancelled() and work.exception() is not None:
             self._end("the background work failed")
 
@@ -235,8 +235,8 @@ class Lifetime:
         except FileNotFoundError:  # the home may be removed at any moment
             return
         except OSError as error:
-            # Without the file, clients look for the socket in the home, so the engine is reachable on a full
-            # disk too.
+            # Without the file, clients look for the socket in the home, so the engine can be reached even on
+            # a full disk.
             if not finishing and listener.facts != {"socket": self.home.socket}:
                 raise
             log.error("%s cannot be written: %s", self.home.engine_json, error.strerror)
@@ -246,7 +246,7 @@ class Lifetime:
 def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     """Call `finish` with the signal's name when the system or the user asks this process to end.
 
-    Only the main thread receives signals; in any other, nothing is changed. `finish` must be safe to call
+    Only the main thread receives signals; in other threads this does nothing. `finish` must be safe to call
     from anywhere.
     """
     if threading.current_thread() is not threading.main_thread():
@@ -259,20 +259,20 @@ def finishing_on_signals(finish: Callable[[str], None]) -> Iterator[None]:
     def handle(number: int, _: object) -> None:
         finish(signal.Signals(number).name)
 
-    before = {each: signal.signal(each, handle) for each in names}  # asyncio has no handlers on Windows
+    previous = {each: signal.signal(each, handle) for each in names}  # asyncio has no handlers on Windows
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
 
 
 @contextlib.asynccontextmanager
 async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
     """End this process if its event loop stands still for `seconds`; stack traces go to the file at `path`.
 
-    An unforeseen text may occupy the interpreter for hours, and block every client. Python's own watchdog
-    needs no interpreter. Crashes in native code write their stack to that file as well.
+    An unexpected text may occupy the interpreter for hours and block every client. Python's own watchdog
+    works without the interpreter. Crashes in native code write their stack to that file too.
     """
 
     async def keep_alive() -> None:
@@ -282,7 +282,7 @@ async def ended_if_it_hangs(path: str, seconds: float) -> AsyncIterator[None]:
 
     try:
         file = open_log(path)
-    except OSError:  # a full disk, which must not stop an engine
+    except OSError:  # a full disk must not stop an engine
         file = os.open(os.devnull, os.O_WRONLY)
     faulthandler.enable(file)
     task = asyncio.create_task(keep_alive())

@@ -1,7 +1,7 @@
 """The socket on which an engine waits for its clients, accessible to its owner only.
 
-Only the holder of the engine's lock may call `listen`, which removes what an earlier engine left at the same
-path.
+Only the holder of the engine's lock may call `listen`, because it removes the files of an earlier engine at
+the same path.
 """
 
 import contextlib
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from scrubjay.errors import HomeError
 from scrubjay.home.paths import SOCKET_PATH_LIMIT, Home
 from scrubjay.wire.address import HAS_UNIX_SOCKETS, token_path
-from scrubjay.wire.runtime import own_folder, runtime_folder
+from scrubjay.wire.runtime import make_private_folder, runtime_folder
 
 _BACKLOG = 128  # clients that may connect at once; a machine that wakes up with 20 editors open sends 20
 
@@ -28,7 +28,7 @@ class Listener(NamedTuple):
     files: tuple[str, ...]
 
     def close(self, *, remove_files: bool = True) -> None:
-        """Stop listening; clients that were not accepted yet see an end before any hello, and try again."""
+        """Stop listening. Clients that were not accepted yet see the end of the connection and retry."""
         self.socket.close()
         if remove_files:
             _remove(*self.files)
@@ -71,7 +71,7 @@ def _on_loopback(home: Home) -> Listener:
 
 
 def _make_room(path: str) -> None:
-    """Remove what an earlier engine left at our path; a folder, which no engine makes, is moved away.
+    """Remove the file of an earlier engine at our path; move a folder away, because no engine makes one.
 
     Raises:
         HomeError: the path is still taken.
@@ -105,5 +105,5 @@ def socket_path(home: Home, env: dict[str, str]) -> str:
     if len(os.fsencode(path)) > SOCKET_PATH_LIMIT:
         problem = f"No socket is possible: both {home.socket} and {path} are over {SOCKET_PATH_LIMIT} bytes."
         raise HomeError(f"{problem} Shorten SCRUBJAY_HOME.")
-    own_folder(folder)
+    make_private_folder(folder)
     return path

@@ -30,42 +30,42 @@ class Backup(Verb):
     """Makes backups of one home, one at a time."""
 
     _anchoring: asyncio.Lock  # held by the writer of the anchors
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def is_running(self) -> bool:
         """Return True while a backup is being made."""
-        return self._turn.locked()
+        return self._lock.locked()
 
     async def make(self, folder: str, report: backups.Report) -> BackupSummary:
         """Copy the home as it is now into a new folder, which appears complete and checked, or not at all.
 
-        Writes wait only a moment for the links, not for the copy: they are acknowledged and searched
-        meanwhile.
+        Writes wait only a moment while files are linked. During the copy, they are acknowledged and can be
+        found.
 
         Raises:
             InputError: the folder is not empty, is inside the home, or has too little space.
             StoreError: the copy differs from the store.
-            OSError: it cannot be written.
+            OSError: the backup cannot be written.
         """
         if self._store.shared is not None:
             advice = "Use the bucket's own versions or copies, or `scrubjay export`, which is consistent."
             raise InputError(f"A store in {self._store.path} cannot be copied as a folder. {advice}")
-        _refuse(folder, self._home)
-        async with self._turn:
+        _check_target(folder, self._home)
+        async with self._lock:
             draft = f"{folder}.scrubjay.part"
-            if os.path.isdir(draft):  # of a backup that was killed
+            if os.path.isdir(draft):  # from a backup that was killed
                 await asyncio.to_thread(shutil.rmtree, draft)
             try:
-                counts = await self._hold_still()
+                counts = await self._link_store()
                 async with self._anchoring:
                     files = await asyncio.to_thread(backups.copy_home, self._home, draft, report)
-                await _check(os.path.join(draft, "data"), counts)
+                await _check_copy(os.path.join(draft, "data"), counts)
                 facts = {"scrubjay": VERSION, "schema_version": SCHEMA_VERSION, "counts": counts}
                 facts["made_at"] = self._clock().isoformat()
                 await asyncio.to_thread(backups.write_manifest, draft, facts, files)
                 if os.path.isdir(folder):
-                    os.rmdir(folder)  # an empty one; only POSIX can rename onto it
+                    os.rmdir(folder)  # it is empty; only POSIX can rename onto it
                 os.rename(draft, folder)
             finally:
                 await asyncio.to_thread(backups.clear, self._home)
@@ -74,8 +74,8 @@ class Backup(Verb):
         size = sum(size for size, _ in files.values())
         return BackupSummary(folder=folder, files=len(files), bytes=size, **totals)
 
-    async def _hold_still(self) -> dict[str, int]:
-        """Link the store's files between two commits; return how many rows each table then has."""
+    async def _link_store(self) -> dict[str, int]:
+        """Link the store's files between two commits; return the number of rows of each table."""
         await self._writer.drain()
         await self._access.flush(everything=True)
         await self._writer.settle()
@@ -87,7 +87,7 @@ class Backup(Verb):
         return counts
 
 
-async def _check(path: str, counts: dict[str, int]) -> None:
+async def _check_copy(path: str, counts: dict[str, int]) -> None:
     try:
         copied = await count_rows_at(path, counts)
     except (RuntimeError, ValueError, OSError) as error:
@@ -98,7 +98,7 @@ async def _check(path: str, counts: dict[str, int]) -> None:
         raise StoreError(f"{what} Try again, and run `scrubjay doctor`.")
 
 
-def _refuse(folder: str, home: Home) -> None:
+def _check_target(folder: str, home: Home) -> None:
     real = os.path.realpath(folder)
     if real == os.path.realpath(home.root) or real.startswith(os.path.realpath(home.root) + os.sep):
         advice = "Choose a folder outside it, preferably on another disk."

@@ -1,4 +1,4 @@
-"""Edits facts, and takes back the last forget, restore or edit."""
+"""Edits facts, and undoes the last forget, restore or edit."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -16,18 +16,18 @@ from scrubjay.models.requests import AddMemory, Forget, parse
 from scrubjay.models.results import MemoryAdded, Result, Undone
 from scrubjay.records import versions
 
-_LASTING = {"partition_id", "tags", "metadata", "is_static", "expires_at"}  # what a new version keeps
+_LASTING = {"partition_id", "tags", "metadata", "is_static", "expires_at"}  # fields that a new version keeps
 
 
 @dataclass(eq=False)
 class Changes(Verb):
-    """Changes facts, and takes changes back; `_write` makes one write."""
+    """Edits facts, and undoes changes; `_write` makes one write."""
 
     _removal: Removal
     _write: Callable[[Envelope], Awaitable[Result]]
 
     async def edit(self, record_id: str, content: str, source: str) -> MemoryAdded:
-        """Write new words for a fact: its next version, with the tags and dates of this one.
+        """Write a fact's next version with new words, and with the tags and dates of this version.
 
         Raises:
             NotFound: no fact has the id.
@@ -39,35 +39,35 @@ class Changes(Verb):
 
     async def _edit(self, record_id: str, content: str, source: str) -> MemoryAdded:
         fact = await self._fact(record_id)
-        same = fact.model_dump(include=_LASTING, mode="json", exclude_none=True)
-        fields = {**same, "content": content, "importance": fact.importance_score, "updates": [fact.id]}
+        unchanged = fact.model_dump(include=_LASTING, mode="json", exclude_none=True)
+        fields = {**unchanged, "content": content, "importance": fact.importance_score, "updates": [fact.id]}
         request, at = parse(AddMemory, fields), self._clock()
-        made = await self._writer.sealed("memory", request, scope=fact.scope, source=source, at=at)
-        added = await self._write(made)
+        envelope = await self._writer.seal("memory", request, scope=fact.scope, source=source, at=at)
+        added = await self._write(envelope)
         assert isinstance(added, MemoryAdded)
         return added
 
     async def undo(self, source: str) -> Undone:
-        """Take back the last forget, restore or edit of any interface; the one before it is then the last.
+        """Undo the last forget, restore or edit of any interface; the change before it then becomes the last.
 
         Raises:
-            InputError: no change is left to take back.
+            InputError: no change is left to undo.
         """
         steps = await asyncio.to_thread(undo.read, self._home)
         if not steps:
             raise InputError("There is nothing to undo: no forget, restore or edit is remembered.")
-        *before, step = steps
+        *earlier, step = steps
         done, refused = [], []
         for record_id in step.ids[:1] if step.did == "edit" else step.ids:
             try:
-                done.append(await self._take_back(step, record_id, source))
+                done.append(await self._undo_one(step, record_id, source))
             except (InputError, NotFound) as error:
                 refused.append(str(error))
-        await asyncio.to_thread(undo.write, self._home, before)
+        await asyncio.to_thread(undo.write, self._home, earlier)
         return Undone(did=step.did, ids=done, refused=refused)
 
-    async def _take_back(self, step: Step, record_id: str, source: str) -> str:
-        """Take back one record's part of a change, and return the id of the record that is current now."""
+    async def _undo_one(self, step: Step, record_id: str, source: str) -> str:
+        """Undo a change of one record, and return the id of the record that is current now."""
         if step.did == "forget":
             return (await self._removal.restore(record_id, source, noted=False)).id
         if step.did == "restore":

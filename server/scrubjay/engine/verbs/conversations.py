@@ -1,4 +1,4 @@
-"""Stores conversations of chat clients as documents and, if `chat_capture` allows, as turns of sessions."""
+"""Stores conversations of chat clients as documents and, if `chat_capture` allows, as session turns."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from scrubjay.text.conversations import Exchange, Message, contains, exchanges, 
 from scrubjay.text.sentences import shorten
 
 _COLUMNS = ["id", "title", "custom_id", "metadata", "updated_at"]
-_LATEST = 3  # conversations that a profile looks into
+_LATEST = 3  # conversations that a profile reads
 _STATEMENTS = 10
 
 
@@ -33,7 +33,7 @@ class ConversationState(NamedTuple):
 
 @dataclass(eq=False)
 class Conversations(Verb):
-    """Adds to one conversation at a time, because the stored text must not change during an addition."""
+    """Adds to one conversation at a time, because its stored text must not change meanwhile."""
 
     _documents: Documents
     _order: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -41,10 +41,10 @@ class Conversations(Verb):
     async def add(
         self, name: str, messages: Sequence[Message], *, scope: str, metadata: Mapping[str, Any] | None = None
     ) -> ConversationState:
-        """Add the new ones of these redacted messages to a conversation of a scope.
+        """Add those of these redacted messages that are new to a conversation of a scope.
 
-        The document holds every message, whatever the policy is, and no facts are extracted from it. Searches
-        of chats find the turns; under the policy `off` none are recorded.
+        The document has every message, whatever the policy is, and no facts are extracted from it. Searches
+        of chats find the turns; the policy `off` records none.
 
         Raises:
             InputError: the messages are empty, and the conversation does not exist yet.
@@ -56,20 +56,20 @@ class Conversations(Verb):
             return ConversationState(document.id, document.status, turns)
 
     async def statements(self, scopes: Collection[str], filters: Filter | None = None) -> list[str]:
-        """Return what the user said last in the latest conversations of these scopes, newest first.
+        """Return the user's last statements in the latest conversations of these scopes, newest first.
 
-        Questions and small talk are left out. `filters` are on the metadata of conversations.
+        Questions and small talk are left out. `filters` apply to the metadata of conversations.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         where = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)
         rows = await self._store.select(Document, where, columns=_COLUMNS)
         rows = [row for row in rows if row.title == _title(row.custom_id)]
         rows = [row for row in rows if filters is None or matches(filters, row.metadata)]
         latest = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:_LATEST]
         texts = await self._store.get(Document, [row.id for row in latest])
-        said = [text for row in latest for text in reversed(user_messages(texts[row.id].content))]
-        said = [text for text in said if not text.endswith("?") and is_salient(text)]
-        return [shorten(text, LONGEST) for text in dict.fromkeys(said)][:_STATEMENTS]
+        messages = [text for row in latest for text in reversed(user_messages(texts[row.id].content))]
+        messages = [text for text in messages if not text.endswith("?") and is_salient(text)]
+        return [shorten(text, LONGEST) for text in dict.fromkeys(messages)][:_STATEMENTS]
 
     async def _add_document(
         self, name: str, messages: Sequence[Message], scope: str, metadata: Mapping[str, Any] | None
@@ -106,14 +106,14 @@ class Conversations(Verb):
                 **({"metadata": dict(metadata)} if metadata else {}),
             }
             request, at = parse(RecordTurn, args), self._clock()
-            turn = await self._writer.sealed("turn", request, scope=scope, source=SOURCE, at=at)
+            turn = await self._writer.seal("turn", request, scope=scope, source=SOURCE, at=at)
             await self._writer.write(turn.model_copy(update={"capture": policy.capture}))
         return len(new)
 
     async def _new_exchanges(self, name: str, sent: Sequence[Exchange], scope: str) -> list[Exchange]:
         """Return the exchanges that the session does not contain yet.
 
-        An answer sent alone, to the session's last turn, becomes part of that turn.
+        An answer that is sent alone becomes part of the session's last turn.
         """
         session = (await self._store.sessions.of([(scope, name)]))[(scope, name)]
         rows = await self._store.get(Turn, session.positions)

@@ -10,7 +10,7 @@ from scrubjay.store.counts import ScopeCounts, count_by_partition, count_by_scop
 
 __all__ = ["Counts", "ScopeCounts"]
 
-MOST_KEYS = 20  # of a filter that are checked
+MOST_KEYS = 20  # keys of a filter that are checked
 _NAMES = ("turns", "memories", "documents", "commits")
 
 
@@ -18,7 +18,7 @@ class Counts(Verb):
     """Counts records."""
 
     async def scopes(self) -> frozenset[str]:
-        """Return every scope that holds a record, or held one when they were last counted."""
+        """Return every scope that has a record, or had one when the scopes were last counted."""
         return await self._store.names.scopes()
 
     async def by_scope(self, scope: str | None = None) -> dict[str, ScopeCounts]:
@@ -26,30 +26,30 @@ class Counts(Verb):
 
         A scope whose records are all forgotten, expired or replaced is listed with zeros.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         return await count_by_scope(self._store.tables, self._clock(), scope)
 
     async def summary(self) -> dict[str, dict[str, int]]:
-        """Return {scope: {turns, memories, documents, commits}} without scopes that have none of these."""
-        numbers = {
+        """Return {scope: {turns, memories, documents, commits}}, without empty scopes."""
+        counts_by_scope = {
             scope: {name: getattr(counts, name) for name in _NAMES}
             for scope, counts in (await self.by_scope()).items()
         }
-        return {scope: each for scope, each in numbers.items() if any(each.values())}
+        return {scope: each for scope, each in counts_by_scope.items() if any(each.values())}
 
     async def by_partition(self, scopes: Sequence[str]) -> Counter[str]:
         """Return how many facts and turns of these scopes each partition has."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         return await count_by_partition(self._store, scopes, self._clock())
 
     async def tags(self, scope: str | None) -> Counter[str]:
         """Return how many current records of a scope (None: of all) have each tag."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         return await count_tags(self._store.tables, self._clock(), scope)
 
     async def unused_keys(self, filters: Filter, scopes: Sequence[str]) -> list[str]:
         """Return the metadata keys of a filter that no record of these scopes has."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         unused = []
         for key in list(dict.fromkeys(_keys(filters)))[:MOST_KEYS]:
             where = conditions.both(conditions.one_of("scope", scopes), facets.has_key(key))

@@ -1,4 +1,4 @@
-"""Distilling: what was said since the last time, in pieces; the facts that came of it, taken back or not."""
+"""Hands out new turns to distill, in pieces, and lists and takes back the distilled facts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from scrubjay.engine.verbs.removal import Removal
 from scrubjay.engine.verbs.verb import Verb
 from scrubjay.errors import InputError
-from scrubjay.home.files import parsed, read_whole
+from scrubjay.home.files import parse_json, read_whole
 from scrubjay.home.spool import durable_write
 from scrubjay.models.fields import resolve
 from scrubjay.models.records import Memory, Turn, is_current
@@ -24,10 +24,10 @@ from scrubjay.store.schema import micros
 from scrubjay.text.dates import LocalZone
 from scrubjay.text.short_ids import short_id
 
-FIRST = timedelta(days=1)  # what a first distill reads
+FIRST = timedelta(days=1)  # that the first distill reads
 AT_ONCE = 50  # turns read for one piece
-PAUSE = timedelta(minutes=30)  # without a distilled fact, after which the next ones are of another run
-# Prompts of ours as hosts write them, which repeat what is known.
+PAUSE = timedelta(minutes=30)  # without a distilled fact, after which a new run begins
+# Prompts of Scrubjay as hosts write them; they only repeat stored text.
 COMMANDS = ("/mcp__scrubjay__", "/mcp__plugin_scrubjay_scrubjay__", "/scrubjay:")
 TAKEN_BACK = "taken back after distilling"
 
@@ -35,7 +35,7 @@ Mark = tuple[int, str]  # the time of a turn, in microseconds, and its id
 
 
 class Piece(NamedTuple):
-    """Turns in the order of time, and how many wait after them."""
+    """Turns in order of time, and how many wait after them."""
 
     turns: tuple[Turn, ...]
     left: int
@@ -68,11 +68,11 @@ class Distilling(Verb):
         *,
         moves: bool,
     ) -> Piece:
-        """Return the turns of a scope after the mark, or from `since` on, that fit `room`; at least one.
+        """Return the turns of a scope after the mark, or from `since` on, that fit into `room`; at least one.
 
-        If it `moves` the mark, the next call returns the turns after these.
+        With `moves`, the mark moves, so that the next call returns the turns after these.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         now = self._clock().astimezone(LocalZone())
         start = resolve("since", since, now, end=False)
         mark = (micros(start), "") if start else await self._mark(scope, now)
@@ -82,16 +82,16 @@ class Distilling(Verb):
             conditions.missing("role"),
             conditions.number("started_at", ">=", mark[0]),
         )
-        found = await self._store.select(Turn, where, columns=["id", "started_at", "user"])
-        said = (row for row in found if not (row.user or "").startswith(COMMANDS))
-        marks = sorted(each for row in said if (each := (micros(row.started_at), row.id)) > mark)
-        rows = await self._store.get(Turn, [turn_id for _, turn_id in marks[:AT_ONCE]])
+        rows = await self._store.select(Turn, where, columns=["id", "started_at", "user"])
+        rows = [row for row in rows if not (row.user or "").startswith(COMMANDS)]
+        marks = sorted(each for row in rows if (each := (micros(row.started_at), row.id)) > mark)
+        by_id = await self._store.get(Turn, [turn_id for _, turn_id in marks[:AT_ONCE]])
         turns: list[Turn] = []
-        for turn_id in (turn_id for _, turn_id in marks[:AT_ONCE] if turn_id in rows):
-            room -= length(rows[turn_id])
+        for turn in (by_id[turn_id] for _, turn_id in marks[:AT_ONCE] if turn_id in by_id):
+            room -= length(turn)
             if turns and room < 0:
                 break
-            turns.append(rows[turn_id])
+            turns.append(turn)
         if turns and moves:
             await self._move(scope, (micros(turns[-1].started_at), turns[-1].id))
         return Piece(tuple(turns), len(marks) - len(turns))
@@ -102,14 +102,14 @@ class Distilling(Verb):
         return [_as_result(fact, run) for fact, run in await self._runs(scope) if is_current(fact, now)]
 
     async def take_back(self, scope: str, ids: Sequence[str], source: str) -> list[DistilledFact]:
-        """Forget these distilled facts, or all of the last run; what they replaced is current again.
+        """Forget these distilled facts, or all of the last run; facts that they replaced are current again.
 
         Raises:
             InputError: one of them is not a current distilled fact of this scope.
         """
         now = self._clock()
-        runs = {fact.id: (fact, run) for fact, run in await self._runs(scope)}
-        current = {each: pair for each, pair in runs.items() if is_current(pair[0], now)}
+        by_id = {fact.id: (fact, run) for fact, run in await self._runs(scope)}
+        current = {each: pair for each, pair in by_id.items() if is_current(pair[0], now)}
         if unknown := [each for each in ids if each not in current]:
             raise InputError(
                 f"{unknown[0]!r} is not a distilled fact of {scope}. `scrubjay review` lists them."
@@ -117,29 +117,29 @@ class Distilling(Verb):
         last = min((run for _, run in current.values()), default=0)
         chosen = [pair for pair in current.values() if (pair[0].id in ids if ids else pair[1] == last)]
         for fact, run in chosen:
-            older = [runs[each] for each in fact.parent_ids if each in runs and fact.relation == "updates"]
-            for parent, its_run in older:
-                if ids or its_run != run:
+            older = [by_id[each] for each in fact.parent_ids if each in by_id and fact.relation == "updates"]
+            for parent, parent_run in older:
+                if ids or parent_run != run:
                     await self._revive(parent, fact, source)
             await self._removal.forget(Forget(id=fact.id, reason=TAKEN_BACK), scope, source)
         return [_as_result(fact, run) for fact, run in chosen]
 
     async def _revive(self, older: Memory, fact: Memory, source: str) -> None:
         """Make a replaced fact the newest version again."""
-        values = {"content": older.content, "tags": list(older.tags), "metadata": older.metadata}
-        request = AddMemory.model_validate({**values, "updates": [fact.id]})
-        made = await self._writer.sealed("memory", request, scope=fact.scope, source=source, at=self._clock())
-        await self._writer.write(made)
+        fields = {"content": older.content, "tags": list(older.tags), "metadata": older.metadata}
+        request = AddMemory.model_validate({**fields, "updates": [fact.id]})
+        update = await self._writer.seal("memory", request, scope=fact.scope, source=source, at=self._clock())
+        await self._writer.write(update)
 
     async def _runs(self, scope: str) -> list[tuple[Memory, int]]:
-        """Return the distilled facts of a scope, replaced ones too, each with its run; the latest first."""
-        await self._writer.caught_up()
+        """Return the distilled facts of a scope with their runs, the latest first; replaced facts too."""
+        await self._writer.catch_up()
         tagged = conditions.both(conditions.has_all("tags", [DISTILLED]), conditions.NOT_FORGOTTEN)
-        found = await self._store.select(Memory, conditions.both(conditions.matching(scope=scope), tagged))
-        found.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
+        facts = await self._store.select(Memory, conditions.both(conditions.matching(scope=scope), tagged))
+        facts.sort(key=lambda fact: (fact.created_at, fact.id), reverse=True)
         runs, run = [], 1
-        for at, fact in enumerate(found):
-            run += at > 0 and found[at - 1].created_at - fact.created_at > PAUSE
+        for index, fact in enumerate(facts):
+            run += index > 0 and facts[index - 1].created_at - fact.created_at > PAUSE
             runs.append((fact, run))
         return runs
 
@@ -153,7 +153,7 @@ class Distilling(Verb):
 
     async def _marks(self) -> dict[str, Mark]:
         try:
-            marks = parsed(await asyncio.to_thread(read_whole, self._home.distilled))
+            marks = parse_json(await asyncio.to_thread(read_whole, self._home.distilled))
         except (OSError, ValueError):  # none yet, or damaged: the last day is read again
             return {}
         return marks if isinstance(marks, dict) else {}

@@ -24,14 +24,14 @@ from scrubjay.records.documents import LONGEST_TITLE, fields_read, plan_add, sto
 from scrubjay.records.extracted import LARGE
 from scrubjay.store import conditions
 
-# share of the old text's characters in lines that the new text has too, from which the new text replaces it
+# if lines with this share of the old text's characters are in the new text, the new text replaces it
 REVISED = 0.5
 Status = Literal["queued", "embedding", "done", "failed"]
 _COLUMNS = ["id", "scope", "custom_id", "updated_at", "forgotten_at"]
 
 
 class DocumentState(NamedTuple):
-    """The result for a sent document; `changed` is False if the text was stored already."""
+    """The result for a sent document; `changed` is False if its text was already stored."""
 
     id: str
     status: Status
@@ -41,14 +41,14 @@ class DocumentState(NamedTuple):
 
 @dataclass(eq=False)
 class Documents(Verb):
-    """Adds one document at a time, because the text to be continued must not change meanwhile."""
+    """Adds one document at a time, because a text that is being continued must not change meanwhile."""
 
     _order: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def add(self, text: DocumentText, *, scope: str, source: str) -> DocumentState:
         """Add a document, or replace or continue the one with its custom_id; see `continue_text`.
 
-        Fields that are not given (metadata, date, ...) do not change. With `document_id`, that document gets
+        Fields that are missing (metadata, date, ...) do not change. With `document_id`, that document gets
         the text.
 
         Raises:
@@ -62,7 +62,7 @@ class Documents(Verb):
     async def add_all(
         self, texts: Sequence[tuple[DocumentText, str]], *, source: str
     ) -> list[DocumentState | InputError]:
-        """Add documents to their scopes, in order; return each state or refusal."""
+        """Add documents to their scopes, in order; return the state or the error of each."""
         envelopes = [await self._envelope(text, scope, source) for text, scope in texts]
         states: list[DocumentState | InputError] = []
         async with self._order:
@@ -92,15 +92,15 @@ class Documents(Verb):
     async def with_custom_id(self, custom_id: str, scopes: Collection[str]) -> list[Document]:
         """Return the documents of these scopes with this custom_id, without their texts.
 
-        Those that are not forgotten come first, the latest of them first.
+        Documents that are not forgotten come first; otherwise the latest come first.
         """
         where = conditions.matching(custom_id=custom_id, scope=scopes)
 
-        def fits(row: Document) -> bool:
+        def has_name(row: Document) -> bool:
             return row.custom_id == custom_id and row.scope in scopes
 
-        named = await self._store.select_newest(Document, where, fits, columns=_COLUMNS)
-        return sorted(named, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
+        rows = await self._store.select_newest(Document, where, has_name, columns=_COLUMNS)
+        return sorted(rows, key=lambda row: (row.forgotten_at is None, row.updated_at), reverse=True)
 
     async def statuses(self, rows: Sequence[Document]) -> dict[str, Status]:
         """Return the status of each of these documents, by id.
@@ -120,10 +120,10 @@ class Documents(Verb):
         return {row.id: status(row) for row in rows}
 
     async def _envelope(self, text: DocumentText, scope: str, source: str) -> Envelope:
-        about: Any = dict(scope=scope, source=source, at=self._clock())
+        fields: Any = dict(scope=scope, source=source, at=self._clock())
         if len(text.content or "") > LARGE:
-            return await self._writer.sealed("document", text, **about)
-        return envelope("document", text, **about)
+            return await self._writer.seal("document", text, **fields)
+        return envelope("document", text, **fields)
 
     async def _write(self, text: DocumentText, sent: Envelope) -> DocumentState:
         old, document_id = await self._target(text, sent)
@@ -131,23 +131,23 @@ class Documents(Verb):
         complete = current if current is not None and current.status == "done" else None
         if complete is not None and text.error is not None:
             raise InputError(f"{text.error} The document {complete.id} is unchanged.")
-        lasting = {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
-        args = {**lasting, **sent.args, "document_id": document_id}
+        stored_fields = {} if old is None else old.model_dump(include={"metadata", "custom_id", "path"})
+        args = {**stored_fields, **sent.args, "document_id": document_id}
         if text.document_id is None and current is not None and "content" in args:
             args["content"] = await asyncio.to_thread(continue_text, current.content, args["content"])
-        same = complete if complete is not None and complete.content == args.get("content") else None
-        if same is not None:
-            args = {"type": same.type, **args}
-            if title_in(args.get("metadata", {})) == title_in(same.metadata):  # else the title changes
-                args = {"title": same.title, **args}
+        unchanged = complete if complete is not None and complete.content == args.get("content") else None
+        if unchanged is not None:
+            args = {"type": unchanged.type, **args}
+            if title_in(args.get("metadata", {})) == title_in(unchanged.metadata):  # else the title changes
+                args = {"title": unchanged.title, **args}
         args = {name: value for name, value in args.items() if value is not None}
         planner = partial(plan_add, lookup=(old, document_id))
         answer = await self._writer.write(sent.model_copy(update={"args": args}), planner)
         added = cast(DocumentAdded, answer)
         status: Status = "failed" if added.status == "failed" else "queued"
-        if same is not None:
-            status = (await self.statuses([same]))[document_id]
-        return DocumentState(document_id, status, same is None, added.redacted)
+        if unchanged is not None:
+            status = (await self.statuses([unchanged]))[document_id]
+        return DocumentState(document_id, status, unchanged is None, added.redacted)
 
     async def _target(self, text: DocumentText, sent: Envelope) -> tuple[Document | None, str]:
         """Return the document that a text is for, or None for a new one, and its id."""
@@ -161,7 +161,7 @@ class Documents(Verb):
                 return await stored_document(self._store, named[0].id), named[0].id
             return old, document_id
         digest = content_hash(sent.args.get("content") or "")
-        for attempt in range(1, 1_000):  # the document of this content hash may have other content by now
+        for attempt in range(1, 1_000):  # the document with this content hash may have other content by now
             if old is None or old.content_hash == digest:
                 break
             document_id = derived_id("doc", sent.scope, "content", digest, str(attempt))
@@ -172,9 +172,8 @@ class Documents(Verb):
 def continue_text(old: str, new: str) -> str:
     """Return the text of a document after `new` was sent under its name.
 
-    `new` replaces `old` if it contains all of it, or half of its lines. It changes nothing if `old` already
-    ends with it, as after a repeated call. Otherwise it continues `old`, so that nothing is lost in doubt.
-
+    `new` replaces `old` if it contains all of it, or half of its lines. If `old` already ends with it, as
+    after a repeated call, nothing changes. Otherwise it continues `old`, because then nothing can get lost.
 
     >>> continue_text("user: hi", "assistant: hello")
     'user: hi\\n\\nassistant: hello'
@@ -190,14 +189,14 @@ def continue_text(old: str, new: str) -> str:
 
 
 def _share_in_both(old: str, new: str) -> float:
-    """Return the share of the old text's characters in lines that the new text has too."""
+    """Return the share of the old text's characters that are in lines which the new text has too."""
     before, after = (Counter(filter(None, map(str.strip, text.splitlines()))) for text in (old, new))
-    whole = sum(len(line) * count for line, count in before.items())
-    return sum(len(line) * count for line, count in (before & after).items()) / whole
+    total = sum(len(line) * count for line, count in before.items())
+    return sum(len(line) * count for line, count in (before & after).items()) / total
 
 
 def _id_of(sent: Envelope) -> str:
-    """Return the id of the document that an envelope names, or else of its custom_id, or of its content."""
+    """Return the document id that an envelope names, or else the id for its custom_id or its content."""
     if document_id := sent.args.get("document_id"):
         return str(document_id)
     if custom_id := sent.args.get("custom_id"):
@@ -210,12 +209,12 @@ def document_in(
 ) -> DocumentText:
     """Read a file, given as its bytes, as the text of a document.
 
-    It may take seconds, so call it in a thread. `values`, fields of a `DocumentText`, take precedence over
-    the file's own properties. A file that cannot be read becomes a failed document with the reason,
-    recognised again by its bytes.
+    This may take seconds, so call it in a thread. `values` are fields of a `DocumentText`, and take
+    precedence over the properties of the file. A file that cannot be read becomes a failed document with the
+    reason, which is recognised by its bytes when it is sent again.
 
     Raises:
-        InputError: it cannot be read, and `may_fail` is not set.
+        InputError: the file cannot be read, and `may_fail` is not set.
     """
     fields = {"task_type": "memory", "title": name[:LONGEST_TITLE], **values}
     try:
@@ -226,7 +225,7 @@ def document_in(
         if "custom_id" not in values:
             fields["document_id"] = derived_id("doc", scope, "file", hashlib.sha256(data).hexdigest())
         return DocumentText.model_validate({**fields, "error": str(error)[:2_000]})
-    read_from_file, metadata = fields_read(text), values.get("metadata", {})
+    file_fields, metadata = fields_read(text), values.get("metadata", {})
     title = title_in(metadata) or text.title or fields["title"]
-    metadata = {**read_from_file["metadata"], **metadata}
-    return DocumentText.model_validate({**fields, **read_from_file, "title": title, "metadata": metadata})
+    metadata = {**file_fields["metadata"], **metadata}
+    return DocumentText.model_validate({**fields, **file_fields, "title": title, "metadata": metadata})

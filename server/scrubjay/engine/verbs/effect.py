@@ -1,4 +1,4 @@
-"""What an opening changes: sessions with one are compared with sessions that `effect` left without."""
+"""Measures the effect of openings: compares sessions with an opening and sessions without one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from scrubjay.models.results import Result
 from scrubjay.store import conditions
 from scrubjay.text.terms import content_words
 
-ENOUGH = 20  # sessions of each kind; of fewer an interval says nothing
+ENOUGH = 20  # sessions of each kind; with fewer, an interval means nothing
 SIGNS = ("repeated questions, % of prompts", "corrections, % of prompts", "tokens of a session")
-_LEAST_WORDS = 3  # content words of a prompt that can repeat another one
-_ALIKE = 0.8  # of its words
-_SURE = 1.96  # standard errors: 95 %
-_CORRECTS = re.compile(
+_MIN_WORDS = 3  # content words; a shorter prompt is never a repetition
+_MIN_SHARED = 0.8  # share of the words of a repeated prompt
+_CONFIDENCE = 1.96  # standard errors: 95 %
+_CORRECTION = re.compile(
     r"(?i)\s*(?:no|nope|wrong|stop|undo|revert|that(?:'s| is) (?:not|wrong)|not what i|i (?:said|meant|told)"
     r"|as i said|you (?:forgot|missed)|nein|falsch)\b"
 )
 
 
 class Sign(Result):
-    """The mean of one sign in sessions with and without an opening, and 95 % of the difference."""
+    """The mean of a sign in sessions with and without an opening, and the 95 % interval of the difference."""
 
     name: str
     opened: float
@@ -38,7 +38,7 @@ class Sign(Result):
 
 
 class Effect(Result):
-    """How many sessions there are of each kind; `signs` is empty until each has `enough`."""
+    """The number of sessions of each kind; `signs` is empty until each kind has `enough`."""
 
     opened: int
     withheld: int
@@ -51,7 +51,7 @@ class Effects(Verb):
 
     async def measure(self) -> Effect:
         """Compare the sessions since the first one without an opening."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         lines = await asyncio.to_thread(given.read, self._home)
         first = next((at for at, line in enumerate(lines) if line.by == given.WITHHELD), len(lines))
         arms = {line.session: line.by for line in lines[first:] if line.by in (given.WITHHELD, "opening")}
@@ -67,23 +67,23 @@ class Effects(Verb):
 
 
 def compare(turns: Iterable[Turn], arms: dict[str, str]) -> Effect:
-    """Compare sessions by what `given.log` says of each (`arms`), with the turns of their projects."""
-    told: dict[str, list[tuple[float, ...]]] = defaultdict(list)
+    """Compare sessions by their kind in `given.log` (`arms`), with the turns of their projects."""
+    signs_by_arm: dict[str, list[tuple[float, ...]]] = defaultdict(list)
     sessions: dict[str, list[Turn]] = defaultdict(list)
-    earlier: dict[str, _Prompts] = defaultdict(_Prompts)
+    earlier_prompts: dict[str, _Prompts] = defaultdict(_Prompts)
     repeats = Counter[str]()
     for turn in sorted(turns, key=lambda turn: turn.started_at):
         name = given.name_of(turn.session_id)
         sessions[name].append(turn)
-        repeats[name] += earlier[turn.scope].repeats(turn.user or "", name)
-    for name, said in sessions.items():
-        prompts = [turn.user for turn in said if turn.user]
+        repeats[name] += earlier_prompts[turn.scope].repeats(turn.user or "", name)
+    for name, session in sessions.items():
+        prompts = [turn.user for turn in session if turn.user]
         if prompts and name in arms:
-            corrections = sum(_CORRECTS.match(prompt) is not None for prompt in prompts[1:])
-            tokens = sum(given.tokens_of(f"{turn.user or ''}{turn.assistant or ''}") for turn in said)
+            corrections = sum(_CORRECTION.match(prompt) is not None for prompt in prompts[1:])
+            tokens = sum(given.tokens_of(f"{turn.user or ''}{turn.assistant or ''}") for turn in session)
             shares = (100 * count / len(prompts) for count in (repeats[name], corrections))
-            told[arms[name]].append((*shares, float(tokens)))
-    opened, withheld = told["opening"], told[given.WITHHELD]
+            signs_by_arm[arms[name]].append((*shares, float(tokens)))
+    opened, withheld = signs_by_arm["opening"], signs_by_arm[given.WITHHELD]
     is_enough = min(len(opened), len(withheld)) >= ENOUGH
     columns = zip(SIGNS, zip(*opened, strict=True), zip(*withheld, strict=True), strict=True)
     signs = tuple(_sign(*column) for column in columns) if is_enough else ()
@@ -94,22 +94,22 @@ class _Prompts:
     """The prompts of a project so far."""
 
     def __init__(self) -> None:
-        self._sessions: list[str] = []  # of each prompt
-        self._with: dict[str, list[int]] = defaultdict(list)  # prompts with a word
+        self._sessions: list[str] = []  # the session of each prompt
+        self._by_word: dict[str, list[int]] = defaultdict(list)  # the prompts with each word
 
     def repeats(self, prompt: str, session: str) -> bool:
-        """Add a prompt; return True if it has the words of one of an earlier session."""
+        """Add a prompt; return True if it repeats a prompt of an earlier session."""
         words = set(content_words(prompt))
-        shared = Counter(at for word in words for at in self._with[word] if self._sessions[at] != session)
+        shared = Counter(at for word in words for at in self._by_word[word] if self._sessions[at] != session)
         for word in words:
-            self._with[word].append(len(self._sessions))
+            self._by_word[word].append(len(self._sessions))
         self._sessions.append(session)
-        return len(words) >= _LEAST_WORDS and max(shared.values(), default=0) >= _ALIKE * len(words)
+        return len(words) >= _MIN_WORDS and max(shared.values(), default=0) >= _MIN_SHARED * len(words)
 
 
 def _sign(name: str, opened: Sequence[float], withheld: Sequence[float]) -> Sign:
     difference = fmean(opened) - fmean(withheld)
-    error = _SURE * math.sqrt(variance(opened) / len(opened) + variance(withheld) / len(withheld))
+    error = _CONFIDENCE * math.sqrt(variance(opened) / len(opened) + variance(withheld) / len(withheld))
     return Sign(
         name=name,
         opened=fmean(opened),

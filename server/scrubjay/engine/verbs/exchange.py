@@ -23,7 +23,7 @@ from scrubjay.store.failures import is_of_store, reason
 from scrubjay.store.snapshot import Snapshot, snapshot
 
 PAGE_RECORDS, PAGE_BYTES = 200, 2_000_000  # per envelope; a larger record has its own
-AHEAD = 4  # envelopes that wait for their commit before the next page is planned
+AHEAD = 4  # envelopes that may wait for their commit before the next page is planned
 
 CHANGED = "It was changed meanwhile: the lines before that one are imported; repeat it with the whole file."
 
@@ -42,13 +42,13 @@ class Exchange(Verb):
         return self._running > 0
 
     async def export(self, path: str, scope: str | None, report: Report) -> Exported:
-        """Write every record of a scope (None: of all) to a file, as they are at this moment.
+        """Write every record of a scope (None: of all scopes) to a file, as it is at this moment.
 
-        The file appears whole or not at all.
+        The file appears complete or not at all.
 
         Raises:
-            InputError: something other than an export has that path.
-            OSError: it cannot be written.
+            InputError: the path has a file that is not an export.
+            OSError: the file cannot be written.
         """
         _refuse_to_overwrite(path)
         self._running += 1
@@ -93,8 +93,8 @@ class Exchange(Verb):
     async def load(self, path: str, source: str, report: Report) -> Imported:
         """Import the records of an export.
 
-        All of it is checked before the first record is imported; acknowledged records survive a kill, and
-        repeating the call imports the rest.
+        The whole file is checked before the first record is imported. Acknowledged records survive a kill,
+        and repeating the call imports the rest.
 
         Raises:
             InputError: a line is damaged or missing; nothing was imported.
@@ -140,11 +140,11 @@ async def _pages(file: BinaryIO, header: Header) -> AsyncIterator[list[AnyRecord
 
 
 def _page(records: Iterator[tuple[AnyRecord, int]]) -> list[AnyRecord]:
-    page, read = [], 0
+    page, total_size = [], 0
     for record, size in records:
         page.append(record)
-        read += size
-        if len(page) >= PAGE_RECORDS or read >= PAGE_BYTES:
+        total_size += size
+        if len(page) >= PAGE_RECORDS or total_size >= PAGE_BYTES:
             break
     return page
 
@@ -155,7 +155,7 @@ def _append(file: BinaryIO, page: list[AnyRecord]) -> None:
 
 
 def _refuse_to_overwrite(path: str) -> None:
-    """Raise if the path has anything other than an export; an older export is replaced."""
+    """Raise InputError if the path has a file that is not an export; an older export may be replaced."""
     try:
         with open_regular(path, own=False) as file:
             head = file.read(100)

@@ -1,4 +1,4 @@
-"""Pages of facts as a user narrows them, and the new ones to look through."""
+"""Pages of facts that a user filters, and of new facts to review."""
 
 import asyncio
 from collections import Counter
@@ -17,20 +17,20 @@ from scrubjay.search.similar import COMPARED
 from scrubjay.store import conditions
 from scrubjay.text.likeness import disagreements
 
-NEW = timedelta(days=30)  # after which a fact that was never looked at is not offered any more
+NEW = timedelta(days=30)  # age from which on a fact that was never reviewed is no longer offered
 LATELY = timedelta(days=7)
-OWN = ("page", "cli")  # sources of facts that the user wrote
-MOST_COMPARED = 1_000  # facts of a project, the newest ones, that are compared with each other
+OWN = ("page", "cli")  # sources of facts that were written by the user
+MOST_COMPARED = 1_000  # newest facts of a project that are compared with each other
 Which = Literal["current", "new", "changed", "unrecalled", "contradicting", "forgotten"]
-_LIGHT = (
+_LIST_COLUMNS = (
     "id partition_id tags source created_at updated_at access_count last_accessed_at "
     "expires_at forgotten_at review"
 ).split()
-_RIVAL = ["scope", "content", "metadata", "parent_ids"]
+_RIVAL_COLUMNS = ["scope", "content", "metadata", "parent_ids"]
 
 
 class Rival(NamedTuple):
-    """A fact that another may contradict, or that gives a newer or older value."""
+    """A fact that another fact may contradict, or that has a newer or older value."""
 
     id: str
     memory: str
@@ -39,17 +39,17 @@ class Rival(NamedTuple):
 
 
 class FactPage(NamedTuple):
-    """One page of facts: how many there are, how many are new, and how many have each value."""
+    """One page of facts, with the number of matching facts, of new ones, and of those with each value."""
 
     results: list[Memory]
     total: int
     fresh: int  # listed or not
     values: dict[str, dict[str, int]]
-    rivals: dict[str, Rival]  # of the contradicting ones, by id
+    rivals: dict[str, Rival]  # of contradicting facts, by id
 
 
 class Facts(Verb):
-    """Reads facts in their newest version, and keeps what the user approves of."""
+    """Reads facts in their newest version, and notes which ones the user approves."""
 
     async def page(
         self,
@@ -60,13 +60,13 @@ class Facts(Verb):
         sort: Literal["created_at", "updated_at"] = "updated_at",
         start: int,
         size: int,
-        **chosen: str | None,
+        **selection: str | None,
     ) -> FactPage:
-        """Return facts with all of these words and the `chosen` `kind`, `tag` and `source`, last first.
+        """Return facts with all of these words and the selected `kind`, `tag` and `source`, newest first.
 
-        Of contradicting facts, which follow one another, one has to be as chosen.
+        Contradicting facts follow one another, and one of them has to match the selection.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         now = self._clock()
         where = conditions.both(
             conditions.one_of("scope", scopes),
@@ -74,7 +74,7 @@ class Facts(Verb):
             conditions.NOT_A_SUMMARY,
             *(conditions.contains("lower(content)", word) for word in words.lower().split()),
         )
-        columns = [*_LIGHT, *_RIVAL] if which == "contradicting" else _LIGHT
+        columns = [*_LIST_COLUMNS, *_RIVAL_COLUMNS] if which == "contradicting" else _LIST_COLUMNS
         rows = [self._access.counted(row) for row in await self._store.select(Memory, where, columns=columns)]
         fresh = sum(_is_new(row, now) for row in rows)
         rows = [row for row in rows if _WHICH[which](row, now)]
@@ -83,21 +83,21 @@ class Facts(Verb):
         rivals: dict[str, Rival] = {}
         if which == "contradicting":
             groups, rivals = await asyncio.to_thread(_contradicting, rows)
-        values = {name: dict(_tally(_members(groups), of).most_common()) for name, of in _VALUES.items()}
-        wanted = [(_VALUES[name], value) for name, value in chosen.items() if value]
+        values = {name: dict(_tally(_members(groups), get).most_common()) for name, get in _VALUES.items()}
+        criteria = [(_VALUES[name], value) for name, value in selection.items() if value]
         groups = [
-            rows for rows in groups if any(all(value in of(row) for of, value in wanted) for row in rows)
+            rows for rows in groups if any(all(value in get(row) for get, value in criteria) for row in rows)
         ]
         groups.sort(key=lambda rows: max((getattr(row, sort), row.id) for row in rows), reverse=True)
         rows = _members(groups)
-        whole = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
-        page = [self._access.counted(whole[row.id]) for row in rows[start : start + size] if row.id in whole]
+        facts = await self._store.get(Memory, [row.id for row in rows[start : start + size]])
+        page = [self._access.counted(facts[row.id]) for row in rows[start : start + size] if row.id in facts]
         return FactPage(page, len(rows), fresh, values, rivals)
 
     async def keep(self, ids: Sequence[str], source: str) -> None:
-        """Note that the user looked at these facts and keeps them."""
-        for each in ids:
-            request, at = Review(id=each, action="keep"), self._clock()
+        """Note that the user reviewed these facts and keeps them."""
+        for fact_id in ids:
+            request, at = Review(id=fact_id, action="keep"), self._clock()
             await self._writer.write(envelope("review", request, scope=USER_SCOPE, source=source, at=at))
 
 
@@ -106,30 +106,30 @@ def _members(groups: Iterable[Sequence[Memory]]) -> list[Memory]:
 
 
 def _contradicting(facts: Sequence[Memory]) -> tuple[list[tuple[Memory, ...]], dict[str, Rival]]:
-    """Return pairs of facts that cannot both hold, except where the user kept both, and their rivals."""
-    known = {fact.id: fact for fact in facts}
-    found = [
-        (fact, known[other], "contradict")
+    """Return pairs of facts that cannot both be true, unless the user kept both, and the rivals by id."""
+    facts_by_id = {fact.id: fact for fact in facts}
+    candidates = [
+        (fact, facts_by_id[other], "contradict")
         for fact in facts
         for other in fact.metadata.get(CONTRADICTS, "").split(", ")
-        if other in known
+        if other in facts_by_id
     ]
     for scope in {fact.scope for fact in facts}:
-        own = sorted(
+        newest = sorted(
             (fact for fact in facts if fact.scope == scope), key=attrgetter("created_at"), reverse=True
         )
-        texts = [fact.content[:COMPARED] for fact in own[:MOST_COMPARED]]
-        found += [(own[newer], own[older], says) for newer, older, says in disagreements(texts)]
+        texts = [fact.content[:COMPARED] for fact in newest[:MOST_COMPARED]]
+        candidates += [(newest[newer], newest[older], kind) for newer, older, kind in disagreements(texts)]
     pairs = [
-        (newer, older, says)
-        for newer, older, says in found
+        (newer, older, kind)
+        for newer, older, kind in candidates
         if (newer.review is None or older.review is None)
         and newer.id not in older.parent_ids
         and older.id not in newer.parent_ids
     ]
     rivals: dict[str, Rival] = {}
-    for newer, older, says in pairs:
-        is_update = says == "update"
+    for newer, older, kind in pairs:
+        is_update = kind == "update"
         rivals.setdefault(newer.id, _rival(older, "older" if is_update else "contradict"))
         rivals.setdefault(older.id, _rival(newer, "newer" if is_update else "contradict"))
     return [pair[:2] for pair in pairs], rivals
@@ -139,12 +139,12 @@ def _rival(fact: Memory, reason: Literal["contradict", "newer", "older"]) -> Riv
     return Rival(fact.id, fact.content, fact.created_at, reason)
 
 
-def _tally(rows: Sequence[Memory], of: Callable[[Memory], Sequence[str]]) -> Counter[str]:
-    return Counter(value for row in rows for value in of(row))
+def _tally(rows: Sequence[Memory], values_of: Callable[[Memory], Sequence[str]]) -> Counter[str]:
+    return Counter(value for row in rows for value in values_of(row))
 
 
 def _is_new(row: Memory, now: datetime) -> bool:
-    """Return True if the user neither wrote nor approved of a recent fact."""
+    """Return True if a fact is current and recent, and the user neither wrote nor reviewed it."""
     is_recent = row.created_at > now - NEW
     return is_current(row, now) and is_recent and row.review is None and row.source not in OWN
 

@@ -22,15 +22,15 @@ _COLUMNS = ["id", "title", "type", "path", "scope", "status", "error", "chunk_co
 
 @dataclass(eq=False)
 class Ingest(Verb):
-    """Runs one ingest at a time: two of the same tree at once would write every file twice."""
+    """Runs one ingest at a time: two concurrent ones of the same tree would write every file twice."""
 
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _running: job.Ingest | None = None
 
     @property
     def is_running(self) -> bool:
         """Return True while an ingest is running."""
-        return self._turn.locked()
+        return self._lock.locked()
 
     async def run(
         self,
@@ -45,13 +45,13 @@ class Ingest(Verb):
     ) -> Ingested:
         """Update the documents of files and folders, and of the commits of their repositories.
 
-        If it is cancelled, finished documents stay.
+        If this is cancelled, the finished documents stay.
 
         Raises:
-            InputError: a path is missing or cannot be read; or only commits are wanted, and it is in no
+            InputError: a path is missing or cannot be read, or only commits are wanted and a path is not in a
                 repository.
         """
-        async with self._turn:
+        async with self._lock:
             self._running = job.Ingest(self._store, self._writer.write, self._clock, scope, source)
             try:
                 files = [] if commits == "only" else paths
@@ -66,10 +66,10 @@ class Ingest(Verb):
             return done
 
     async def list_documents(self, scope: str, last: int) -> list[ListedDocument]:
-        """List the documents of a scope ("*": everywhere): those being ingested, then the latest."""
-        await self._writer.caught_up()
-        here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
-        where = conditions.both(conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, here)
+        """List the documents of a scope ("*": of all scopes): those being ingested, then the latest."""
+        await self._writer.catch_up()
+        in_scope = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
+        where = conditions.both(conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, in_scope)
         rows = await self._store.select(Document, where, columns=_COLUMNS)
         rows = sorted(rows, key=lambda row: row.updated_at, reverse=True)[:last]
         waiting = await self._store.records_without_vectors([row.id for row in rows]) if rows else set()
@@ -80,11 +80,11 @@ class Ingest(Verb):
         return [*running[:last], *(_listed(row, row.id in waiting) for row in rows)]
 
     async def left_out(self, scope: str) -> list[NotRead]:
-        """Say which files of the indexed folders are no documents, and why, as the disk is now."""
-        await self._writer.caught_up()
-        here = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
+        """Return which files on the disk in the indexed folders are not documents, and why."""
+        await self._writer.catch_up()
+        in_scope = conditions.matching(scope=None if scope == EVERY_SCOPE else scope)
         where = conditions.both(
-            conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, here, conditions.present("folder")
+            conditions.NOT_FORGOTTEN, conditions.NOT_A_COMMIT, in_scope, conditions.present("folder")
         )
         rows = await self._store.select(Document, where, columns=["folder"])
         reasons: list[NotRead] = []
@@ -99,17 +99,17 @@ class Ingest(Verb):
 
 
 def _repositories(paths: Sequence[str], commits: Commits) -> list[WorkTree]:
-    """Return the working trees whose commits are wanted with these paths."""
+    """Return the working trees of these paths whose commits are to be indexed."""
     if commits == "none":
         return []
-    found: dict[str, WorkTree] = {}
+    trees_by_repository: dict[str, WorkTree] = {}
     for path in paths:
         tree = work_tree(path if os.path.isdir(path) else os.path.dirname(path), os.path.expanduser("~"))
         if tree is None and commits == "only":
             raise InputError(f"{path[:300]!r} is in no git repository, so it has no commits.")
         if tree is not None and (commits == "only" or tree.root == os.path.realpath(path)):
-            found.setdefault(tree.common, tree)
-    return list(found.values())
+            trees_by_repository.setdefault(tree.common, tree)
+    return list(trees_by_repository.values())
 
 
 def _listed(row: Document, lacks_vectors: bool) -> ListedDocument:

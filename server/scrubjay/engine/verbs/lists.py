@@ -1,7 +1,7 @@
 """Reads stored records for the interfaces: by id, in pages, by document and by fact.
 
-Every operation sees all writes acknowledged before the call: a read by id includes staged records, the others
-commit first.
+Every operation sees all writes that were acknowledged before the call: a read by id includes staged records,
+and the other operations commit first.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -65,7 +65,7 @@ class Lists(Verb):
 
     async def detail(self, record_id: str) -> Detail:
         """Return everything about one record of any kind; see `scrubjay.search.details`."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         return await detail(self._store, record_id, self._access.counted)
 
     async def latest(
@@ -77,16 +77,15 @@ class Lists(Verb):
         session_id: str | None = None,
         among: Collection[str] | None = None,
     ) -> list[Hit]:
-        """Return the latest additions to a scope ("*": everywhere), or to one session, newest first.
+        """Return the latest additions to a scope ("*": to all scopes), or to one session, newest first.
 
-        With `among` only records with these ids are returned.
-
-        A turn has a title that says what it is about, never "yes, do it".
+        With `among`, only records with these ids are returned. The title of a turn says what it is about,
+        which "yes, do it" does not.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         where = None if scope == EVERY_SCOPE else scope
-        now, of = self._clock(), {"session_id": session_id, "id": among}
-        records = await self._store.latest(last, where, now, kinds=kinds, **of)
+        now, criteria = self._clock(), {"session_id": session_id, "id": among}
+        records = await self._store.latest(last, where, now, kinds=kinds, **criteria)
         return [
             as_hit(record).model_copy(update={"title": title([exchange_of(record)]) or None})
             if isinstance(record, Turn)
@@ -97,7 +96,7 @@ class Lists(Verb):
     async def get(
         self, kind: type[T], ids: Iterable[str], *, columns: Sequence[str] | None = None
     ) -> dict[str, T]:
-        """Return the records of one kind with these ids, in whatever state, by id."""
+        """Return the records of one kind with these ids, in any state, by id."""
         await self._writer.drain()
         return await self._store.get(kind, ids, columns=columns)
 
@@ -116,23 +115,23 @@ class Lists(Verb):
     ) -> Page[Document]:
         """Return a page of the documents that are not forgotten, without their texts unless `content`.
 
-        `path` is the client's own path for them: exactly that one, or everything below it if it ends in a
-        slash.
+        `path` is the path that the client gave them: exactly this path, or everything below it if it ends in
+        a slash.
         """
         where = _documents(scopes, path)
         return await self._page(Document, where, None if content else COLUMNS, **paging)
 
     async def documents_at(self, scopes: Collection[str], path: str | None = None) -> list[Document]:
-        """Return the ids and scopes of all documents at `path`, as for `documents`."""
-        await self._writer.caught_up()
+        """Return the ids and scopes of all documents at `path`; see `documents`."""
+        await self._writer.catch_up()
         return await self._store.select(Document, _documents(scopes, path), columns=["id", "scope"])
 
     async def unfinished_documents(self, scopes: Collection[str], *, failed: bool = False) -> list[Document]:
         """Return the documents that lack vectors, without their texts, last changed first.
 
-        `failed` includes those that could not be read.
+        `failed` includes documents that could not be read.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         chunks = conditions.both(conditions.matching(scope=scopes, src="chunk"), conditions.NO_VECTOR)
         waiting = await self._store.passages.select(chunks, columns=["record_id"])
         unfinished = conditions.one_of("id", sorted({passage.record_id for passage in waiting}))
@@ -143,8 +142,8 @@ class Lists(Verb):
         return sorted(rows, key=lambda row: (row.updated_at, row.id), reverse=True)
 
     async def chunks_of(self, document_id: str, *, start: int = 0, size: int | None = None) -> list[Passage]:
-        """Return the chunks of a document in order: `size` of them from number `start`, or all."""
-        await self._writer.caught_up()
+        """Return the chunks of a document in order: `size` chunks from number `start` on, or all."""
+        await self._writer.catch_up()
         where = conditions.both(
             conditions.equal("record_id", document_id),
             conditions.number("part", ">=", start),
@@ -163,10 +162,10 @@ class Lists(Verb):
         by_position: bool = False,
         filters: Filter | None = None,
     ) -> Page[Passage]:
-        """Return a page of the chunks of a scope's documents, by their document's time or by position."""
-        await self._writer.caught_up()
-        here = conditions.matching(src="chunk", hidden=False, scope=scope)
-        where = conditions.both(here, facets.where(filters) if filters else None)
+        """Return a page of the document chunks of a scope, ordered by document time or by position."""
+        await self._writer.catch_up()
+        of_scope = conditions.matching(src="chunk", hidden=False, scope=scope)
+        where = conditions.both(of_scope, facets.where(filters) if filters else None)
         keys = await self._store.passages.select(where, columns=["id", "record_id", "part", "dated_at"])
         order = ("part", "dated_at") if by_position else ("dated_at", "record_id", "part")
         keys.sort(key=attrgetter(*order), reverse=descending)
@@ -184,7 +183,7 @@ class Lists(Verb):
     ) -> Page[Memory]:
         """Return a page of facts, each in its newest version.
 
-        `forgotten` includes forgotten and expired ones, `summaries` those of sessions.
+        `forgotten` includes forgotten and expired facts, `summaries` those of sessions.
         """
         where = conditions.both(
             conditions.one_of("scope", scopes),
@@ -204,15 +203,15 @@ class Lists(Verb):
         tags: Sequence[str] = (),
     ) -> Page[Memory | Turn]:
         """Return a page of the current facts and turns with all of these tags, newest first."""
-        await self._writer.caught_up()
-        here = conditions.matching(partition_id=partition_id or None)
+        await self._writer.catch_up()
+        of_partition = conditions.matching(partition_id=partition_id or None)
         tagged = conditions.has_all("tags", tags) if tags else conditions.EVERY_ROW
-        wheres = {kind: current(kind, scopes, self._clock(), here, tagged) for kind in KINDS}
+        wheres = {kind: current(kind, scopes, self._clock(), of_partition, tagged) for kind in KINDS}
         keys: list[tuple[datetime, str]] = []
         for kind, where in wheres.items():
-            moment = "started_at" if kind is Turn else "created_at"
-            found = await self._store.select(kind, where, columns=["id", moment])
-            keys += [(getattr(row, moment), row.id) for row in found]
+            time_column = "started_at" if kind is Turn else "created_at"
+            rows_of_kind = await self._store.select(kind, where, columns=["id", time_column])
+            keys += [(getattr(row, time_column), row.id) for row in rows_of_kind]
         keys.sort(reverse=True)
         ids = [record_id for _, record_id in keys[start : start + size]]
         rows: list[Memory | Turn] = []
@@ -227,7 +226,7 @@ class Lists(Verb):
         return [fact for fact in await facts_of_documents(self._store, document_ids) if is_current(fact, now)]
 
     async def fact_saying(self, content: str, scope: str) -> Memory:
-        """Return the fact of a scope with exactly these words: the current one, else the last.
+        """Return the fact of a scope with exactly these words: the current one, or else the last one.
 
         Raises:
             NotFound: no fact has these words.
@@ -254,7 +253,7 @@ class Lists(Verb):
 
     async def like(self, fact: Memory) -> list[Hit]:
         """Return facts that a fact repeats, may contradict or resembles; see `search.similar.facts_like`."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         return await facts_like(self._store, fact, self._clock(), self._indexer.embed_soon)
 
     async def _page(
@@ -269,8 +268,8 @@ class Lists(Verb):
         descending: bool = True,
         filters: Filter | None = None,
     ) -> Page[T]:
-        """Read the ids and sort keys of all matching rows, then these columns of one page."""
-        await self._writer.caught_up()
+        """Read the ids and sort keys of all matching rows, and then `columns` of one page."""
+        await self._writer.catch_up()
         keys = await self._store.select(kind, where, columns=["id", sort, *(["metadata"] if filters else [])])
         if filters is not None:
             keys = [row for row in keys if matches(filters, row.metadata)]
@@ -286,8 +285,8 @@ def _in_order(ids: Iterable[str], rows: Iterable[R], total: int) -> Page[R]:
 
 
 def _documents(scopes: Collection[str], path: str | None) -> Where:
-    there = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)
+    visible = conditions.both(conditions.one_of("scope", scopes), conditions.NOT_FORGOTTEN)
     if path is None:
-        return there
-    places = (conditions.at_or_below(column, path) for column in ("filepath", "path"))
-    return conditions.both(there, conditions.either(*places))
+        return visible
+    paths = (conditions.at_or_below(column, path) for column in ("filepath", "path"))
+    return conditions.both(visible, conditions.either(*paths))

@@ -1,4 +1,4 @@
-"""Marks hits whose code has changed, and puts them behind hits that are nearly as good."""
+"""Marks hits whose code has changed, and puts them after hits that are nearly as good."""
 
 import asyncio
 import logging
@@ -20,11 +20,11 @@ from scrubjay.models.results import Hit, Mark, MemoryHits
 
 log = logging.getLogger("scrubjay.engine.verbs.marking")
 
-STALE = 0.05  # of a score, by which a marked hit is sorted lower; its score stays
+STALE = 0.05  # by which a marked hit is sorted lower; its score does not change
 
 
 class Part(NamedTuple):
-    """A text of a record, which may be one of several; `anchor` is what it is about if the book has none."""
+    """One of the texts of a record; `anchor` is its anchor if the book has none."""
 
     id: str
     scope: str
@@ -41,26 +41,26 @@ class Marking:
     _marker: Marker = field(default_factory=Marker)
 
     async def marked(self, hits: MemoryHits, folder: str | None) -> MemoryHits:
-        """Return the hits with their marks; `folder` is the caller's, whose working tree counts."""
-        parts = hits.results, hits.related, hits.commits
-        made = await self.marks([hit for part in parts for hit in part], folder)
-        if not made:
+        """Return the hits with their marks against the working tree of `folder`, which is the caller's."""
+        hit_lists = hits.results, hits.related, hits.commits
+        marks = await self.marks([hit for hit_list in hit_lists for hit in hit_list], folder)
+        if not marks:
             return hits
         results, related, commits = (
-            [hit.model_copy(update={"mark": made.get(hit.id)}) for hit in part] for part in parts
+            [hit.model_copy(update={"mark": marks.get(hit.id)}) for hit in hit_list] for hit_list in hit_lists
         )
         if hits.period is None:  # an answer about a time is in the order of time
-            results = _behind(results)
+            results = _marked_last(results)
         return hits.model_copy(update={"results": results, "related": related, "commits": commits})
 
     async def marks(self, hits: Sequence[Hit], folder: str | None) -> dict[str, Mark]:
-        """Return the marks of hits that may not hold, by id."""
+        """Return the marks of hits that may no longer be true, by id."""
         parts = [Part(hit.id, hit.scope, hit.memory or "", commit_of(hit)) for hit in hits]
-        made = zip(hits, await self.of(parts, folder), strict=True)
-        return {hit.id: mark for hit, mark in made if mark}
+        marked_hits = zip(hits, await self.of(parts, folder), strict=True)
+        return {hit.id: mark for hit, mark in marked_hits if mark}
 
     async def of(self, parts: Sequence[Part], folder: str | None = None) -> list[Mark | None]:
-        """Return the mark of each text; None if it holds."""
+        """Return the mark of each text; None if the text is still true."""
         try:
             return await asyncio.to_thread(self._of, parts, folder)
         except (OSError, sqlite3.Error) as error:  # a full disk, or a file without permission
@@ -83,22 +83,22 @@ class Marking:
 
 
 def commit_of(hit: Hit) -> Anchor | None:
-    """Return the anchor of a commit's message: it holds of the branches that have the commit."""
+    """Return the anchor of a commit's message, which is valid on the branches that have the commit."""
     name = hit.metadata.get(COMMIT) if hit.src == "chunk" else None
     return Anchor(str(name), "") if name and (hit.title or "").startswith(f"{name} ") else None
 
 
-def _behind(hits: Sequence[Hit]) -> list[Hit]:
-    """Put marked hits behind those nearly as good, and leave the rest in its order.
+def _marked_last(hits: Sequence[Hit]) -> list[Hit]:
+    """Put marked hits after hits that are nearly as good, and leave the others in order.
 
-    A fact precedes the one that it amends whatever their scores: no hit counts as better than one before.
+    A fact precedes the fact that it amends, whatever their scores: no hit counts as better than one before.
 
     >>> def hit(name, score, mark=None):
     ...     return Hit.model_construct(id=name, score=score, mark=mark)
     >>> hits = [hit("later", 0.8), hit("older", 0.9), hit("stale", 0.79, "gone"), hit("last", 0.76)]
-    >>> [each.id for each in _behind(hits)]
+    >>> [each.id for each in _marked_last(hits)]
     ['later', 'older', 'last', 'stale']
     """
     levels = accumulate((hit.score or 0.0 for hit in hits), min)
-    placed = [(STALE * bool(hit.mark) - level, hit) for level, hit in zip(levels, hits, strict=True)]
-    return [hit for _, hit in sorted(placed, key=itemgetter(0))]
+    ranked = [(STALE * bool(hit.mark) - level, hit) for level, hit in zip(levels, hits, strict=True)]
+    return [hit for _, hit in sorted(ranked, key=itemgetter(0))]

@@ -1,4 +1,4 @@
-"""Imports the past from other programs: sessions of turns, and facts of other memories."""
+"""Imports the past from other programs: the turns of sessions, and the facts of other memories."""
 
 import asyncio
 from collections import defaultdict
@@ -23,12 +23,12 @@ from scrubjay.redaction.redact import redact
 from scrubjay.store import conditions
 
 SOURCE = "import"
-MOST_STAGED = 1_000  # records that may wait in memory for their commit
+MOST_STAGED = 1_000  # records that may wait for their commit in memory
 
 
 @dataclass(eq=False)
 class Past(Verb):
-    """Imports the past, acknowledged call by call; existing records do not change."""
+    """Imports the past; each call is acknowledged, and existing records do not change."""
 
     _running: int = 0
     _staged: int = 0
@@ -39,9 +39,9 @@ class Past(Verb):
         return self._running > 0
 
     async def record(self, kept: Sequence[KeptSession]) -> SessionsRecorded:
-        """Record the turns that are not recorded yet; once this returns, all of them survive a kill.
+        """Record the turns that are not recorded yet; when this returns, all of them survive a kill.
 
-        A session that already exists in a single scope stays there, wherever its folder is now.
+        A session that exists in a single scope stays in it, wherever its folder is now.
         """
         self._running += 1
         try:
@@ -53,14 +53,14 @@ class Past(Verb):
                     for each in kept
                 ]
             )
-            told = envelope("sessions", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
-            chosen = self._settings().capture
+            record = envelope("sessions", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
+            setting = self._settings().capture
             redacted = sum(each.redacted for each in kept)
-            told = told.model_copy(
-                update={"redacted": redacted, "capture": chosen if chosen in CAPTURES[1:3] else None}
+            record = record.model_copy(
+                update={"redacted": redacted, "capture": setting if setting in CAPTURES[1:3] else None}
             )
-            answer = cast(SessionsRecorded, await self._writer.write(told))
-            await self._make_room(sum(each.added + each.completed for each in answer.sessions))
+            answer = cast(SessionsRecorded, await self._writer.write(record))
+            await self._limit_staged(sum(each.added + each.completed for each in answer.sessions))
             return answer
         finally:
             self._running -= 1
@@ -73,14 +73,14 @@ class Past(Verb):
         self._running += 1
         try:
             now = self._clock()
-            told = [_versions(each, now) for each in kept]
-            known = await self._store.get(Memory, [versions[0].id for versions in told])
+            imported = [_versions(each, now) for each in kept]
+            stored = await self._store.get(Memory, [versions[0].id for versions in imported])
             outcomes: list[FactOutcome] = []
             by_scope: dict[str, list[AnyRecord]] = defaultdict(list)
-            for versions in told:
+            for versions in imported:
                 outcome: FactOutcome = "added"
                 records = versions
-                if first := known.get(versions[0].id):
+                if first := stored.get(versions[0].id):
                     outcome, records = await self._news(first, versions)
                 outcomes.append(outcome)
                 for record in records:
@@ -91,61 +91,61 @@ class Past(Verb):
             self._running -= 1
 
     async def memories(self, kept: KeptMemoryFiles) -> MemoryFilesKept:
-        """Bring facts in step with the files of hosts' memories; hide the facts of missing files."""
+        """Update facts from the memory files of hosts; hide the facts of missing files."""
         self._running += 1
         try:
-            gone = await asyncio.to_thread(purged_facts.read, self._home)
-            sent = [_without(file, gone, kept.machine) for file in kept.memories]
-            missing = await self._missing(kept)
+            purged = await asyncio.to_thread(purged_facts.read, self._home)
+            sent = [_without_purged(file, purged, kept.machine) for file in kept.memories]
+            missing = await self._missing_files(kept)
             request = kept.model_copy(update={"memories": [*sent, *missing], "searched": []})
-            told = envelope("host_memories", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
-            told = told.model_copy(update={"redacted": kept.redacted})
-            answer = cast(MemoryFilesKept, await self._writer.write(told))
+            message = envelope("host_memories", request, scope=USER_SCOPE, source=SOURCE, at=self._clock())
+            message = message.model_copy(update={"redacted": kept.redacted})
+            answer = cast(MemoryFilesKept, await self._writer.write(message))
             files = [
-                each.model_copy(update={"outcomes": _with_purged(each.outcomes, file, gone)})
+                each.model_copy(update={"outcomes": _with_purged(each.outcomes, file, purged)})
                 for each, file in zip(answer.files, kept.memories, strict=False)
             ]
             hidden = sum(each.deleted for each in answer.files[len(files) :])
-            await self._make_room(hidden + sum(len(each.outcomes) + each.deleted for each in files))
+            await self._limit_staged(hidden + sum(len(each.outcomes) + each.deleted for each in files))
             return answer.model_copy(update={"files": tuple(files), "missing": hidden})
         finally:
             self._running -= 1
 
-    async def _missing(self, kept: KeptMemoryFiles) -> list[KeptMemoryFile]:
-        """Return the files of known facts that were deleted, without notes."""
+    async def _missing_files(self, kept: KeptMemoryFiles) -> list[KeptMemoryFile]:
+        """Return the deleted files of known facts, as files without notes."""
         if not kept.searched:
             return []
         facts = await facts_of_hosts(self._store)
         sources = {path: fact.source for fact in facts for path in files_of(fact)}
-        here = _on(kept.machine, "")
-        known = [path.removeprefix(here) for path in sorted(sources) if path.startswith(here)]
-        gone = await asyncio.to_thread(lambda: [path for path in known if is_gone(path, kept.searched)])
-        named = [_on(kept.machine, path) for path in gone]
-        return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in named]
+        prefix = _name_on(kept.machine, "")
+        paths = [path.removeprefix(prefix) for path in sorted(sources) if path.startswith(prefix)]
+        deleted = await asyncio.to_thread(lambda: [path for path in paths if is_gone(path, kept.searched)])
+        names = [_name_on(kept.machine, path) for path in deleted]
+        return [KeptMemoryFile(source=sources[path], path=path, entries=[]) for path in names]
 
-    async def _news(self, first: Memory, told: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
-        """Return another memory's newer values for an existing fact, and the fact, replaced by them."""
+    async def _news(self, first: Memory, imported: list[Memory]) -> tuple[FactOutcome, list[Memory]]:
+        """Return another memory's newer values for an existing fact, after the fact that they replace."""
         latest = await chains.latest(self._store, first)
-        texts = [redact(each.content)[0] for each in told]
+        texts = [redact(each.content)[0] for each in imported]
         if texts[-1] == latest.content or latest.forgotten_at is not None:
             return "known", []
-        if told[-1].updated_at <= latest.updated_at:
+        if imported[-1].updated_at <= latest.updated_at:
             older = [each.content for each in await chains.history(self._store, latest)]
             return "known" if texts[-1] in older else "different", []
-        same = max((number for number, text in enumerate(texts) if text == latest.content), default=-2)
-        newer = told[same + 1 :] if same >= 0 else told[-1:]
-        return "updated", list(_continued(latest, newer))
+        index = max((number for number, text in enumerate(texts) if text == latest.content), default=-2)
+        newer = imported[index + 1 :] if index >= 0 else imported[-1:]
+        return "updated", list(_version_chain(latest, newer))
 
     async def _import(self, scope: str, records: list[AnyRecord], now: datetime) -> int:
-        """Import records unchanged except for redacted secrets; return the number of secrets."""
+        """Import records, redacting only secrets; return the number of secrets."""
         if not records:
             return 0
-        told = await asyncio.to_thread(import_envelope, records, scope=scope, source=SOURCE, at=now)
-        await self._writer.write(told)
-        await self._make_room(len(records))
-        return told.redacted
+        request = await asyncio.to_thread(import_envelope, records, scope=scope, source=SOURCE, at=now)
+        await self._writer.write(request)
+        await self._limit_staged(len(records))
+        return request.redacted
 
-    async def _make_room(self, staged: int) -> None:
+    async def _limit_staged(self, staged: int) -> None:
         self._staged += staged
         if self._staged >= MOST_STAGED:
             self._staged = 0
@@ -153,46 +153,46 @@ class Past(Verb):
 
     async def _scopes(self, kept: Iterable[KeptSession]) -> dict[tuple[str, str], str]:
         """Return the scope of each session that exists in exactly one other scope, by host and id."""
-        told: dict[tuple[str, str], set[str]] = defaultdict(set)
-        for each in kept:
-            told[each.host, each.session_id].add(each.scope)
-        known: dict[tuple[str, str], set[str]] = defaultdict(set)
-        ids = {session_id for _, session_id in told}
+        sent: dict[tuple[str, str], set[str]] = defaultdict(set)
+        for session in kept:
+            sent[session.host, session.session_id].add(session.scope)
+        stored: dict[tuple[str, str], set[str]] = defaultdict(set)
+        ids = {session_id for _, session_id in sent}
         where, columns = conditions.one_of("session_id", ids), ["id", "host", "session_id", "scope"]
         for row in await self._store.select_newest(
             Turn, where, lambda row: row.session_id in ids, columns=columns
         ):
-            known[row.host or "", row.session_id].add(row.scope)
-        return {key: next(iter(known[key])) for key in told if len(told[key]) == len(known[key]) == 1}
+            stored[row.host or "", row.session_id].add(row.scope)
+        return {key: next(iter(stored[key])) for key in sent if len(sent[key]) == len(stored[key]) == 1}
 
 
-def _on(machine: str, path: str) -> str:
-    """Return the name of a file for facts, which may be restored or shared on other machines."""
+def _name_on(machine: str, path: str) -> str:
+    """Return a file's name with its machine: facts may be restored or shared on other machines."""
     return f"{machine}:{path}"
 
 
-def _without(file: KeptMemoryFile, gone: frozenset[str], machine: str) -> KeptMemoryFile:
-    """Return a file, with the name of its machine, without the notes whose facts were purged."""
-    entries = [note for note in file.entries if not is_purged(note, gone)]
-    return file.model_copy(update={"entries": entries, "path": _on(machine, file.path)})
+def _without_purged(file: KeptMemoryFile, purged: frozenset[str], machine: str) -> KeptMemoryFile:
+    """Return a file with its machine in its name, and without the notes whose facts were purged."""
+    entries = [note for note in file.entries if not is_purged(note, purged)]
+    return file.model_copy(update={"entries": entries, "path": _name_on(machine, file.path)})
 
 
 def _with_purged(
-    outcomes: Iterable[NoteOutcome], file: KeptMemoryFile, gone: frozenset[str]
+    outcomes: Iterable[NoteOutcome], file: KeptMemoryFile, purged: frozenset[str]
 ) -> tuple[NoteOutcome, ...]:
-    """Return an outcome for every note of a file, given those for the notes that are not purged."""
+    """Return an outcome for every note of a file; `outcomes` are those of the notes that are not purged."""
     others = iter(outcomes)
-    return tuple("known" if is_purged(note, gone) else next(others) for note in file.entries)
+    return tuple("known" if is_purged(note, purged) else next(others) for note in file.entries)
 
 
-def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
-    """Yield the versions that follow the latest one, each preceded by the version it replaces."""
-    for each in newer:
-        since = max(each.created_at, latest.created_at) if each.version > 1 else each.updated_at
+def _version_chain(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
+    """Yield the newer versions of a fact, each after the version that it replaces."""
+    for version in newer:
+        since = max(version.created_at, latest.created_at) if version.version > 1 else version.updated_at
         yield latest.model_copy(update={"is_latest": False, "replaced_at": since, "updated_at": since})
-        latest = each.model_copy(
+        latest = version.model_copy(
             update={
-                "id": derived_id("mem", SOURCE, latest.id, each.content),
+                "id": derived_id("mem", SOURCE, latest.id, version.content),
                 "scope": latest.scope,
                 "root_id": latest.root_id,
                 "version": latest.version + 1,
@@ -201,7 +201,7 @@ def _continued(latest: Memory, newer: Iterable[Memory]) -> Iterator[Memory]:
                 "relation": "updates",
                 "parent_ids": (latest.id,),
                 "created_at": since,
-                "updated_at": max(since, each.updated_at),
+                "updated_at": max(since, version.updated_at),
             }
         )
     yield latest

@@ -23,7 +23,7 @@ from scrubjay.text.developer_words import IN_USE
 
 PAGE = 500  # records per commit
 WORDS = "words"  # the note with the version of the dictionary that the passages were made with
-_UNKNOWN, _BEGUN = "unknown", "begun with "  # its values if no version is known, and during a reindex
+_UNKNOWN, _BEGUN = "unknown", "begun with "  # its values for an unknown version, and during a reindex
 Progress = Callable[[int, int, str], None]  # done, total, and the step: reading (records), embedding
 
 
@@ -31,42 +31,42 @@ Progress = Callable[[int, int, str], None]  # done, total, and the step: reading
 class Reindex(Verb):
     """Reindexes one store, one run at a time."""
 
-    _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _listeners: list[Progress] = field(default_factory=list)
     _finished: int = 0
-    _state: tuple[int, int, str] | None = None  # what was last said to the listeners
+    _state: tuple[int, int, str] | None = None  # the last progress report
 
     @property
     def is_running(self) -> bool:
         """Return True while a reindex is running."""
-        return self._turn.locked()
+        return self._lock.locked()
 
     @property
     def state(self) -> dict[str, Any] | None:
-        """Return the step of a running reindex, and its records or passages; None without one."""
+        """Return the progress of a running reindex, in records or passages, or None."""
         names = ("done", "total", "step")
         return dict(zip(names, self._state, strict=True)) if self.is_running and self._state else None
 
     async def run(self, progress: Progress | None = None) -> int:
         """Build new passages and vectors next to the current ones; return the number of passages.
 
-        The old passages answer searches until the new ones are complete. If they are from a model that is no
-        longer available, only their words are searched until the new passages are written; vectors follow. A
-        call during a running reindex waits for that one. A killed reindex continues when the engine next
-        starts. Passages that an older Scrubjay wrote are completed in place, and keep their vectors.
+        The old passages answer searches until the new ones are complete. If the model of the old passages is
+        no longer available, only their words are searched until the new passages are written; vectors follow.
+        A call during a running reindex waits for it. A killed reindex continues when the engine next starts.
+        Passages of an older Scrubjay are completed in place, and keep their vectors.
 
         Raises:
             EncoderError: the model in the settings cannot be loaded; the old index stays.
             InputError: another engine maintains the store.
         """
-        waits, finished = self._turn.locked(), self._finished
+        was_running, finished = self._lock.locked(), self._finished
         if progress is not None:
             self._listeners.append(progress)
         try:
-            async with self._turn:
-                if not waits or self._finished == finished:
+            async with self._lock:
+                if not was_running or self._finished == finished:
                     self._state = None
-                    await self._run_through()
+                    await self._run_until_undisturbed()
                     self._finished += 1
             return await self._store.passages.count()
         finally:
@@ -76,53 +76,53 @@ class Reindex(Verb):
     async def is_needed(self) -> bool:
         """Return True if the passages were made with another developers' dictionary or bundled model.
 
-        Vectors of a bucket that engines share stay, because an engine of an earlier release may search them.
+        Vectors in a shared bucket stay, because an engine of an earlier release may search them.
 
         Raises:
             EncoderError: the model in the settings cannot be loaded.
         """
-        if await self._has_other_words():
+        if await self._has_other_dictionary():
             return True
         store = self._store
         if not store.is_writer or store.shared is not None or store.note.space_id is None:
             return False
         return is_former((await self._indexer.load()).space, store.note.space_id)
 
-    async def _has_other_words(self) -> bool:
+    async def _has_other_dictionary(self) -> bool:
         """Return True if the passages were made with another developers' dictionary than the current one.
 
-        A store without passages adopts the current one. A store that several engines share keeps the first
-        one, because each engine may have another. While the home's words cannot be read, the index stays.
+        A store without passages adopts the current dictionary. A shared store keeps the first dictionary,
+        because each engine may have a different one. While the home's words cannot be read, the index stays.
         """
         store = self._store
-        known = await store.notes.read(WORDS) if store.is_writer else None
-        if not store.is_writer or known == IN_USE.version:
+        version = await store.notes.read(WORDS) if store.is_writer else None
+        if not store.is_writer or version == IN_USE.version:
             return False
         is_empty = store.building is None and not await store.passages.count()
         if not is_empty and not IN_USE.is_whole:
             await store.notes.write(WORDS, _UNKNOWN)
             return False
         if not is_empty:
-            return store.shared is None or known is None or known.startswith(_BEGUN)
+            return store.shared is None or version is None or version.startswith(_BEGUN)
         await store.notes.write(WORDS, IN_USE.version)
         return False
 
-    async def _run_through(self) -> None:
-        """Run again each time that damage found meanwhile restarted the index."""
-        store, begun = self._store, -1
+    async def _run_until_undisturbed(self) -> None:
+        """Run, and run again if damage that was found meanwhile restarted the index."""
+        store, restarts = self._store, -1
         store.filling = True
         try:
-            while begun != store.restarts:
-                begun = store.restarts
+            while restarts != store.restarts:
+                restarts = store.restarts
                 try:
-                    await self._run(begun)
+                    await self._run(restarts)
                 except (OSError, RuntimeError, ValueError, EncoderError):
-                    if begun == store.restarts:
+                    if restarts == store.restarts:
                         raise
         finally:
             store.filling = False
 
-    async def _run(self, begun: int) -> None:
+    async def _run(self, restarts: int) -> None:
         store, indexer = self._store, self._indexer
         refuse_follower(store.shared, "A reindex")
         encoder = await indexer.load()
@@ -130,51 +130,51 @@ class Reindex(Verb):
         await self._writer.settle()
         if not store.note.complete and store.building is None:
             await self._refill()
-            await store.set_complete(True, begun)
+            await store.set_complete(True, restarts)
         else:
-            words, is_new = await self._take_words()
+            words, is_new = await self._choose_dictionary()
             await indexer.begin_generation(encoder)
             keep = encoder if is_new and indexer.trouble is None else None
             await self._refill(keep)
             if indexer.trouble is None:
                 waiting = total = await store.passages.count_built()
                 while waiting:
-                    self._say(total - waiting, total, "embedding")
+                    self._report(total - waiting, total, "embedding")
                     waiting = await indexer.embed_built(encoder)
                     total = await store.passages.count_built()
                     refuse_follower(store.shared, "A reindex")
-                self._say(total, total, "embedding")
+                self._report(total, total, "embedding")
             await store.finish_generation()
-            if store.restarts == begun:
+            if store.restarts == restarts:
                 await store.notes.write(WORDS, words)
         await indexer.check_space()
         if indexer.trouble:
             raise EncoderError(indexer.trouble)
-        while begun == store.restarts and await indexer.embed_some(encoder):
+        while restarts == store.restarts and await indexer.embed_some(encoder):
             total = await store.passages.count()
-            self._say(total - await store.passages.count(conditions.NO_VECTOR), total, "embedding")
+            self._report(total - await store.passages.count(conditions.NO_VECTOR), total, "embedding")
 
-    async def _take_words(self) -> tuple[str, bool]:
-        """Return the dictionary's version, and True if the searched passages were made with another one.
+    async def _choose_dictionary(self) -> tuple[str, bool]:
+        """Return the dictionary's version, and True if the current passages were made with a different one.
 
-        A new generation that a killed engine built with another dictionary is dropped.
+        A new generation that a killed engine began with a different dictionary is dropped.
         """
         store, words = self._store, IN_USE.version
-        known, begun = await store.notes.read(WORDS), f"{_BEGUN}{words}"
-        if known in (words, begun):
-            return words, known == begun
+        noted, begun_note = await store.notes.read(WORDS), f"{_BEGUN}{words}"
+        if noted in (words, begun_note):
+            return words, noted == begun_note
         if store.building is not None:
             async with store.lock:
                 store.building = None
                 await store.notes.remove(BUILDING)
                 await store.reopen()
-        await store.notes.write(WORDS, begun)
+        await store.notes.write(WORDS, begun_note)
         return words, True
 
     async def _refill(self, keep: Encoder | None = None) -> None:
-        """Cut all records into passages; with `keep`, those with unchanged text keep this model's vectors."""
+        """Cut all records into passages; with `keep`, unchanged passages keep the vectors of this model."""
         kinds: list[type[Any]] = [Turn, Memory, Document]
-        failed, done, total = None, 0, sum([await self._store.count(kind) for kind in kinds])
+        failure, done, total = None, 0, sum([await self._store.count(kind) for kind in kinds])
         for kind in kinds:
             try:
                 rows = await self._store.select(kind, conditions.EVERY_ROW, columns=["id"])
@@ -185,33 +185,33 @@ class Reindex(Verb):
                     if keep is not None:
                         await self._keep_vectors(page, keep.space.space_id)
                     done += len(page)
-                    self._say(done, max(done, total), "reading")
+                    self._report(done, max(done, total), "reading")
             except (RuntimeError, ValueError) as error:  # damaged records; the others must be indexed
-                failed = error
-        if failed is not None:
-            raise failed
+                failure = error
+        if failure is not None:
+            raise failure
 
     async def _keep_vectors(self, record_ids: list[str], space_id: str) -> None:
-        """Copy the vectors of searched passages to those being built, if their text is the same."""
+        """Copy the vectors of current passages to those being built, if their text is the same."""
         tables = self._store.tables
         if tables.building is None:
             return
-        of_these = conditions.one_of("record_id", record_ids)
-        bare = conditions.both(of_these, conditions.NO_VECTOR)
-        of_space = conditions.both(of_these, conditions.equal("space_id", space_id))
+        of_records = conditions.one_of("record_id", record_ids)
+        without_vectors = conditions.both(of_records, conditions.NO_VECTOR)
+        with_vectors = conditions.both(of_records, conditions.equal("space_id", space_id))
         new, old = [
             {(row["id"], row["text"], row["embed_text"]) for row in (await read_table(query)).to_pylist()}
             for query in (
                 table.query().where(where).select(["id", "text", "embed_text"])
-                for table, where in ((tables.building, bare), (tables.passages, of_space))
+                for table, where in ((tables.building, without_vectors), (tables.passages, with_vectors))
             )
         ]
-        same = [passage_id for passage_id, _, _ in new & old]
-        for start in range(0, len(same), PAGE):
-            had = await stored_embeddings(tables.passages, same[start : start + PAGE])
-            await self._store.passages.set_built_vectors(had)
+        unchanged = [passage_id for passage_id, _, _ in new & old]
+        for start in range(0, len(unchanged), PAGE):
+            embeddings = await stored_embeddings(tables.passages, unchanged[start : start + PAGE])
+            await self._store.passages.set_built_vectors(embeddings)
 
-    def _say(self, done: int, total: int, what: str) -> None:
+    def _report(self, done: int, total: int, what: str) -> None:
         self._state = (done, total, what)
         for listener in self._listeners:
             listener(done, total, what)

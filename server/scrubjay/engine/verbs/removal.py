@@ -1,4 +1,4 @@
-"""Forgets, purges and restores records; a query forgets what its dry run listed."""
+"""Forgets, purges and restores records; a query forgets the records that its dry run listed."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ from scrubjay.records.host_memories import purged_digest
 from scrubjay.search.hits import as_hit
 from scrubjay.store.bucket.sharing import SWEEP_SECONDS, VERSION_LIFETIME
 
-# least relevance for forgetting by query; a hit below it is more likely about something else
+# minimum relevance for forgetting by query; a hit below it is probably about something else
 LEAST_RELEVANCE = 0.5
 MOST = 100  # records that one query forgets
 DRY_RUNS = 32  # dry runs that are remembered
@@ -30,19 +30,19 @@ DRY_RUNS = 32  # dry runs that are remembered
 
 @dataclass(eq=False)
 class Removal(Verb):
-    """Forgets and restores.
+    """Forgets and restores records.
 
-    A query forgets exactly what its dry run listed, whatever was added in between.
+    A query forgets exactly what its dry run listed, even if more records were added in between.
     """
 
     _search: Search
     refuse_purge: Callable[[], None]
-    _listed: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (scope, query) -> ids
+    _dry_runs: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # (scope, query) -> ids
 
     async def forget(self, request: Forget, scope: str, source: str, *, noted: bool = True) -> Forgotten:
         """Forget by id, by the exact words of a fact, or everything that the query's dry run listed.
 
-        What is `noted` can be undone.
+        With `noted`, the change can be undone.
 
         Raises:
             InputError: no record matches, the query had no dry run, or a running task would keep purged text.
@@ -50,18 +50,18 @@ class Removal(Verb):
         if request.purge and not request.dry_run:
             self.refuse_purge()
         await self._writer.drain()
-        where = request.scope or scope
+        target = request.scope or scope
         if request.query is not None and request.dry_run:
             # Facts and turns of one scope that are likely about the query.
-            search = SearchMemories(query=request.query, scope=where, top_k=MOST, threshold=LEAST_RELEVANCE)
-            hits = (await self._search.recall(search, where)).results
-            listed = {**self._listed, (where, request.query): [hit.id for hit in hits]}
-            self._listed = dict(list(listed.items())[-DRY_RUNS:])
+            search = SearchMemories(query=request.query, scope=target, top_k=MOST, threshold=LEAST_RELEVANCE)
+            hits = (await self._search.recall(search, target)).results
+            dry_runs = {**self._dry_runs, (target, request.query): [hit.id for hit in hits]}
+            self._dry_runs = dict(list(dry_runs.items())[-DRY_RUNS:])
             return Forgotten(ids=[], forgotten=0, candidates=hits)
         if request.query is not None:
-            records = await self._listed_before(where, request.query)
+            records = await self._records_of_dry_run(target, request.query)
         else:
-            records = await records_to_forget(self._store, request, where)
+            records = await records_to_forget(self._store, request, target)
         if request.purge:
             records = await with_history(self._store, records)
         if request.dry_run:
@@ -69,30 +69,30 @@ class Removal(Verb):
         if not records:
             return Forgotten(ids=[], forgotten=0)
         answer = await self._forget(records, request, source)
-        gone = [record.id for record in records if record.forgotten_at is None]
-        if noted and gone and not request.purge:
-            await self.note(undo.Step("forget", gone))
+        forgotten_ids = [record.id for record in records if record.forgotten_at is None]
+        if noted and forgotten_ids and not request.purge:
+            await self.note(undo.Step("forget", forgotten_ids))
         return answer
 
     async def forget_matching(self, request: ForgetMatching, source: str) -> Forgotten:
         """Forget the facts that match a query, without a dry run.
 
-        `candidates` are those facts with their relevance, forgotten or, in a dry run, not.
+        `candidates` are those facts with their relevance; a dry run does not forget them.
         """
         facts = await self._search.facts_about(request)
         if request.dry_run or not facts:
             return Forgotten(ids=[], forgotten=0, candidates=facts)
-        log = ForgetRecords.model_validate({"ids": [hit.id for hit in facts], "reason": request.reason})
-        answer = cast(Forgotten, await self._write("forget", log, request.scope, source))
-        await self.note(undo.Step("forget", log.ids))
+        command = ForgetRecords.model_validate({"ids": [hit.id for hit in facts], "reason": request.reason})
+        answer = cast(Forgotten, await self._write("forget", command, request.scope, source))
+        await self.note(undo.Step("forget", command.ids))
         return answer.model_copy(update={"candidates": facts})
 
     async def purge(self, records: Sequence[AnyRecord], source: str) -> Forgotten:
-        """Purge these records, at least one; their bytes are off the disk when this returns."""
+        """Purge one or more records; when this returns, their bytes are no longer on the disk."""
         return await self._forget(records, Forget(id=records[0].id, purge=True), source)
 
     async def restore(self, record_id: str, source: str, *, noted: bool = True) -> Restored:
-        """Bring back a forgotten record. What is `noted` can be undone."""
+        """Bring back a forgotten record. With `noted`, the change can be undone."""
         answer = cast(Restored, await self._write("restore", Restore(id=record_id), USER_SCOPE, source))
         if noted and answer.restored:
             await self.note(undo.Step("restore", [record_id]))
@@ -103,25 +103,25 @@ class Removal(Verb):
         with contextlib.suppress(OSError):
             await asyncio.to_thread(lambda: undo.write(self._home, [*undo.read(self._home), step]))
 
-    async def _listed_before(self, scope: str, query: str) -> list[AnyRecord]:
-        listed = self._listed.pop((scope, query), None)
-        if listed is None:
+    async def _records_of_dry_run(self, scope: str, query: str) -> list[AnyRecord]:
+        ids = self._dry_runs.pop((scope, query), None)
+        if ids is None:
             raise InputError(
                 "query needs a dry run first. Call forget with the same query and dry_run true, "
                 "check the list, then repeat the call without dry_run, or forget single records by id."
             )
-        return [record for each in listed if (record := await self._store.find(each)) is not None]
+        return [record for each in ids if (record := await self._store.find(each)) is not None]
 
     async def _forget(self, records: Sequence[AnyRecord], request: Forget, source: str) -> Forgotten:
         if request.purge:
             texts = [text for record in records for text in texts_of(record)]
             await asyncio.to_thread(spool.erase, self._home, texts)
             await asyncio.to_thread(spool.sweep, self._home, self._clock().timestamp())
-            gone = frozenset(purged_digest(each) for each in records if isinstance(each, Memory))
-            await asyncio.to_thread(purged_facts.add, self._home, gone)
+            digests = frozenset(purged_digest(each) for each in records if isinstance(each, Memory))
+            await asyncio.to_thread(purged_facts.add, self._home, digests)
         fields = {"ids": [record.id for record in records], "reason": request.reason, "purge": request.purge}
-        log = ForgetRecords.model_validate(fields)
-        answer = cast(Forgotten, await self._write("forget", log, records[0].scope, source))
+        command = ForgetRecords.model_validate(fields)
+        answer = cast(Forgotten, await self._write("forget", command, records[0].scope, source))
         if request.purge:
             await self._writer.settle()  # this removes the bytes
             answer = answer.model_copy(update={"files": await asyncio.to_thread(_files_of, records)})
@@ -137,6 +137,6 @@ class Removal(Verb):
 
 
 def _files_of(records: Sequence[AnyRecord]) -> list[str]:
-    """Return the files that still exist, of documents that came from a folder."""
+    """Return the files of documents that came from a folder, if they still exist."""
     paths = [record.path for record in records if isinstance(record, Document) and record.folder]
     return [path for path in paths if path and os.path.lexists(path)]

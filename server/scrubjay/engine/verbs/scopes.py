@@ -34,7 +34,7 @@ class Scopes(Verb):
         return moved
 
     async def delete(self, scope: str, source: str) -> ScopeCounts | None:
-        """Purge a scope and its settings; return its previous counts, or None.
+        """Purge a scope and its settings; return the counts that it had, or None.
 
         Raises:
             InputError: a running export, import, backup or reindex would keep deleted text.

@@ -35,8 +35,8 @@ from scrubjay.text.dates import LocalZone
 
 log = logging.getLogger("scrubjay.engine.verbs.search")
 
-SEARCHES = 8  # searches after which memory is given back; 50 MB and more are unused after 32
-# Fields that leave out records, or limit an answer.
+SEARCHES = 8  # searches after which memory is released; after 32, 50 MB and more are unused
+# Request fields that exclude records or limit the answer.
 NARROWING = "partition_ids tags session_id path filters threshold since until max_tokens".split()
 Scope = str | tuple[str, ...]  # the caller's project, or all scopes that it may see
 Hits = TypeVar("Hits", MemoryHits, DocumentHits)
@@ -61,8 +61,8 @@ class Search(Verb):
     ) -> MemoryHits:
         """Recall facts and turns, and count them as accessed; options as for `recall.search_memories`.
 
-        Unless they are for a program, a turn whose commands answer is the first hit, and hits are marked
-        against the working tree that `folder` is in.
+        Unless the hits are for a program, a turn whose commands answer the query comes first, and hits are
+        marked against the working tree of `folder`.
         """
         hits = await self.recall(request, scope, **options)
         if request.as_of is None and not options.get("programmatic"):
@@ -75,27 +75,27 @@ class Search(Verb):
     async def _with_commands(
         self, hits: MemoryHits, request: SearchMemories, scope: Scope, *, is_narrow: bool
     ) -> MemoryHits:
-        """Put the turn first whose commands answer an error line, or how something is run.
+        """Put a turn first if its commands answer an error line in the query, or say how something is run.
 
-        A search for some records only, or for so many tokens, gets no other record.
+        A search that is narrowed to some records or tokens gets no additional record.
         """
         if request.search_mode == "documents" or not request.include_turns:
             return hits
         scopes = search_scopes(request.scope, scope)
-        found = await commands.find(self._store, request.query, scopes, self._clock())
-        record = await self._store.find(found.id) if found else None
-        if found is None or record is None:
+        match = await commands.find(self._store, request.query, scopes, self._clock())
+        record = await self._store.find(match.id) if match else None
+        if match is None or record is None:
             return hits
-        known = next((hit for hit in hits.results if hit.id == found.id), None)
-        if known is None and (is_narrow or any(getattr(request, name) for name in NARROWING)):
+        existing = next((hit for hit in hits.results if hit.id == match.id), None)
+        if existing is None and (is_narrow or any(getattr(request, name) for name in NARROWING)):
             return hits
-        brief = condensed(as_hit(record), request.query, question=QUESTION, answer=2 * QUESTION)
-        first, others = known or brief, [hit for hit in hits.results if hit is not known]
+        added = condensed(as_hit(record), request.query, question=QUESTION, answer=2 * QUESTION)
+        first, other_hits = existing or added, [hit for hit in hits.results if hit is not existing]
         score = max((hit.score or 0.0 for hit in hits.results), default=1.0)  # results are ordered by score
-        first = first.model_copy(update={"note": found.note, "score": score})
-        others = others[: max(0, (request.top_k or len(hits.results) + 1) - 1)]
-        confidence = "strong" if found.is_certain else hits.confidence if others else "weak"
-        results = [first, *others]
+        first = first.model_copy(update={"note": match.note, "score": score})
+        other_hits = other_hits[: max(0, (request.top_k or len(hits.results) + 1) - 1)]
+        confidence = "strong" if match.is_certain else hits.confidence if other_hits else "weak"
+        results = [first, *other_hits]
         return hits.model_copy(update={"results": results, "total": len(results), "confidence": confidence})
 
     async def recall(self, request: SearchMemories, scope: Scope, **options: Any) -> MemoryHits:
@@ -110,24 +110,24 @@ class Search(Verb):
         """Return the best chunks of documents in these scopes; see `scrubjay.search.document_search`."""
         embed = self._indexer.embed_query
         with self._indexer.foreground():
-            await self._writer.caught_up()
+            await self._writer.catch_up()
             return await search_chunks(self._store, request, scopes=scopes, now=self._clock(), embed=embed)
 
     async def facts_about(self, request: ForgetMatching) -> list[Hit]:
         """Return the facts of one scope that match a query, with their relevance."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         return await facts_about(self._store, request, self._clock(), self._indexer.embed_query)
 
     async def profile(self, scope: Scope, max_tokens: int = TOKENS, filters: Filter | None = None) -> Profile:
-        """Return what to know of the user and a scope, or only of these scopes, before any question."""
-        await self._writer.caught_up()
+        """Return what to know about the user and a scope, or only about these scopes, before any question."""
+        await self._writer.catch_up()
         return await profile(self._store, scope, self._clock(), max_tokens=max_tokens, filters=filters)
 
     async def profile_buckets(
         self, scopes: tuple[str, ...], filters: Filter | None = None
     ) -> dict[str, list[Hit]]:
         """Return the facts of each profile bucket of these scopes, by name; see `scrubjay.search.buckets`."""
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         buckets: dict[str, str] = {}
         for scope in scopes:
             buckets.update(self._scope_settings.buckets(scope))
@@ -135,14 +135,14 @@ class Search(Verb):
         return await contents(self._store, buckets, scopes=scopes, now=now, embed=embed, filters=filters)
 
     async def marked(self, query: str, texts: Sequence[str]) -> list[list[Piece]]:
-        """Mark in each text what matches a query, by words and by meaning; see `scrubjay.search.marking`.
+        """Mark the parts of each text that match a query by words or meaning; see `scrubjay.search.marking`.
 
         Raises:
             EncoderError: a text cannot be embedded.
         """
         with self._indexer.foreground():
-            found = await self._indexer.token_matches(query, texts)
-        return [marked(query, text, tokens) for text, tokens in zip(texts, found, strict=True)]
+            token_matches = await self._indexer.token_matches(query, texts)
+        return [marked(query, text, tokens) for text, tokens in zip(texts, token_matches, strict=True)]
 
     async def injection(self, event: Mapping[str, Any], scope: str) -> str:
         """Return the text to add to a prompt, or ""; see `scrubjay.search.injection`."""
@@ -160,7 +160,7 @@ class Search(Verb):
         """
         if self._settings().inject == "off":
             return Opening()
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         session_id, source = event.get("session_id"), event.get("source")
         return await opening(
             self._store,
@@ -174,35 +174,35 @@ class Search(Verb):
         )
 
     async def prepared(self, scope: str) -> Opening:
-        """Return the opening of a project's next session, with hints for its tools if the user wants them."""
-        made = await self.opening({}, scope)
+        """Return the opening of a project's next session, with hints for tools if the user wants them."""
+        draft = await self.opening({}, scope)
         if self._settings().inject != "edit":
-            return made
+            return draft
 
-        async def mark(found: Sequence[hints.Hint]) -> list[Mark | None]:
-            return await self._marking.of([Part(each.id, scope, each.sentence) for each in found])
+        async def mark(project_hints: Sequence[hints.Hint]) -> list[Mark | None]:
+            return await self._marking.of([Part(each.id, scope, each.sentence) for each in project_hints])
 
         now = self._clock()
-        return replace(made, hints=await hints.prepared(self._store, scope, now, made.text, mark))
+        return replace(draft, hints=await hints.prepared(self._store, scope, now, draft.text, mark))
 
     async def _without_forgotten(self, hits: MemoryHits) -> MemoryHits:
-        """Leave out hits that were forgotten or replaced by writes that are not committed yet."""
+        """Return the hits without those that uncommitted writes forgot or replaced."""
         now, dropped = self._clock(), set()
         for hit in (*hits.results, *hits.related):
             if self._store.is_staged(hit.id):
                 record = await self._store.find(hit.id)
                 if record is not None and not is_current(record, now):
                     dropped.add(hit.id)
-        kept = [hit for hit in hits.results if hit.id not in dropped]
+        results = [hit for hit in hits.results if hit.id not in dropped]
         related = [hit for hit in hits.related if hit.id not in dropped]
-        return hits.model_copy(update={"results": kept, "related": related})
+        return hits.model_copy(update={"results": results, "related": related})
 
     async def _timed(
         self, search: Callable[..., Awaitable[Hits]], request: Request, scope: Scope, **options: Any
     ) -> Hits:
         started = time.perf_counter()
         with self._indexer.foreground():
-            behind = await self._writer.caught_up()
+            backlog = await self._writer.catch_up()
             now = self._clock().astimezone(LocalZone())  # a question's "yesterday" is the user's
             options |= {"scope": scope, "now": now, "embed": self._indexer.embed_query}
             try:
@@ -215,27 +215,27 @@ class Search(Verb):
                 await self._mend()  # which rebuilds indexes
                 try:
                     hits = await search(self._store, request, **options)
-                except (RuntimeError, ValueError) as again:
-                    raise not_read(self._store.path, again, self._store.damage) from again
-            lack = await self._indexer.lack(_searched(request, scope))
+                except (RuntimeError, ValueError) as second_error:
+                    raise not_read(self._store.path, second_error, self._store.damage) from second_error
+            warning = await self._indexer.search_warning(_covered_passages(request, scope))
             if unsearched := await self._store.passages.unsearched():
-                new = f"{unsearched:,} newly added passages are not searched by words yet."
-                lack = f"{new} {lack}" if lack else new
+                new_passages = f"{unsearched:,} newly added passages are not searched by words yet."
+                warning = f"{new_passages} {warning}" if warning else new_passages
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         self._release.tick()
         self._ended = time.monotonic()
-        if behind and isinstance(hits, MemoryHits):
+        if backlog and isinstance(hits, MemoryHits):
             hits = await self._without_forgotten(hits)
         damaged = f"Some stored data is damaged. {SEE_DOCTOR}" if self._store.damage else None
-        degraded = " ".join(each for each in (behind, lack, damaged) if each) or None
+        degraded = " ".join(each for each in (backlog, warning, damaged) if each) or None
         return hits.model_copy(update={"timing": milliseconds, "degraded": degraded})
 
 
-def _searched(request: Request, scope: Scope) -> Where:
+def _covered_passages(request: Request, scope: Scope) -> Where:
     """Return the condition for the passages that a search covers, by scope and kind."""
     assert isinstance(request, SearchMemories | SearchDocuments)
     is_chunk = conditions.equal("src", "chunk")
     mode = "documents" if isinstance(request, SearchDocuments) else request.search_mode
     kinds = {"documents": is_chunk, "memories": conditions.negation(is_chunk)}.get(mode)
-    here = conditions.matching(scope=search_scopes(request.scope, scope), hidden=False)
-    return conditions.both(here, kinds)
+    in_scopes = conditions.matching(scope=search_scopes(request.scope, scope), hidden=False)
+    return conditions.both(in_scopes, kinds)

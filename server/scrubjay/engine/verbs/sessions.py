@@ -20,25 +20,24 @@ from scrubjay.records.outlines import Point, points_of
 from scrubjay.records.session_summaries import MOST_TURNS, Digest, digest, exchange_of, title_and_text
 from scrubjay.search.document_search import COLUMNS
 from scrubjay.store import conditions
-from scrubjay.store.counts import SessionSpan, spoken
+from scrubjay.store.counts import SessionSpan, read_turn_times
 from scrubjay.store.sessions import Key
 from scrubjay.text.dates import LocalZone
 from scrubjay.text.titles import title
 
-LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` returns all of it
+LONGEST_TEXT = 20_000  # characters of one side of a turn in a session; `Lists.detail` returns the whole side
 MOST_FACTS = 200  # facts of one session
 MOST_RECALLED = 20
 _PATIENCE = 0.25  # seconds that the list of sessions waits for the latest turns
 _SCOPES = 8  # scopes whose counts are cached
 _TITLES = 2_000  # cached titles of sessions without a summary
-# Each of the columns by name: reading whole turns would keep the whole table in memory, which is for
-# searches.
+# All columns by name: reading whole turns would keep the whole table in memory, which only searches need.
 _TURN = list(Turn.model_fields)
 _SIDES = ("user", "assistant", "text")
 
 
 class ListedSession(Result):
-    """A session in the list: its subject, its host, its length."""
+    """A session in the list, with its subject, host and length."""
 
     scope: str
     session_id: str
@@ -69,7 +68,7 @@ class Overview(Result):
 
 
 class RecalledTurn(Result):
-    """A turn of a session that searches returned: how often, and when last."""
+    """A turn that searches returned, with how often and when last."""
 
     turn: int
     times: int
@@ -95,14 +94,14 @@ class SessionView(Result):
 
 
 class Outline(Result):
-    """A session in points, each with the number of the turn that says it, and its files with their turns."""
+    """A session as points, each with the number of its turn, and its files with the turns that touch them."""
 
     points: list[Point]
     files: dict[str, list[int]]
 
 
-class _Overall(NamedTuple):
-    """The counts of a scope's turns, with the version of the table and the time zone they are for."""
+class _Totals(NamedTuple):
+    """The counts of a scope's turns, with the table version and the time zone that they are for."""
 
     state: tuple[int, timedelta | None]
     spans: list[SessionSpan]
@@ -115,7 +114,7 @@ class Sessions(Verb):
     """Reads the sessions of one store."""
 
     _titles: OrderedDict[str, str] = field(default_factory=OrderedDict)  # by the id of the first turn
-    _overalls: OrderedDict[str | None, _Overall] = field(default_factory=OrderedDict)  # by scope
+    _cached_totals: OrderedDict[str | None, _Totals] = field(default_factory=OrderedDict)  # by scope
 
     async def overview(
         self,
@@ -126,63 +125,63 @@ class Sessions(Verb):
         start: int,
         size: int,
     ) -> Overview:
-        """Return a page of the sessions of a scope (None: of all), of one host or of one local day.
+        """Return a page of the sessions of a scope (None: of all scopes), of one host or of one local day.
 
-        While the store is busy, it does not wait for the latest turns and sets `behind`.
+        While the store is busy, this does not wait for the latest turns, and sets `behind`.
         """
-        behind = await self._writer.caught_up(_PATIENCE)
+        behind = await self._writer.catch_up(_PATIENCE)
         zone = LocalZone()
-        all_of_it = await self._overall(scope, zone)
-        spans = all_of_it.spans
+        totals = await self._totals(scope, zone)
+        spans = totals.spans
         if host is not None:
             spans = [span for span in spans if span.host == host]
         if day is not None:
             spans = [span for span in spans if _is_open_on(span, day, zone)]
         page = spans[start : start + size]
-        said = await self._titles_and_summaries([(span.scope, span.session_id) for span in page])
+        titles = await self._titles_and_summaries([(span.scope, span.session_id) for span in page])
         return Overview(
-            results=[_listed(span, *said[span.scope, span.session_id]) for span in page],
+            results=[_listed(span, *titles[span.scope, span.session_id]) for span in page],
             total=len(spans),
-            days=all_of_it.days,
-            hosts=all_of_it.hosts,
+            days=totals.days,
+            hosts=totals.hosts,
             behind=behind,
         )
 
     async def since(self, when: str, scope: str | None, size: int) -> tuple[datetime, list[ListedSession]]:
-        """Return when `when` was, in words or ISO 8601, and the sessions since then, the latest first.
+        """Return the time that `when` names in words or ISO 8601, and the sessions since then, latest first.
 
         Raises:
             InputError: `when` names no time.
         """
         now = self._clock().astimezone(LocalZone())
-        asked = parse(SearchMemories, {"query": when, "since": when}).since
-        start = cast(datetime, resolve("since", asked, now, end=False))
+        since = parse(SearchMemories, {"query": when, "since": when}).since
+        start = cast(datetime, resolve("since", since, now, end=False))
         page = await self.overview(scope, start=0, size=size)
         return start, [each for each in page.results if each.ended_at >= start]
 
     async def last(self, scope: str) -> tuple[ListedSession, Digest, Turn] | None:
-        """Return the newest session of a scope, listed and digested, and its last turn; or None."""
-        for listed in (await self.overview(scope, start=0, size=1)).results:
+        """Return the newest session of a scope, as listed and as a digest, and its last turn; or None."""
+        for session in (await self.overview(scope, start=0, size=1)).results:
             where = conditions.both(
-                conditions.matching(scope=scope, session_id=listed.session_id),
+                conditions.matching(scope=scope, session_id=session.session_id),
                 conditions.current(Turn, self._clock()),
             )
             turns = await self._store.newest(Turn, where, MOST_TURNS)
-            return (listed, await asyncio.to_thread(digest, turns[::-1]), turns[0]) if turns else None
+            return (session, await asyncio.to_thread(digest, turns[::-1]), turns[0]) if turns else None
         return None
 
-    async def _overall(self, scope: str | None, zone: LocalZone) -> _Overall:
+    async def _totals(self, scope: str | None, zone: LocalZone) -> _Totals:
         """Count the turns of a scope by session, day and host; cached for one table version and zone."""
         state = await self._store.tables.turns.version(), self._clock().astimezone(zone).utcoffset()
-        if (known := self._overalls.get(scope)) is not None and known.state == state:
-            return known
-        rows = await spoken(self._store, scope)
+        if (cached := self._cached_totals.get(scope)) is not None and cached.state == state:
+            return cached
+        rows = await read_turn_times(self._store, scope)
         hosts = [ListedHost(host=name, turns=turns, last_seen=last) for name, turns, last in rows.hosts()]
         spans, days = await asyncio.to_thread(rows.sessions), await asyncio.to_thread(rows.days, zone)
-        self._overalls[scope] = counted = _Overall(state, spans, days, hosts)
-        while len(self._overalls) > _SCOPES:
-            self._overalls.popitem(last=False)
-        return counted
+        self._cached_totals[scope] = totals = _Totals(state, spans, days, hosts)
+        while len(self._cached_totals) > _SCOPES:
+            self._cached_totals.popitem(last=False)
+        return totals
 
     async def read(
         self, scope: str, session_id: str, *, start: int = 0, size: int = 50, turn: int | None = None
@@ -190,12 +189,12 @@ class Sessions(Verb):
         """Return `size` turns of a session from `start`, or those around the turn numbered `turn`.
 
         Forgotten turns are included. A side of more than `LONGEST_TEXT` characters is cut; the turn's `cut`
-        names such sides and their lengths.
+        has the lengths of such sides.
 
         Raises:
             NotFound: the session does not exist.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         key = scope, session_id
         places = (await self._store.sessions.of([key]))[key].places
         if not places:
@@ -203,18 +202,18 @@ class Sessions(Verb):
                 f"The project {scope!r} has no session {session_id[:80]!r}. It may be in another one."
             )
         if turn is not None:
-            at = next((at for at, place in enumerate(places) if place.turn >= turn), len(places) - 1)
-            start = max(0, at - size // 4)
-        shown = places[start : start + size]
-        rows = await self._store.get(Turn, [place.id for place in shown], columns=_TURN)
-        turns = [self._access.counted(rows[place.id]) for place in shown if place.id in rows]
+            index = next((index for index, place in enumerate(places) if place.turn >= turn), len(places) - 1)
+            start = max(0, index - size // 4)
+        page = places[start : start + size]
+        rows = await self._store.get(Turn, [place.id for place in page], columns=_TURN)
+        turns = [self._access.counted(rows[place.id]) for place in page if place.id in rows]
         facts = await self._facts(key)
-        name, text = (await self._titles_and_summaries([key]))[key]
+        session_title, summary = (await self._titles_and_summaries([key]))[key]
         return SessionView(
             scope=scope,
             session_id=session_id,
-            title=name,
-            summary=text,
+            title=session_title,
+            summary=summary,
             total=len(places),
             start=start,
             turns=[_turn(each) for each in turns],
@@ -239,8 +238,8 @@ class Sessions(Verb):
 
     async def _documents(self, facts: Iterable[Memory]) -> list[dict[str, Any]]:
         """Return the documents that these facts cite, without the forgotten ones."""
-        cited = sorted({document_id for fact in facts for document_id in fact.document_ids})
-        documents = await self._store.get(Document, cited, columns=COLUMNS)
+        ids = sorted({document_id for fact in facts for document_id in fact.document_ids})
+        documents = await self._store.get(Document, ids, columns=COLUMNS)
         return [
             {"id": row.id, "title": row.title, "path": row.place}
             for row in documents.values()
@@ -248,9 +247,11 @@ class Sessions(Verb):
         ]
 
     async def _recalled(self, key: Key) -> list[RecalledTurn]:
-        here = conditions.both(conditions.matching(scope=key[0], session_id=key[1]), conditions.NOT_FORGOTTEN)
+        where = conditions.both(
+            conditions.matching(scope=key[0], session_id=key[1]), conditions.NOT_FORGOTTEN
+        )
         columns = ["id", "turn", "access_count", "last_accessed_at"]
-        turns = [self._access.counted(row) for row in await self._store.select(Turn, here, columns=columns)]
+        turns = [self._access.counted(row) for row in await self._store.select(Turn, where, columns=columns)]
         recalled = [
             RecalledTurn(turn=row.turn, times=row.access_count, last=row.last_accessed_at)
             for row in turns
@@ -268,35 +269,35 @@ class Sessions(Verb):
         return [self._access.counted(fact) for fact in facts[::-1]]
 
     async def _titles_and_summaries(self, keys: Sequence[Key]) -> dict[Key, tuple[str, str]]:
-        """Return the title and the summary of each session; one without a summary only has a title."""
+        """Return the title and the summary of each session; the summary may be empty."""
         where = conditions.both(
             conditions.one_of("session_id", {session for _, session in keys}),
             conditions.current(Memory, self._clock()),
             conditions.negation(conditions.NOT_A_SUMMARY),
         )
-        said: dict[Key, tuple[str, str]] = {
+        stored: dict[Key, tuple[str, str]] = {
             (memory.scope, memory.session_id or ""): title_and_text(memory)
             for memory in await self._store.select(Memory, where)
         }
-        without = [key for key in keys if not said.get(key, ("", ""))[0]]
-        titles = await self._first_words(without)
-        return {key: said.get(key, ("", "")) for key in keys} | {
-            key: (titles[key], said.get(key, ("", ""))[1]) for key in without
+        untitled = [key for key in keys if not stored.get(key, ("", ""))[0]]
+        titles = await self._make_titles(untitled)
+        return {key: stored.get(key, ("", "")) for key in keys} | {
+            key: (titles[key], stored.get(key, ("", ""))[1]) for key in untitled
         }
 
-    async def _first_words(self, keys: Sequence[Key]) -> dict[Key, str]:
-        """Return titles made from the first two turns of these sessions."""
+    async def _make_titles(self, keys: Sequence[Key]) -> dict[Key, str]:
+        """Make titles from the first two turns of these sessions."""
         sessions = await self._store.sessions.of(keys)
         firsts = {
             key: [place.id for place in session.places if not place.forgotten][:2]
             for key, session in sessions.items()
         }
-        unknown = [ids for ids in firsts.values() if ids and "".join(ids) not in self._titles]
-        wanted = [each for ids in unknown for each in ids]
-        rows = await self._store.get(Turn, wanted, columns=_TURN) if wanted else {}
-        turns = [[rows[each] for each in ids if each in rows] for ids in unknown]
-        made = await asyncio.to_thread(_titles, turns)
-        self._titles.update(("".join(ids), name) for ids, name in zip(unknown, made, strict=True))
+        uncached = [ids for ids in firsts.values() if ids and "".join(ids) not in self._titles]
+        turn_ids = [each for ids in uncached for each in ids]
+        rows = await self._store.get(Turn, turn_ids, columns=_TURN) if turn_ids else {}
+        turns = [[rows[each] for each in ids if each in rows] for ids in uncached]
+        new_titles = await asyncio.to_thread(_titles, turns)
+        self._titles.update(("".join(ids), name) for ids, name in zip(uncached, new_titles, strict=True))
         titles = {key: self._titles.get("".join(ids), "") for key, ids in firsts.items()}
         while len(self._titles) > _TITLES:
             self._titles.popitem(last=False)

@@ -1,4 +1,4 @@
-"""The status of an engine and its home: counts, sizes and reasons; never content."""
+"""The status of an engine and its home: counts, sizes and reasons, but never content."""
 
 import asyncio
 import os
@@ -41,9 +41,9 @@ class Status(Verb):
         }
 
     async def report(self) -> dict[str, Any]:
-        """Return the state after every acknowledged write; see the keys. Sizes are bytes.
+        """Return the state after every acknowledged write; sizes are in bytes.
 
-        For a store that cannot be read, return only the reason (`damage`).
+        If the store cannot be read, return only the reason (`damage`).
         """
         try:
             return await self._report()
@@ -54,12 +54,12 @@ class Status(Verb):
 
     async def _report(self) -> dict[str, Any]:
         home, store = self._home, self._store
-        await self._writer.settled()  # if the disk allows; else the backlog in the spool shows it
+        await self._writer.settled()  # if the disk allows it; otherwise the spool shows the backlog
         visible = conditions.NOT_FORGOTTEN
         from_hooks = conditions.both(visible, conditions.starts_with("source", "hook:"))
-        # some hosts send no answer with their event; it is in their transcript, which may be late or gone
-        at_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
-        lacking = conditions.both(at_stop, conditions.missing("assistant"))
+        # Some hosts send no answer with their event; it is in their transcript, which may be late or gone.
+        from_stop = conditions.both(visible, conditions.equal("source", "hook:stop"))
+        unanswered_turns = conditions.both(from_stop, conditions.missing("assistant"))
         waiting, set_aside = spool.pending(home) + spool.events(home, "answer"), spool.broken_paths(home)
         return {
             "space_id": store.note.space_id,
@@ -67,8 +67,8 @@ class Status(Verb):
             "notice": self._indexer.notice,
             "records": await _records(store),
             "captured": await store.count(Turn, from_hooks),
-            "without_answer": await store.count(Turn, lacking),
-            "hosts": await self._hosts(from_hooks, lacking, set_aside[-ERRORS_SHOWN:]),
+            "without_answer": await store.count(Turn, unanswered_turns),
+            "hosts": await self._hosts(from_hooks, unanswered_turns, set_aside[-ERRORS_SHOWN:]),
             "spool": {"waiting": len(waiting), "set_aside": len(set_aside)},
             "shared": _shared(store),
             "disk": {
@@ -90,29 +90,29 @@ class Status(Verb):
         }
 
     async def _hosts(
-        self, from_hooks: Where, lacking: Where, set_aside: Sequence[str]
+        self, from_hooks: Where, unanswered_turns: Where, set_aside: Sequence[str]
     ) -> dict[str, dict[str, Any]]:
-        """Return for each host its counts, the time of its last turn, and its errors, a sentence each."""
-        without_answer = await count_by_host(self._store, lacking)
-        said = {
+        """Return for each host its counts, the time of its last turn, and its errors in sentences."""
+        without_answer = await count_by_host(self._store, unanswered_turns)
+        counts_by_side = {
             name: await count_by_host(self._store, conditions.both(from_hooks, conditions.present(column)))
             for name, column in (("prompts", "user"), ("answers", "assistant"))
         }
         broken = await asyncio.to_thread(_by_host, set_aside)
         hosts = {}
         for host, (turns, last) in (await count_by_host(self._store, from_hooks)).items():
-            trouble = [unanswered(without_answer[host][0])] if host in without_answer else []
+            errors = [unanswered(without_answer[host][0])] if host in without_answer else []
             hosts[host] = {
                 "turns": turns,
-                **{name: counts[host][0] if host in counts else 0 for name, counts in said.items()},
+                **{name: counts[host][0] if host in counts else 0 for name, counts in counts_by_side.items()},
                 "last": last.isoformat(),
-                "trouble": [*trouble, *(f"Moved away: {reason}" for reason in broken.get(host, ()))],
+                "trouble": [*errors, *(f"Moved away: {reason}" for reason in broken.get(host, ()))],
             }
         return hosts
 
 
 def _shared(store: Store) -> dict[str, Any] | None:
-    """Return the place of a store in a bucket, and the engine that writes its tables; else None."""
+    """Return the place of a shared store and the engine that writes its tables; None for a local store."""
     if store.shared is None:
         return None
     return {"at": store.path, "maintainer": store.shared.lease.holder, "here": store.shared.is_maintainer}
@@ -138,12 +138,12 @@ async def _fragments(store: Store) -> int:
 
 
 def _by_host(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return the reasons why these envelopes were moved away, by host; for many the host is unknown."""
-    found: dict[str, list[str]] = {}
+    """Return why these envelopes were moved away, by host; the host of many is unknown and left out."""
+    reasons: dict[str, list[str]] = {}
     for path, reason in zip(paths, spool.reasons(paths), strict=True):
         with suppress(ScrubjayError):
-            found.setdefault(str(spool.read(path).get("host")), []).append(reason)
-    return found
+            reasons.setdefault(str(spool.read(path).get("host")), []).append(reason)
+    return reasons
 
 
 def _size(root: str) -> int:
@@ -156,7 +156,7 @@ def _size(root: str) -> int:
 
 
 def _peak_rss() -> int | None:
-    """Return the greatest resident memory of this process in bytes; None if the system does not know."""
+    """Return the peak resident memory of this process in bytes; None if the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows

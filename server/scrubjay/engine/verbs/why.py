@@ -1,4 +1,4 @@
-"""Says why code is as it is: the turns, facts and commits that shaped a file or a definition."""
+"""Finds out why code is as it is: the turns, facts and commits that shaped a file or a definition."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ from scrubjay.search.retrieval.asked import coverage
 from scrubjay.search.retrieval.excerpts import excerpt
 from scrubjay.text.short_ids import short_id
 
-MOST, SHOWN = 100, 240  # reasons from which a query chooses; characters of each
+MOST, SHOWN = 100, 240  # reasons among which a query chooses; characters shown of each
 
 
 class Reason(Result):
@@ -46,7 +46,7 @@ class Reasons(Result):
 
 @dataclass(frozen=True)
 class _Place:
-    """A file of a working tree, and a definition or lines of it."""
+    """A file of a working tree, and a definition or lines in it."""
 
     work: WorkTree
     path: str
@@ -57,7 +57,7 @@ class _Place:
 
 @dataclass(eq=False)
 class Why(Verb):
-    """Reads what records named, and git."""
+    """Reads the anchors of records, and the history in git."""
 
     _book: Book
     _trees: Trees
@@ -66,30 +66,30 @@ class Why(Verb):
     async def asked(self, place: str, folder: str, scope: str, last: int, query: str = "") -> Reasons:
         """Return what shaped `place`, which is FILE, FILE:LINE or FILE:SYMBOL, relative to `folder`.
 
-        Of more than `last` reasons, those with most words of the query are returned, in their order.
+        If there are more than `last` reasons, those with most words of the query are returned.
 
         Raises:
-            InputError: `folder` is in no repository, or the file is unknown, or has no such line or symbol.
+            InputError: `folder` is not in a repository, or the file is unknown or has no such line or symbol.
         """
-        await self._writer.caught_up()
+        await self._writer.catch_up()
         work = await asyncio.to_thread(self._trees.of, scope, [os.path.join(folder, "")])
         if work is None:
             raise InputError(f"{folder} is not in a git repository, so nothing is known of its files.")
-        found = await asyncio.to_thread(_place, work, place, folder)
-        most = MOST if query else last
-        commits = await asyncio.to_thread(commits_of, work, found.path, found.lines, most)
-        paths = {found.path, *(path for commit in commits for path in commit.files)}
+        location = await asyncio.to_thread(_located, work, place, folder)
+        commit_limit = MOST if query else last
+        commits = await asyncio.to_thread(commits_of, work, location.path, location.lines, commit_limit)
+        paths = {location.path, *(path for commit in commits for path in commit.files)}
         anchors = await asyncio.to_thread(self._book.about, paths)
-        named = {each: anchor for each, anchor in anchors.items() if _names(anchor, found, paths)}
-        reasons = [*await self._said(named, scope, folder), *map(_commit, commits)]
-        if not reasons and not found.exists:
+        matching = {each: anchor for each, anchor in anchors.items() if _is_about(anchor, location, paths)}
+        reasons = [*await self._from_records(matching, scope, folder), *map(_from_commit, commits)]
+        if not reasons and not location.exists:
             raise InputError(f"There is no file {place[:200]!r} in {work.root}, and nothing names it.")
         reasons.sort(key=lambda reason: reason.date, reverse=True)
         if query:
-            reasons = _nearest(reasons, query, last)
+            reasons = _most_relevant(reasons, query, last)
         return Reasons(place=place, results=reasons[:last])
 
-    async def _said(self, anchors: Mapping[str, Anchor], scope: str, folder: str) -> list[Reason]:
+    async def _from_records(self, anchors: Mapping[str, Anchor], scope: str, folder: str) -> list[Reason]:
         turns, facts = await self._store.get(Turn, anchors), await self._store.get(Memory, anchors)
         records: list[AnyRecord] = [*turns.values(), *facts.values()]
         now = self._clock()
@@ -109,46 +109,46 @@ class Why(Verb):
         ]
 
 
-def _commit(commit: Commit) -> Reason:
+def _from_commit(commit: Commit) -> Reason:
     date = datetime.fromtimestamp(commit.at, UTC)
     text = text_of(commit._replace(files=()))
     return Reason(kind="commit", name=f"commit {commit.short}", date=date, text=text)
 
 
-def _nearest(reasons: Sequence[Reason], query: str, most: int) -> list[Reason]:
-    """Return the reasons with most words of a query, in their order, each cut to what bears on it."""
+def _most_relevant(reasons: Sequence[Reason], query: str, most: int) -> list[Reason]:
+    """Return the reasons with most words of a query, in their order, each cut to the relevant part."""
     shares = coverage(query, [reason.text for reason in reasons[:MOST]]).tolist()
-    best = sorted(range(len(shares)), key=lambda at: -shares[at])[:most]
-    texts = ((reasons[at], " ".join(reasons[at].text.split())) for at in sorted(best))
+    best = sorted(range(len(shares)), key=lambda index: -shares[index])[:most]
+    texts = ((reasons[index], " ".join(reasons[index].text.split())) for index in sorted(best))
     return [each.model_copy(update={"text": excerpt(text, query, SHOWN)}) for each, text in texts]
 
 
-def _names(anchor: Anchor, place: _Place, paths: Collection[str]) -> bool:
-    """Return True if a record names the place; without a definition, it is about the whole file."""
+def _is_about(anchor: Anchor, place: _Place, paths: Collection[str]) -> bool:
+    """Return True if a record names the place; a record without definitions is about the whole file."""
     files = [file for file in anchor.files if file.path in paths]
-    named = {name for file in files for name, _ in file.symbols}
-    return bool(files) and (place.symbol is None or place.symbol in named or not named)
+    symbols = {name for file in files for name, _ in file.symbols}
+    return bool(files) and (place.symbol is None or place.symbol in symbols or not symbols)
 
 
-def _place(work: WorkTree, place: str, folder: str) -> _Place:
-    name, colon, rest = place.rpartition(":")
-    name, rest = (name, rest) if colon and name else (place, "")
+def _located(work: WorkTree, place: str, folder: str) -> _Place:
+    name, colon, target = place.rpartition(":")
+    name, target = (name, target) if colon and name else (place, "")
     path = os.path.relpath(os.path.realpath(os.path.join(folder, name)), work.root).replace(os.sep, "/")
     content = None if path.startswith("../") else read_file(work.root, path)
-    if content is None and not (rest or path.startswith("../")):
+    if content is None and not (target or path.startswith("../")):
         return _Place(work, path, exists=False)
     if content is None:
         raise InputError(f"There is no file {name[:200]!r} in {work.root}.")
     lines = lines_of(path, content)
-    if rest.isdecimal():
-        inside = [each for each, (first, last) in lines.items() if first <= int(rest) <= last]
-        if not 1 <= int(rest) <= content.count(b"\n") + 1:
-            raise InputError(f"{name} has no line {rest}.")
+    if target.isdecimal():
+        inside = [each for each, (first, last) in lines.items() if first <= int(target) <= last]
+        if not 1 <= int(target) <= content.count(b"\n") + 1:
+            raise InputError(f"{name} has no line {target}.")
         symbol = min(inside, key=lambda each: lines[each][1] - lines[each][0], default=None)
-        return _Place(work, path, ".".join(symbol) if symbol else None, (int(rest), int(rest)))
-    symbol = resolve(lines, rest) if rest else None
-    if rest and symbol is None:
+        return _Place(work, path, ".".join(symbol) if symbol else None, (int(target), int(target)))
+    symbol = resolve(lines, target) if target else None
+    if target and symbol is None:
         raise InputError(
-            f"{name} has no definition {rest[:200]!r}, or several. Give its class too, or a line."
+            f"{name} has no definition {target[:200]!r}, or several. Give its class too, or a line."
         )
     return _Place(work, path, ".".join(symbol) if symbol else None, lines[symbol] if symbol else None)

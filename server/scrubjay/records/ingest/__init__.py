@@ -1,1 +1,1 @@
-"""Folders into documents: which files changed since the last time, and the writes that follow from it."""
+"""Turns folders into documents: finds the files that changed since the last time, and writes them."""

@@ -1,4 +1,4 @@
-"""The commits of a repository as documents: new ones are added, and lost ones forgotten."""
+"""The commits of a repository as documents: new ones are added, and vanished ones forgotten."""
 
 import asyncio
 import re
@@ -18,10 +18,10 @@ from scrubjay.store.store import Store
 
 MOST = 20_000  # commits of a repository, the newest
 BATCH = 500  # commits in one write
-LONGEST_MESSAGE, MOST_FILES = 20_000, 40  # characters; files of a commit that are named
+LONGEST_MESSAGE, MOST_FILES = 20_000, 40  # characters of a message; file names of a commit
 GONE = "The repository no longer has this commit."
 _COLUMNS = "id custom_id folder dated_at forgotten_at forget_reason".split()
-# Lines of a message that name people or tools and say nothing about the change.
+# Lines of a message that name people or tools but do not describe the change.
 _TRAILER = re.compile(
     r"^(?:[A-Z][a-z]+(?:-[a-z]+)*-by|Cc|Change-Id|git-svn-id|GitOrigin-RevId):.*\n?", re.MULTILINE
 )
@@ -39,50 +39,50 @@ async def index_commits(
     report: Report,
 ) -> tuple[int, int]:
     """Bring the commits of a repository up to date; return how many were added, and how many forgotten."""
-    there = await asyncio.to_thread(git.history, work, MOST)
-    if not there:
+    history = await asyncio.to_thread(git.history, work, MOST)
+    if not history:
         return 0, 0
     await store.flush()
     where = conditions.both(conditions.matching(scope=scope), conditions.equal("type", COMMIT))
-    known = {row.custom_id: row for row in await store.select(Document, where, columns=_COLUMNS)}
-    new = [each.id for each in there if _is_wanted(known.get(custom_id(each.id)))]
-    gone = _gone(known.values(), work, there)
-    for at in range(0, len(new), BATCH):
-        await report(at, len(new), "commits")
-        commits = await asyncio.to_thread(git.read_commits, work, new[at : at + BATCH]) or []
+    documents = {row.custom_id: row for row in await store.select(Document, where, columns=_COLUMNS)}
+    new = [commit.id for commit in history if _is_wanted(documents.get(custom_id(commit.id)))]
+    gone_ids = _gone(documents.values(), work, history)
+    for start in range(0, len(new), BATCH):
+        await report(start, len(new), "commits")
+        commits = await asyncio.to_thread(git.read_commits, work, new[start : start + BATCH]) or []
         if commits:
-            made = await asyncio.to_thread(_envelope, commits, work, scope, source, clock())
-            await write(made)
-    if gone:
-        forget = ForgetRecords(ids=gone, reason=GONE)
+            request = await asyncio.to_thread(_envelope, commits, work, scope, source, clock())
+            await write(request)
+    if gone_ids:
+        forget = ForgetRecords(ids=gone_ids, reason=GONE)
         await write(envelope("forget", forget, scope=scope, source=source, at=clock()))
-    return len(new), len(gone)
+    return len(new), len(gone_ids)
 
 
-def _is_wanted(known: Document | None) -> bool:
-    """Return True for a commit without a document; one that a user forgot stays forgotten."""
-    return known is None or (known.forgotten_at is not None and known.forget_reason == GONE)
+def _is_wanted(document: Document | None) -> bool:
+    """Return True if a commit is to be added; one that a user forgot stays forgotten."""
+    return document is None or (document.forgotten_at is not None and document.forget_reason == GONE)
 
 
-def _gone(known: Iterable[Document], work: WorkTree, there: Sequence[Commit]) -> list[str]:
+def _gone(documents: Iterable[Document], work: WorkTree, history: Sequence[Commit]) -> list[str]:
     """Return the ids of documents whose commits the repository no longer has, as after a rebase.
 
-    Commits older than the listed ones and those of other clones are left alone.
+    Commits that are older than the listed ones or from other clones are not changed.
     """
-    names = {custom_id(each.id) for each in there}
-    oldest = min(each.at for each in there) if len(there) >= MOST else 0
+    custom_ids = {custom_id(each.id) for each in history}
+    oldest_listed = min(each.at for each in history) if len(history) >= MOST else 0
     return [
         row.id
-        for row in known
-        if row.forgotten_at is None and row.folder == work.common and row.custom_id not in names
-        if row.dated_at is None or row.dated_at.timestamp() >= oldest
+        for row in documents
+        if row.forgotten_at is None and row.folder == work.common and row.custom_id not in custom_ids
+        if row.dated_at is None or row.dated_at.timestamp() >= oldest_listed
     ]
 
 
 def _envelope(commits: Sequence[Commit], work: WorkTree, scope: str, source: str, at: datetime) -> Envelope:
     texts = [
-        CommitText(id=each.id, date=datetime.fromtimestamp(each.at, UTC), content=text_of(each))
-        for each in commits
+        CommitText(id=commit.id, date=datetime.fromtimestamp(commit.at, UTC), content=text_of(commit))
+        for commit in commits
     ]
     request = CommitTexts(folder=work.common, commits=texts)
     return envelope("commits", request, scope=scope, source=source, at=at)

@@ -1,8 +1,8 @@
-"""What a .gitignore keeps out, by git's rules (gitignore(5)), in time linear in the length of a name.
+"""Matches paths against a .gitignore by git's rules (gitignore(5)), in time linear in the length of a name.
 
-The rules of a file are one automaton, whose states are the bits of an integer: a state is how far a rule has
-matched, and each character of a path moves all of them at once (Shift-And; Baeza-Yates and Gonnet, 1992). A
-regular expression made of a rule such as `*a*a*a*b` tries all ways to match it, and never ends.
+The rules of a file form one automaton whose states are the bits of an integer. A state says how far a rule
+has matched, and each character of a path advances all states at once (Shift-And; Baeza-Yates and Gonnet,
+1992). A regular expression for a rule such as `*a*a*a*b` would try all ways to match it, and never end.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-MOST_CHARACTERS = 100_000  # of the rules that hold at one place, where a class in brackets counts as 100
+MOST_CHARACTERS = 100_000  # of all rules that apply to one folder; a class in brackets counts as 100
 _CLASS_COST = 100
-_MOST_MASKS = 500  # that are remembered of one file
+_MOST_MASKS = 500  # cached for one file
 _STARS = re.compile(r"\*+")
-_DEEP = re.compile(r"(?:^|(?<=/))\*\*+(/|$)")  # stars that are a whole part of a path
-# One of `[...]`: a named class, or a character and perhaps the end of the range that it begins.
+_DEEP = re.compile(r"(?:^|(?<=/))\*\*+(/|$)")  # two or more stars that are a whole part of a path
+# An item inside `[...]`: a named class, or a character or range of characters.
 _MEMBER = re.compile(r"\[:([^\]]{0,9}):\]|(?:\\(.)|([^\\]))(?:-(?:\\(.)|([^\\\]])))?")
-# Pairs of a first and a last character.
+# Ranges of characters, each as its first and last.
 _NAMED = {
     "alnum": "09AZaz",
     "alpha": "AZaz",
@@ -44,7 +44,7 @@ class _Wild(Enum):
 
 @dataclass(frozen=True)
 class _Class:
-    """A character of these ranges (pairs of a first and a last one), or of none of them."""
+    """A class in brackets: it matches a character in its ranges (pairs of first and last) or outside them."""
 
     ranges: str
     is_negated: bool
@@ -55,30 +55,30 @@ class _Class:
 
 
 _ANY = _Class("", True)
-_Step = str | _Class | _Wild  # of a rule; a text is one character
+_Step = str | _Class | _Wild  # a part of a rule; a string is one character
 
 
 class Rules:
-    """The rules of one .gitignore, from `begin`, the state of its folder.
+    """The rules of one .gitignore; `begin` is the state of its folder.
 
-    `size` is what they count of `MOST_CHARACTERS`; `left_out` is how many did not fit into `room`.
+    `size` is what they use of `MOST_CHARACTERS`; `left_out` counts rules that did not fit into `room`.
     """
 
     def __init__(self, lines: Iterable[str], room: int = MOST_CHARACTERS) -> None:
         self.size = self.left_out = self._states = 0
         self._masks: dict[str, int] = {}
-        self._taking: defaultdict[str | _Class, list[int]] = defaultdict(list)  # states behind what was taken
+        self._targets: defaultdict[str | _Class, list[int]] = defaultdict(list)  # states after a character
         self._loops: defaultdict[_Wild, list[int]] = defaultdict(list)
         starts: list[int] = []
-        ends: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)  # lets in, of folders alone
+        ends: defaultdict[tuple[bool, bool], list[int]] = defaultdict(list)  # by (lets in, only folders)
         for line in lines:
-            lets_in, left = line.startswith("!"), room - self.size
+            lets_in, remaining = line.startswith("!"), room - self.size
             pattern = _trimmed(line[lets_in:])
             if line.startswith("#") or not pattern:
                 continue
-            steps = _steps(pattern.removesuffix("/")) if len(pattern) <= left else []
+            steps = _steps(pattern.removesuffix("/")) if len(pattern) <= remaining else []
             cost = max(len(pattern), 1 + sum(map(_cost, steps)))
-            if cost > left:
+            if cost > remaining:
                 self.left_out += 1
             elif steps:
                 self.size += cost
@@ -92,43 +92,43 @@ class Rules:
         self._ends = files, folders
 
     def _add(self, steps: Sequence[_Step]) -> None:
-        """Give a rule its states: the first one, and one behind each character."""
+        """Add the states of a rule: the first one, and one after each character."""
         for step in steps:
             if isinstance(step, _Wild):
                 self._loops[step].append(self._states)
             else:
                 self._states += 1
-                self._taking[step].append(self._states)
+                self._targets[step].append(self._states)
         self._states += 1
 
     def verdict(self, state: int, name: str, is_folder: bool) -> bool | None:
-        """Return True if this name is ignored in a folder of this state; None if no rule names it.
+        """Return True if a name is ignored in a folder with this state; None if no rule matches it.
 
-        The last matching rule decides: its bit is the highest.
+        The last matching rule decides, which has the highest bit.
         """
-        read, (out, let_in) = self._read(state, name), self._ends[is_folder]
-        return (read & out) > (read & let_in) if read & (out | let_in) else None
+        reached, (ignoring, letting_in) = self._advance(state, name), self._ends[is_folder]
+        return (reached & ignoring) > (reached & letting_in) if reached & (ignoring | letting_in) else None
 
     def inside(self, state: int, name: str) -> int:
-        """Return the state of the folder of this name in a folder of this state."""
-        return ((self._read(state, name) << 1) & self._mask("/")) | (state & self._deep)
+        """Return the state of the subfolder with this name in a folder with this state."""
+        return ((self._advance(state, name) << 1) & self._mask("/")) | (state & self._deep)
 
-    def _read(self, state: int, name: str) -> int:
+    def _advance(self, state: int, name: str) -> int:
         for character in name:
             state = ((state << 1) & self._mask(character)) | (state & self._star)
         return state
 
     def _mask(self, character: str) -> int:
-        """Return the states into which a character leads."""
+        """Return the states that a character leads to, as bits."""
         if (mask := self._masks.get(character)) is None:
             if len(self._masks) >= _MOST_MASKS:
                 self._masks.clear()
-            behind = [*self._taking.get(character, ())]
+            targets = [*self._targets.get(character, ())]
             if character != "/":
-                for step, states in self._taking.items():
+                for step, step_targets in self._targets.items():
                     if isinstance(step, _Class) and step.has(character):
-                        behind += states
-            mask = self._masks[character] = _bits(behind)
+                        targets += step_targets
+            mask = self._masks[character] = _bits(targets)
         return mask
 
 
@@ -144,32 +144,32 @@ def _cost(step: _Step) -> int:
 
 
 def _trimmed(line: str) -> str:
-    """Remove the blanks at the end, but not one behind a backslash."""
-    short = line.rstrip(" ")
-    is_escaped = (len(short) - len(short.rstrip("\\"))) % 2 == 1
-    return f"{short} " if is_escaped and short != line else short
+    """Remove the spaces at the end, but keep one after a backslash."""
+    stripped = line.rstrip(" ")
+    is_escaped = (len(stripped) - len(stripped.rstrip("\\"))) % 2 == 1
+    return f"{stripped} " if is_escaped and stripped != line else stripped
 
 
 def _steps(pattern: str) -> list[_Step]:
-    """Parse a rule without its `!` and its last slash; no steps where it can match nothing."""
+    """Parse a rule without its `!` and last slash; return no steps for a rule that can match nothing."""
     text = pattern.removeprefix("/")
-    is_name = "/" not in pattern  # then it may lie at any depth
+    is_name = "/" not in pattern  # it matches at any depth
     steps: list[_Step] = [_Wild.DEEP] if is_name and text else []
     at = 0
     while at < len(text):
-        if deep := _DEEP.match(text, at):
+        if deep_match := _DEEP.match(text, at):
             steps.append(_Wild.DEEP)
-            if not deep[1]:  # at the end: all that is inside
+            if not deep_match[1]:  # at the end it matches everything inside
                 steps.append(_Wild.STAR)
-            at = deep.end()
-        elif stars := _STARS.match(text, at):
+            at = deep_match.end()
+        elif star_match := _STARS.match(text, at):
             steps.append(_Wild.STAR)
-            at = stars.end()
+            at = star_match.end()
         elif text[at] == "[":
-            found = _class(text, at + 1)
-            if found is None:
+            parsed = _class(text, at + 1)
+            if parsed is None:
                 return []
-            step, at = found
+            step, at = parsed
             steps.append(step)
         elif text[at] == "\\":
             if at + 1 == len(text):
@@ -183,7 +183,7 @@ def _steps(pattern: str) -> list[_Step]:
 
 
 def _class(text: str, at: int) -> tuple[_Class, int] | None:
-    """Parse what follows a `[`; return it and where it ends, None if it does not end or has no such name."""
+    """Parse a class after its `[`; return it and its end, or None if it is not closed or names no class."""
     is_negated = text[at : at + 1] in ("!", "^")
     at += is_negated
     ranges, begin = "", at
@@ -192,7 +192,7 @@ def _class(text: str, at: int) -> tuple[_Class, int] | None:
             return None
         name, first, last = member[1], member[2] or member[3], member[4] or member[5]
         if name is None:
-            ranges += first + first + (first + last if last else "")  # `[z-a]` takes z
+            ranges += first + first + (first + last if last else "")  # `[z-a]` matches z
         elif name in _NAMED:
             ranges += _NAMED[name]
         else:

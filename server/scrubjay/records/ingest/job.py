@@ -1,7 +1,7 @@
-"""One ingest: reads what changed below some paths, writes it document by document, and forgets what is gone.
+"""One ingest: reads the changed files below some paths, writes their documents, and forgets deleted ones.
 
-A file that cannot be read becomes a failed document and never stops the rest. After an interruption at any
-place, the next ingest goes on where this one ended, because what is written is as it was read.
+A file that cannot be read becomes a failed document and does not stop the ingest. After an interruption, the
+next ingest continues where this one ended, because each document stores the state of the file that was read.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from scrubjay.records.ingest.tree import FileEntry, as_text, files_at
 from scrubjay.store import conditions
 from scrubjay.store.store import Store
 
-MOST_PASSED_OVER = 20  # folders that are named
+MOST_PASSED_OVER = 20  # folders that the result lists
 GONE = "Its file is gone."
-# All but the text.
+# Without the text.
 _COLUMNS = "id path status folder file_size file_mtime file_digest forgotten_at forget_reason".split()
 Write = Callable[[Envelope], Awaitable[Result]]
-Report = Callable[[int, int, str], Awaitable[None]]  # files done, files in all, the one in hand
+Report = Callable[[int, int, str], Awaitable[None]]  # files done, all files, the current file
 
 
 @dataclass
 class Ingest:
-    """One run. `states` says of each file that is not done yet: queued, extracting, or chunking."""
+    """One run. `states` has the state of each file that is not done: queued, extracting, or chunking."""
 
     store: Store
     write: Write
@@ -44,7 +44,8 @@ class Ingest:
     source: str
     states: dict[str, str] = field(default_factory=dict)
     _known_ids: set[str] = field(default_factory=set)  # of documents
-    _movable: dict[str, Document] = field(default_factory=dict)  # without a file, by the digest of its bytes
+    # Documents whose file is gone, by the digest of its bytes.
+    _movable: dict[str, Document] = field(default_factory=dict)
     _added: int = 0
     _changed: int = 0
     _renamed: set[str] = field(default_factory=set)  # ids of documents
@@ -57,7 +58,7 @@ class Ingest:
         """Bring the documents of these files and folders up to date; `paths` are absolute.
 
         Raises:
-            InputError: there is nothing at one of the paths, or it cannot be looked at; nothing was done.
+            InputError: one of the paths does not exist or cannot be read; nothing was done.
         """
         work = await self._differences(paths, again, hidden)
         self._unchanged = work.unchanged
@@ -86,25 +87,25 @@ class Ingest:
         )
 
     async def _differences(self, paths: Sequence[str], again: bool, hidden: bool) -> Differences:
-        looked = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
-        trees = {path: tree for path, tree in looked.items() if tree is not None}
+        tree_at = {path: await asyncio.to_thread(files_at, path, hidden=hidden) for path in paths}
+        trees = {path: tree for path, tree in tree_at.items() if tree is not None}
         files = [file for tree in trees.values() for file in tree.files]
         unseen = [place for tree in trees.values() for place in tree.unseen]
         await self.store.flush()
         by_path = conditions.both(conditions.present("path"), conditions.missing("custom_id"))
         where = conditions.both(conditions.matching(scope=self.scope), by_path)
         documents = await self.store.select(Document, where, columns=_COLUMNS)
-        known = [document for document in documents if document.forgotten_at is None]
-        self._known_ids = {document.id for document in known}
+        current = [document for document in documents if document.forgotten_at is None]
+        self._known_ids = {document.id for document in current}
         unwanted = {
             each.path for each in documents if each.forgotten_at is not None and each.forget_reason != GONE
         }
         roots = [as_text(path) for path in paths]
-        known = [each for each in known if each.path is None or not _within(each.path, unseen)]
-        work = await asyncio.to_thread(differences, files, known, roots, unwanted=unwanted, again=again)
+        current = [each for each in current if each.path is None or not _within(each.path, unseen)]
+        work = await asyncio.to_thread(differences, files, current, roots, unwanted=unwanted, again=again)
         gone = [document.path or "" for document in work.gone]
-        missing = [path for path, tree in looked.items() if tree is None]
-        for path in missing:  # what was indexed and is deleted now is gone; what never was is a mistake
+        missing = [path for path, tree in tree_at.items() if tree is None]
+        for path in missing:  # a path that was never indexed is a mistake, not a deleted one
             if not any(_within(each, [as_text(path)]) for each in gone):
                 problem = f"There is nothing at {path[:300]!r} to index."
                 raise InputError(f"{problem} Give the path of a file or a folder.")
@@ -116,41 +117,41 @@ class Ingest:
         )
 
     async def _read(self, file: FileEntry, document: Document | None, folder: str | None) -> None:
-        """Read a file and write it as its document, the document of a file that moved, or a new one.
+        """Read a file and write it as its own document, as that of the file that moved here, or as a new one.
 
-        One that the disk does not give now keeps the text that is known of it.
+        If the file cannot be read now, its document keeps its text.
         """
-        if document is not None and document.status == "done" and (why := _refused(file.path)):
+        if document is not None and document.status == "done" and (why := _open_error(file.path)):
             self._failed.append(NotRead(path=file.name, reason=f"{file.name!r} cannot be read now: {why}."))
             return
         self.states[file.name] = "extracting"
         text, digest = await asyncio.to_thread(_read, file, folder)
-        before = document
-        if document is None and (before := self._movable.pop(digest, None)) is not None:
-            self._renamed.add(before.id)
-        document_id = before.id if before is not None else self._new_id(file.name, digest)
-        text = text.model_copy(update={"document_id": document_id})  # so that it is not looked up by its path
+        earlier = document
+        if document is None and (earlier := self._movable.pop(digest, None)) is not None:
+            self._renamed.add(earlier.id)
+        document_id = earlier.id if earlier is not None else self._new_id(file.name, digest)
+        text = text.model_copy(update={"document_id": document_id})  # prevents a lookup by its path
         self.states[file.name] = "chunking"
         await self.write(await asyncio.to_thread(self._envelope, "document", text))
         if text.error is not None:
             self._failed.append(NotRead(path=file.name, reason=text.error))
-        elif before is None:
+        elif earlier is None:
             self._added += 1
         elif document is not None:
-            same = document.status == "done" and document.file_digest == digest
-            self._unchanged, self._changed = self._unchanged + same, self._changed + (not same)
+            is_same = document.status == "done" and document.file_digest == digest
+            self._unchanged, self._changed = self._unchanged + is_same, self._changed + (not is_same)
 
     def _new_id(self, path: str, digest: str) -> str:
-        """Return the id made of a path, or another one if the document of that id has moved away."""
-        first = id_of_path(self.scope, path)
-        return id_of_path(self.scope, path, digest) if first in self._known_ids else first
+        """Return the id derived from a path, or another one if the document with that id has moved away."""
+        path_id = id_of_path(self.scope, path)
+        return id_of_path(self.scope, path, digest) if path_id in self._known_ids else path_id
 
     def _envelope(self, kind: Any, request: DocumentText | ForgetRecords) -> Envelope:
         return envelope(kind, request, scope=self.scope, source=self.source, at=self.clock())
 
 
 def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
-    """Return the text of a file with its metadata, or why it has none, and the digest of its bytes."""
+    """Return a file's text and metadata, or the error why it has none, and the digest of its bytes."""
     digest = ""
     try:
         content = read_file(file.path, seconds=SECONDS)
@@ -162,7 +163,8 @@ def _read(file: FileEntry, folder: str | None) -> tuple[DocumentText, str]:
     return DocumentText(path=file.name, file=state, **fields), digest
 
 
-def _refused(path: str) -> str | None:
+def _open_error(path: str) -> str | None:
+    """Return why a file cannot be opened; None if it can."""
     try:
         open_regular(path, own=False).close()
     except OSError as error:
@@ -171,7 +173,7 @@ def _refused(path: str) -> str | None:
 
 
 def _root(file: FileEntry, paths: Sequence[str]) -> str | None:
-    """Return the indexed folder that a file came with, None for a file that was named itself."""
+    """Return the indexed folder that a file is in; None for a file that the caller named itself."""
     if file.named:
         return None
     folder = max((path for path in paths if file.path.startswith(path)), key=len, default=None)
@@ -182,57 +184,63 @@ def _root(file: FileEntry, paths: Sequence[str]) -> str | None:
 class Differences:
     """What changed below some paths since the last time."""
 
-    to_read: tuple[tuple[FileEntry, Document | None], ...]  # new or touched files, each with its document
-    gone: tuple[Document, ...]  # whose file is missing
+    to_read: tuple[tuple[FileEntry, Document | None], ...]  # new or changed files, each with its document
+    gone: tuple[Document, ...]  # documents whose file is missing
     unchanged: int
     forgotten: int = 0  # files left out because a user forgot their documents
     passed_over: list[str] = field(default_factory=list)  # hidden folders
-    not_read: list[NotRead] = field(default_factory=list)  # of the folders
-    left_out: list[NotRead] = field(default_factory=list)  # of what is no text
+    not_read: list[NotRead] = field(default_factory=list)  # folders that could not be read
+    left_out: list[NotRead] = field(default_factory=list)  # files that are not text, by reason
 
 
 def differences(
     entries: Iterable[FileEntry],
-    known: Iterable[Document],
+    documents: Iterable[Document],
     roots: Sequence[str],
     *,
     unwanted: Collection[str | None] = (),
     again: bool = False,
 ) -> Differences:
-    """Compare the files below `roots` with the `known` documents of a scope that are files.
+    """Compare the files below `roots` with the documents of a scope that come from files.
 
-    A document is gone when its file is missing; one that came with one of the folders also when the folder no
-    longer includes it, because a .gitignore names it now. `again` reads all files again. Files whose document
-    a user forgot (`unwanted`, by path) are read only if they are named.
+    A document is gone if its file is missing. If it was indexed with a folder, it is also gone if the folder
+    no longer includes it, as when a new .gitignore rule names it. `again` reads all files again. A file whose
+    document a user forgot (`unwanted`, by path) is read only if the caller names the file.
     """
-    documents = {document.path: document for document in known if document.path is not None}
-    there = {file.name: file for file in entries}
+    by_path = {document.path: document for document in documents if document.path is not None}
+    files_by_name = {file.name: file for file in entries}
     files = {
-        path: file for path, file in there.items() if file.named or path in documents or path not in unwanted
+        path: file
+        for path, file in files_by_name.items()
+        if file.named or path in by_path or path not in unwanted
     }
     to_read = [
-        (file, documents.get(path))
+        (file, by_path.get(path))
         for path, file in files.items()
-        if again or not _is_as_read(file, documents.get(path))
-        if file.size or file.named or path in documents  # an empty file is a document only if it is named
+        if again or not _is_up_to_date(file, by_path.get(path))
+        if file.size
+        or file.named
+        or path in by_path  # an empty file becomes a document only if the caller named it
     ]
     gone = [
         document
-        for path, document in documents.items()
+        for path, document in by_path.items()
         if path not in files
         and _within(path, roots)
-        and (_came_with(document, path, roots) or not os.path.lexists(path))
+        and (_was_indexed_with(document, path, roots) or not os.path.lexists(path))
     ]
-    unchanged = sum(_is_as_read(file, documents.get(path)) for path, file in files.items())
-    return Differences(tuple(to_read), tuple(gone), 0 if again else unchanged, len(there) - len(files))
+    unchanged = sum(_is_up_to_date(file, by_path.get(path)) for path, file in files.items())
+    return Differences(
+        tuple(to_read), tuple(gone), 0 if again else unchanged, len(files_by_name) - len(files)
+    )
 
 
-def _is_as_read(file: FileEntry, document: Document | None) -> bool:
+def _is_up_to_date(file: FileEntry, document: Document | None) -> bool:
     return document is not None and (document.file_size, document.file_mtime) == (file.size, file.mtime)
 
 
-def _came_with(document: Document, path: str, roots: Sequence[str]) -> bool:
-    """Return True if a document came with the root that its file is in, or with a folder above it."""
+def _was_indexed_with(document: Document, path: str, roots: Sequence[str]) -> bool:
+    """Return True if a document was indexed with the root that its file is in, or with a folder above it."""
     folder = document.folder
     return folder is not None and any(_within(root, [folder]) for root in roots if _within(path, [root]))
 

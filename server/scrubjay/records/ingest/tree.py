@@ -1,6 +1,6 @@
-"""Which files a path stands for: the file itself, or the files of a folder that its .gitignore lets through.
+"""Lists the files at a path: the file itself, or the files of a folder that its .gitignore does not ignore.
 
-No file is opened but .gitignore, and one whose name does not tell whether it is text.
+It opens only .gitignore files, and files whose names do not show whether they are text.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from scrubjay.models.results import NotRead
 from scrubjay.reading.kinds import HEAD, refusal
 from scrubjay.records.ingest.gitignore import MOST_CHARACTERS, Rules
 
-# Folders that tools make, whether or not .gitignore names them.
-_NEVER = frozenset(
+# Folders that tools create; they are skipped even if no .gitignore names them.
+_TOOL_FOLDERS = frozenset(
     """
     node_modules __pycache__ site-packages bower_components venv env .git .hg .svn .venv .tox .nox .cache
     .mypy_cache .pytest_cache .ruff_cache
     """.split()
 )
-_MOST_NAMED = 5  # files of those that were left out for one reason
-DEEPEST = 250  # folders below the one that is indexed
-_MOST_BYTES = 4 << 20  # that are read of a .gitignore
-_Held = tuple[Rules, int]  # the rules of a folder, and their state in a folder below it
+_MOST_NAMED = 5  # files that are listed for one reason
+DEEPEST = 250  # levels below the indexed folder
+_MOST_BYTES = 4 << 20  # read from a .gitignore
+_ActiveRules = tuple[Rules, int]  # the rules of a folder, and their state in a folder below it
 
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A file on disk; `mtime` is in nanoseconds since 1970. `named`: the caller named the file itself."""
+    """A file on disk; `mtime` is in nanoseconds since 1970; `named` means that the caller named it."""
 
     path: str
     size: int
@@ -41,38 +41,38 @@ class FileEntry:
 
     @property
     def name(self) -> str:
-        """The path as a document has it, where bytes that are no UTF-8 are escaped."""
+        """The path of its document, in which bytes that are not UTF-8 are escaped."""
         return as_text(self.path)
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The files that a path stands for, sorted by path, and hidden folders in it that were passed over.
+    """The files at a path, sorted, and the hidden folders in it that were passed over.
 
-    `not_read` lists what could not be read, or only in part; a path in `unseen` may or may not have files.
+    `not_read` lists what could not be read, or only in part; paths in `unseen` may or may not have files.
     """
 
     files: list[FileEntry]
     passed_over: list[str] = field(default_factory=list)
     not_read: list[NotRead] = field(default_factory=list)
     unseen: list[str] = field(default_factory=list)
-    left_out: dict[str, list[str]] = field(default_factory=dict)  # files by the reason that they are no text
+    left_out: dict[str, list[str]] = field(default_factory=dict)  # files that are not text, by reason
 
     def leave_out(self, path: str, reason: str) -> None:
-        """Note a file that no document is made of."""
+        """Add a file that becomes no document, with the reason."""
         self.left_out.setdefault(reason, []).append(as_text(path))
 
     def why_left_out(self, folder: str) -> Iterator[NotRead]:
-        """Yield a sentence for each reason, with how many files it is true of, and the first of them."""
+        """Yield a sentence for each reason, with the number of its files and the first of them."""
         for reason, paths in self.left_out.items():
             paths.sort()
             names = ", ".join(os.path.relpath(path, folder)[:100] for path in paths[:_MOST_NAMED])
             more = ", ..." if len(paths) > _MOST_NAMED else ""
-            yield NotRead(path=paths[0], reason=f"{_these(len(paths), reason)}: {names}{more}.")
+            yield NotRead(path=paths[0], reason=f"{_with_count(len(paths), reason)}: {names}{more}.")
 
 
 def as_text(path: str) -> str:
-    r"""Return a path as text.
+    r"""Return a path as text, with bytes that are not UTF-8 escaped.
 
     >>> as_text("/notes/caf\udce9.md")
     '/notes/caf\\xe9.md'
@@ -83,12 +83,12 @@ def as_text(path: str) -> str:
 def files_at(path: str, *, hidden: bool = False) -> Tree | None:
     """Return the file at an absolute path, or the files below the folder at it; None if nothing is there.
 
-    Symbolic links, what a .gitignore names (of the folder, those below it, and those above it up to the
-    repository's), what is no text by its suffix and, unless they are wanted, `hidden` files and folders are
-    passed over; a file or folder named by the caller is not. A home of Scrubjay is always passed over.
+    These are passed over: symbolic links, files whose suffix shows that they are not text, all that a
+    .gitignore names (in the folder, below it, or above it up to the repository's root) and, unless `hidden`,
+    hidden files and folders. The path itself is not passed over. A home of Scrubjay always is.
 
     Raises:
-        InputError: it cannot be looked at, or lies in a home.
+        InputError: the path cannot be read, or is in a home.
     """
     if home := _home_around(path):
         raise InputError(f"{path[:300]!r} is in Scrubjay's own folder {home}, which is never indexed.")
@@ -97,7 +97,7 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
         if not os.path.isdir(path):
             return Tree([FileEntry(path, state.st_size, state.st_mtime_ns, named=True)])
         tree = Tree([])
-        tree.files.extend(sorted(_below(path, hidden, tree), key=lambda seen: seen.path))
+        tree.files.extend(sorted(_below(path, hidden, tree), key=lambda file: file.path))
         tree.passed_over.sort()
         return tree
     except (FileNotFoundError, NotADirectoryError):
@@ -109,18 +109,19 @@ def files_at(path: str, *, hidden: bool = False) -> Tree | None:
 
 
 def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
-    waiting = [(top, _above(top, tree), 0)]
-    while waiting:
-        folder, around, depth = waiting.pop()
+    """Yield the files below a folder, and add what is left out to the tree."""
+    pending = [(top, _outer_rules(top, tree), 0)]
+    while pending:
+        folder, outer_rules, depth = pending.pop()
         if not (entries := _entries(folder, tree)):
             continue
-        held = _with_own(around, folder, tree)
+        active = _with_folder_rules(outer_rules, folder, tree)
         for entry in entries:
             try:
                 is_folder = entry.is_dir(follow_symlinks=False)
-                if _is_tools(entry, is_folder) or _is_ignored(entry.name, is_folder, held):
+                if _is_tool_folder(entry, is_folder) or _is_ignored(entry.name, is_folder, active):
                     continue
-                if is_folder and is_home(entry.path):  # it changes with each look at it
+                if is_folder and is_home(entry.path):  # indexing it would change it
                     continue
                 if entry.name.startswith(".") and not hidden:
                     if is_folder:
@@ -128,7 +129,7 @@ def _below(top: str, hidden: bool, tree: Tree) -> Iterator[FileEntry]:
                 elif is_folder and depth == DEEPEST:
                     tree.not_read.append(_too_deep(entry.path))
                 elif is_folder:
-                    waiting.append((entry.path, _inside(held, entry.name), depth + 1))
+                    pending.append((entry.path, _inside(active, entry.name), depth + 1))
                 elif entry.is_symlink():
                     tree.leave_out(entry.path, "is a link, and what it leads to is indexed where it is")
                 elif entry.is_file(follow_symlinks=False):
@@ -150,7 +151,7 @@ def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as scan:
             return list(scan)
-    except (FileNotFoundError, NotADirectoryError):  # gone since the folder around it was listed
+    except (FileNotFoundError, NotADirectoryError):  # gone since its parent was listed
         return []
     except OSError as error:
         too_long = error.errno == errno.ENAMETOOLONG
@@ -160,23 +161,24 @@ def _entries(folder: str, tree: Tree) -> list[os.DirEntry[str]]:
 
 
 def _refusal(entry: os.DirEntry[str]) -> str | None:
-    """Tell why a file is not read: by its name, and by its first bytes where that may be a text's too."""
+    """Return why a file is not read, by its name and, if that may be a text's, its first bytes; else None."""
     if (reason := refusal(entry.name)) or refusal(entry.name, b"\x00") is None:
         return reason
     with open_regular(entry.path, own=False) as file:
         return refusal(entry.name, file.read(HEAD))
 
 
-def _these(count: int, reason: str) -> str:
-    """Say of how many files a reason is true.
+def _with_count(count: int, reason: str) -> str:
+    """Return a reason as a sentence about this many files.
 
-    >>> _these(1, "is an image, and only text is read"), _these(3, "is empty")
+    >>> _with_count(1, "is an image, and only text is read"), _with_count(3, "is empty")
     ('1 file is an image, and only text is read', '3 files: each is empty')
     """
     return f"1 file {reason}" if count == 1 else f"{count:,} files: each {reason}"
 
 
 def _home_around(path: str) -> str | None:
+    """Return the home of Scrubjay that a path is in, or None."""
     while not is_home(path):
         above = os.path.dirname(path)
         if above == path:
@@ -197,21 +199,23 @@ def _too_deep(folder: str) -> NotRead:
     return NotRead(path=folder, reason=f"{at} lies too deep, so what is in it was passed over.")
 
 
-def _is_ignored(name: str, is_folder: bool, held: Sequence[_Held]) -> bool:
-    verdicts = (rules.verdict(state, name, is_folder) for rules, state in reversed(held))
+def _is_ignored(name: str, is_folder: bool, active: Sequence[_ActiveRules]) -> bool:
+    verdicts = (rules.verdict(state, name, is_folder) for rules, state in reversed(active))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
-def _inside(held: Sequence[_Held], name: str) -> list[_Held]:
-    return [(rules, rules.inside(state, name)) for rules, state in held]
+def _inside(active: Sequence[_ActiveRules], name: str) -> list[_ActiveRules]:
+    return [(rules, rules.inside(state, name)) for rules, state in active]
 
 
-def _is_tools(entry: os.DirEntry[str], is_folder: bool) -> bool:
-    return is_folder and (entry.name in _NEVER or os.path.exists(os.path.join(entry.path, "pyvenv.cfg")))
+def _is_tool_folder(entry: os.DirEntry[str], is_folder: bool) -> bool:
+    return is_folder and (
+        entry.name in _TOOL_FOLDERS or os.path.exists(os.path.join(entry.path, "pyvenv.cfg"))
+    )
 
 
-def _above(folder: str, tree: Tree) -> list[_Held]:
-    """Return the rules of the folders above, from the repository's root down; none outside a repository."""
+def _outer_rules(folder: str, tree: Tree) -> list[_ActiveRules]:
+    """Return the rules of the folders above, from the repository's root down; [] outside a repository."""
     at, names = folder, []
     while not os.path.exists(os.path.join(at, ".git")):
         parent, name = os.path.split(at)
@@ -219,15 +223,15 @@ def _above(folder: str, tree: Tree) -> list[_Held]:
             return []
         at = parent
         names.append(name)
-    held: list[_Held] = []
+    active: list[_ActiveRules] = []
     for name in reversed(names):
-        held = _inside(_with_own(held, at, tree), name)
+        active = _inside(_with_folder_rules(active, at, tree), name)
         at = os.path.join(at, name)
-    return held
+    return active
 
 
-def _with_own(held: list[_Held], folder: str, tree: Tree) -> list[_Held]:
-    """Add the rules of a folder's .gitignore and .git/info/exclude, if it has one."""
+def _with_folder_rules(active: list[_ActiveRules], folder: str, tree: Tree) -> list[_ActiveRules]:
+    """Add the rules of a folder's .gitignore and .git/info/exclude to the active ones."""
     lines: list[str] = []
     for name in (os.path.join(".git", "info", "exclude"), ".gitignore"):
         try:
@@ -237,11 +241,11 @@ def _with_own(held: list[_Held], folder: str, tree: Tree) -> list[_Held]:
         text = data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
         lines += [line.removesuffix("\r") for line in text.split("\n")]
     if not lines:
-        return held
-    rules = Rules(lines, MOST_CHARACTERS - sum(each.size for each, _ in held))
+        return active
+    rules = Rules(lines, MOST_CHARACTERS - sum(each.size for each, _ in active))
     if rules.left_out:
         path = as_text(os.path.join(folder, ".gitignore"))
         most = f"at most {MOST_CHARACTERS:,} characters of rules hold at one place"
         reason = f"{rules.left_out:,} rules of {path} do not count: {most}."
         tree.not_read.append(NotRead(path=path, reason=reason))
-    return [*held, (rules, rules.begin)] if rules.size else held
+    return [*active, (rules, rules.begin)] if rules.size else active

@@ -1,4 +1,4 @@
-"""The inbox of a shared store: writes that other engines requested and the maintainer has not yet made."""
+"""The inbox of a shared store: writes that other engines requested and the maintainer has not done yet."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,9 +35,9 @@ class Entry(NamedTuple):
 
 
 def access_entry(counts: Mapping[str, AccessCount]) -> Entry:
-    """Make an entry of access counts, with the time of the last access."""
-    last = max(each.last for each in counts.values())
-    body = json.dumps({key: [each.times, micros(each.last)] for key, each in counts.items()})
+    """Return an entry with access counts; its id begins with the time of the last access."""
+    last = max(count.last for count in counts.values())
+    body = json.dumps({key: [count.times, micros(count.last)] for key, count in counts.items()})
     return Entry(f"{micros(last) * 1_000:020d}-{uuid4().hex}", ACCESS, body)
 
 
@@ -48,11 +48,11 @@ def parse_access_entry(entry: Entry) -> dict[str, AccessCount]:
 
 
 class Inbox:
-    """The waiting entries. Putting an entry in twice has no further effect."""
+    """The waiting entries. Adding the same entry twice has the same effect as adding it once."""
 
     def __init__(self, table: AsyncTable) -> None:
         self.table = table
-        self._version = 0  # the last version of the table that was empty
+        self._empty_version = 0  # the last version of the table that had no entries
 
     async def put(self, entries: Sequence[Entry]) -> None:
         """Add entries; they are durable when this returns."""
@@ -60,23 +60,23 @@ class Inbox:
         await self.table.merge_insert("id").when_not_matched_insert_all().execute(rows)
 
     async def next_entries(self) -> list[Entry]:
-        """Return the first entries, in order."""
+        """Return the next entries, oldest first."""
         version = await self.table.version()
-        if version == self._version:
+        if version == self._empty_version:
             return []
         order = [ColumnOrdering(column_name="id", ascending=True)]
         rows = (await read_table(self.table.query().order_by(order).limit(_PAGE))).to_pylist()
         if not rows:
-            self._version = version
+            self._empty_version = version
         return [Entry(**row) for row in rows]
 
-    async def holds(self, ids: Iterable[str]) -> set[str]:
-        """Return the ids, of those given, whose entries still wait."""
+    async def waiting_ids(self, ids: Iterable[str]) -> set[str]:
+        """Return those of the ids whose entries are still waiting."""
         rows = await read_table(self.table.query().where(conditions.one_of("id", ids)).select(["id"]))
         return set(rows["id"].to_pylist())
 
     async def remove(self, ids: Iterable[str]) -> None:
-        """Remove entries that were written or moved away."""
+        """Remove entries after they were written or moved away."""
         await self.table.delete(conditions.one_of("id", ids))
 
 

@@ -1,7 +1,7 @@
 """What the engines that share a bucket use to coordinate: notes, a lease and an inbox.
 
 One engine, the maintainer, writes the tables of records and passages. Rewriting whole rows, numbering turns
-and ordering versions all rely on that. Writes from the other engines wait in the inbox.
+and ordering versions rely on a single writer. The writes of the other engines wait in the inbox.
 """
 
 import math
@@ -17,13 +17,13 @@ from scrubjay.store.bucket.inbox import Inbox, open_inbox
 from scrubjay.store.notes import TableNotes, open_notes
 from scrubjay.store.tables import ALWAYS, connect
 
-LEASE_SECONDS = 15.0  # without a renewal; then another engine may take it
+LEASE_SECONDS = 15.0  # after so long without a renewal, another engine may take the lease
 _NAME = "maintainer"
 _NO_HOLDER = ""
 
 
 class Lease:
-    """One engine's hold on the lease; `holder` is unique to that engine."""
+    """The lease as one engine sees it; `holder` is a name that only this engine has."""
 
     def __init__(
         self,
@@ -33,69 +33,70 @@ class Lease:
         seconds: float = LEASE_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._notes, self._me, self._seconds, self._clock = notes, holder, seconds, clock
-        self._mine: str | None = None  # the note's text while the lease is ours
-        self._seen: str | None = None
-        self._since = self._looked = self._renewed = -math.inf
-        self._beat = 0
+        self._notes, self._my_name, self._seconds, self._clock = notes, holder, seconds, clock
+        self._my_text: str | None = None  # the note's text while the lease is ours
+        self._last_text: str | None = None  # the note's text at the last look
+        self._last_change = self._read_at = self._renewed_at = -math.inf
+        self._renewals = 0
 
     @property
     def is_valid(self) -> bool:
         """Return True if no other engine can hold the lease now."""
-        return self._mine is not None and self._clock() - self._renewed < self._seconds * 2 / 3
+        return self._my_text is not None and self._clock() - self._renewed_at < self._seconds * 2 / 3
 
     @property
     def holder(self) -> str | None:
-        """The engine that held the lease at the last look, or None."""
-        text = self._seen if self._mine is None else self._mine
+        """Return the engine that held the lease at the last look, or None."""
+        text = self._last_text if self._my_text is None else self._my_text
         return text.partition(" ")[0] if text else None
 
     async def keep(self) -> bool:
-        """Renew the lease, or take it from an engine that is gone; return whether it is ours.
+        """Renew the lease, or take it from an engine that is gone; return True if it is ours.
 
-        The store is read only when a renewal is due.
+        Read the store only when a renewal is due.
         """
         now = self._clock()
-        if now - max(self._looked, self._renewed) < self._seconds / 3:
+        if now - max(self._read_at, self._renewed_at) < self._seconds / 3:
             return self.is_valid
-        self._looked = now
-        if self._mine is not None:
-            if await self._write(self._mine, now):
+        self._read_at = now
+        if self._my_text is not None:
+            if await self._write(self._my_text, now):
                 return True
-            self._mine = None
-        seen = await self._notes.read(_NAME)
-        if seen is not None and seen.startswith(f"{self._me} "):  # our own renewal, whose response was lost
-            self._mine = seen
-            return await self._write(seen, now)
-        if seen != self._seen:
-            self._seen, self._since = seen, now
-        if not seen or now - self._since >= self._seconds:
-            return await self._write(seen, now)
+            self._my_text = None
+        text = await self._notes.read(_NAME)
+        if text is not None and text.startswith(f"{self._my_name} "):
+            # our own renewal, whose response was lost
+            self._my_text = text
+            return await self._write(text, now)
+        if text != self._last_text:
+            self._last_text, self._last_change = text, now
+        if not text or now - self._last_change >= self._seconds:
+            return await self._write(text, now)
         return False
 
     async def release(self) -> None:
-        """Give the lease up, so that the next engine has it at once."""
-        if self._mine is not None:
-            await self._notes.swap(_NAME, self._mine, _NO_HOLDER)
-            self._mine = None
+        """Give up the lease, so that another engine can take it at once."""
+        if self._my_text is not None:
+            await self._notes.swap(_NAME, self._my_text, _NO_HOLDER)
+            self._my_text = None
 
     async def _write(self, before: str | None, now: float) -> bool:
-        self._beat += 1
-        text = f"{self._me} {self._beat}"
+        self._renewals += 1
+        text = f"{self._my_name} {self._renewals}"
         if not await self._notes.swap(_NAME, before, text):
             return False
-        self._mine, self._renewed = text, now
+        self._my_text, self._renewed_at = text, now
         return True
 
 
 _PREEMPTED = "Retryable commit conflict"  # of a compaction, by a write
-# how long an older version stays: another engine may be reading it, and we cannot know
+# How long an older version of a table stays, because another engine may be reading it.
 VERSION_LIFETIME = timedelta(hours=1)
 SWEEP_SECONDS = 600.0  # between the maintainer's checks for expired versions
 
 
 class Shared:
-    """One engine's part in a shared store. The code that makes the engine ready to write sets `leads`."""
+    """One engine's part in a shared store. `leads` is set when the engine is ready to write."""
 
     def __init__(self, notes: TableNotes, inbox: Inbox, lease: Lease) -> None:
         self.notes, self.inbox, self.lease = notes, inbox, lease
@@ -109,18 +110,18 @@ class Shared:
     async def tidy(self) -> None:
         """Compact the tables of the lease and the inbox; the maintainer calls this from time to time.
 
-        A table that is written meanwhile is left to the next time: engines renew the lease every few seconds.
+        A table written meanwhile is left for the next time: engines renew the lease every few seconds.
         """
         for table in (self.notes.table, self.inbox.table):
             try:
                 await table.optimize(cleanup_older_than=VERSION_LIFETIME)
-            except RuntimeError as error:  # LanceDB has no class of its own for it
+            except RuntimeError as error:  # LanceDB has no separate class for it
                 if _PREEMPTED not in str(error):
                     raise
 
 
 def refuse_follower(shared: Shared | None, what: str) -> None:
-    """Raise unless this engine writes the tables.
+    """Raise an error unless this engine writes the tables.
 
     Raises:
         InputError: another engine writes them, and only that one can do `what`.
@@ -131,12 +132,12 @@ def refuse_follower(shared: Shared | None, what: str) -> None:
 
 
 async def join(path: str, *, seconds: float = LEASE_SECONDS) -> Shared:
-    """Join the store at `path`, creating the tables through which its engines coordinate.
+    """Join the shared store at `path`; create the tables with which its engines coordinate.
 
     Raises:
         ValueError, RuntimeError: the bucket cannot be reached; the error is LanceDB's.
     """
     database = await connect(path, fresh=ALWAYS)
     notes = await open_notes(database)
-    me = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
-    return Shared(notes, await open_inbox(database), Lease(notes, me, seconds=seconds))
+    holder = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex[:8]}"
+    return Shared(notes, await open_inbox(database), Lease(notes, holder, seconds=seconds))
