@@ -1,8 +1,8 @@
 """Embedding models: texts in, unit vectors out.
 
-open_encoder opens a model by name, EmbeddingWorker runs one for callers on an event loop, Space identifies
-its vectors, is_former knows those of a model's earlier versions, and canary_vectors and drift detect
-a model that has changed.
+`open_encoder` opens a model by name, and `EmbeddingWorker` runs it for callers on an event loop. `Space`
+identifies its vectors, `is_former` recognises those of its earlier versions, and `canary_vectors` and `drift`
+detect a model that has changed.
 """
 
 from scrubjay.encoders.bundled import BUNDLED

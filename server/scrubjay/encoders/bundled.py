@@ -34,10 +34,10 @@ DIGESTS = {
 # The published tokenizer.json, which `WordPiece` implements; every home's space names it.
 _TOKENIZER = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
-LONGEST = 256  # tokens of a text, including [CLS] and [SEP]
+LONGEST = 256  # tokens that are read of a text, including [CLS] and [SEP]
 _BEGIN, _END = 101, 102  # the ids of [CLS] and [SEP]
 UNREAD = 0.3
-"""Share of unknown letters above which a question is meaningless to the model.
+"""Share of unknown letters above which the model cannot read a question.
 
 Of 30 Chinese questions about 30 facts, 26 found theirs first with this model's vector and 30 without it.
 """
@@ -52,7 +52,7 @@ def check_files(folder: Path = FOLDER) -> None:
     """Check that the model's files are those of this Scrubjay release.
 
     Raises:
-        EncoderError: a file is missing or altered; names the expected digest.
+        EncoderError: a file is missing or altered; the message names the expected digest.
     """
     for name, expected in DIGESTS.items():
         file = folder / name
@@ -69,12 +69,12 @@ def check_files(folder: Path = FOLDER) -> None:
 
 @cache
 def vocabulary() -> WordPiece:
-    """Return the vocabulary of the models in the folder; a process shares one."""
+    """Return the vocabulary of the models in the folder, which is read once per process."""
     return WordPiece(FOLDER / VOCABULARY)
 
 
 class BundledEncoder(OnnxTokenEncoder):
-    """Runs the model, whose weights are mapped.
+    """Runs the model, whose weights are mapped into memory.
 
     Texts are not batched: the activations of a forward pass share their 8-bit scales, so a vector would
     depend on the other texts in the batch. Batches would be faster below 20 tokens only: 8 texts of 8 tokens
@@ -96,8 +96,8 @@ class BundledEncoder(OnnxTokenEncoder):
         self.symmetric = query_prompt == document_prompt
         self._vocabulary = vocabulary()
         self._session = open_session(FOLDER / GRAPH)
-        # For the codes: rotating a few tokens took three times the processor time with two BLAS threads. Set
-        # once for the process, because threads that set and reset it would interfere.
+        # With two BLAS threads, rotating a few tokens for their codes took three times the processor time. It
+        # is set once for the process, because threads that set and reset it would interfere.
         ThreadpoolController().select(user_api="blas").limit(limits=1)
 
     def embed_question(self, text: str) -> EncodedQuery:
@@ -121,12 +121,12 @@ class BundledEncoder(OnnxTokenEncoder):
     def _read(self, prompt: str, text: str) -> Run:
         vocabulary, start = self._vocabulary, 1 + len(self._vocabulary.ids(prompt))
         ids = [_BEGIN, *vocabulary.ids(prompt + text)[: LONGEST - 2], _END]
-        telling = np.zeros(len(ids), dtype=bool)
-        telling[start:-1] = [is_content_token(vocabulary.tokens[token]) for token in ids[start:-1]]
+        is_content = np.zeros(len(ids), dtype=bool)
+        is_content[start:-1] = [is_content_token(vocabulary.tokens[token]) for token in ids[start:-1]]
         ((states,),) = self._session.run(None, {"ids": np.array([ids], np.int64)})
         pooled: NDArray[np.float32] = states.sum(axis=0)
         pooled /= np.linalg.norm(pooled)  # no division by the number of tokens is needed
-        return Run(pooled, states[telling])
+        return Run(pooled, states[is_content])
 
 
 def _letters(text: str) -> int:

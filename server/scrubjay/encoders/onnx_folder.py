@@ -17,16 +17,15 @@ from scrubjay.encoders.onnx_tokens import OnnxTokenEncoder, Run, open_session
 from scrubjay.encoders.protocol import Space
 from scrubjay.encoders.token_codes import is_content_token
 
-GRAPH = (
-    "onnx/model.onnx"  # the usual name of the export with 32-bit floats, which is preferred to quantised ones
-)
+# The usual name of the export with 32-bit floats, which is preferred to quantised ones.
+GRAPH = "onnx/model.onnx"
 TOKENIZER = "tokenizer.json"
-_LIMITS = (  # where a model says how many tokens it reads, first found first
+_LIMITS = (  # where a model says how many tokens it reads; the first place that does counts
     ("sentence_bert_config.json", "max_seq_length"),
     ("tokenizer_config.json", "model_max_length"),
     ("config.json", "max_position_embeddings"),
 )
-_MOST = 8192  # tokens; tokenizers write a huge number for no limit
+_MOST = 8192  # tokens; for no limit, tokenizers have a huge number
 _MODES = {
     f"pooling_mode_{name}": name.removesuffix("_tokens").removesuffix("_token")
     for name in (
@@ -42,16 +41,16 @@ _IDENTITY = "torch.nn.modules.linear.Identity"
 
 
 def preferred(names: Iterable[str]) -> str | None:
-    """Return the one that is run of a model's files, given as relative paths; None without an ONNX file."""
+    """Choose the ONNX file to run from the relative paths of a model's files; None if it has none."""
     graphs = [name for name in names if name.startswith("onnx/") and name.endswith(".onnx")]
     return min(graphs, key=lambda name: (name != GRAPH, name), default=None)
 
 
 def graph_file(folder: Path) -> Path | None:
-    """Return the ONNX file that is run of this folder; None if it has none, or parts that need torch."""
+    """Return the ONNX file of a folder to run; None if it has none, or has parts that need torch."""
     name = preferred(file.relative_to(folder).as_posix() for file in folder.glob("onnx/*.onnx"))
-    runs = name is not None and (folder / TOKENIZER).is_file() and _pooling(folder) is not None
-    return folder / name if name and runs else None
+    is_complete = name is not None and (folder / TOKENIZER).is_file() and _pooling(folder) is not None
+    return folder / name if name and is_complete else None
 
 
 class OnnxEncoder(OnnxTokenEncoder):
@@ -68,16 +67,16 @@ class OnnxEncoder(OnnxTokenEncoder):
     ) -> None:
         try:
             self._open(folder.path, graph)
-        except Exception as error:  # the edge of two libraries that raise what they like for a folder's files
+        except Exception as error:  # for bad files, the two libraries may raise anything
             raise cannot_load(folder, error) from error
-        stated = _json(folder.path / "config_sentence_transformers.json")
-        own = own_prompts(stated.get("prompts", {}), stated.get("default_prompt_name"))
+        settings = _json(folder.path / "config_sentence_transformers.json")
+        own = own_prompts(settings.get("prompts", {}), settings.get("default_prompt_name"))
         prompts = effective_prompts(folder.reference, own, query_prompt, document_prompt)
         self.symmetric = prompts.query == prompts.document
-        shaping = {graph, *graph.parent.glob(f"{graph.name}_data*"), *folder.path.glob("[0-9]*_*/*")}
+        weight_files = {graph, *graph.parent.glob(f"{graph.name}_data*"), *folder.path.glob("[0-9]*_*/*")}
         self.space = Space(
             model=folder.reference,
-            weights=digest(folder, shaping),
+            weights=digest(folder, weight_files),
             tokenizer=digest(folder, {folder.path / TOKENIZER}),
             dim=self._dim(),
             pooling=self._pooling,
@@ -108,21 +107,21 @@ class OnnxEncoder(OnnxTokenEncoder):
         self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self._longest)
         self._session = open_session(graph)
-        self._inputs = {each.name for each in self._session.get_inputs()}
-        # Its first output has the states of all tokens, under one of several names.
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        # The first output has the states of all tokens; its name differs between exports.
         self._output = self._session.get_outputs()[0].name
 
     def _dim(self) -> int:
         return len(self._vector(self.states("a text")))
 
     def _run(self, encoding: Any) -> NDArray[np.float32]:
-        given = {
+        inputs = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,
             "token_type_ids": encoding.type_ids,
         }
-        fed = {name: np.array([values], np.int64) for name, values in given.items() if name in self._inputs}
-        ((states,),) = self._session.run([self._output], fed)
+        arrays = {name: np.array([ids], np.int64) for name, ids in inputs.items() if name in self._inputs}
+        ((states,),) = self._session.run([self._output], arrays)
         return np.asarray(states, np.float32)
 
     def _vector(self, states: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -139,7 +138,7 @@ class OnnxEncoder(OnnxTokenEncoder):
 
 
 def content_tokens(encoding: Any, start: int) -> NDArray[np.bool_]:
-    """Mark the content tokens of an encoded text whose own part begins at `start`."""
+    """Mark the content tokens of an encoded text, which begins at `start`, after a prompt."""
     kinds = zip(encoding.tokens, encoding.offsets, encoding.special_tokens_mask, strict=True)
     return np.array(
         [not special and last > start and is_content_token(token) for token, (_, last), special in kinds],
@@ -155,23 +154,25 @@ def _parts(folder: Path) -> Iterator[tuple[str, Path]]:
 def _pooling(folder: Path) -> str | None:
     """Return `mean` or `cls`; None if the model has another pooling, or parts that only torch runs.
 
-    A folder without modules has the mean, as in sentence-transformers.
+    Without modules the pooling is `mean`, as in sentence-transformers.
     """
     mode = "mean"
     for kind, path in _parts(folder):
         settings = _json(path / "config.json")
         if kind == "Pooling":
-            named = [name for name, is_on in settings.items() if is_on is True and name in _MODES]
-            mode = "+".join(_MODES[name] for name in named) or settings.get("pooling_mode", "mean")
-        runs = settings.get("activation_function", _IDENTITY) == _IDENTITY
-        if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or (kind == "Dense" and not runs):
+            modes = [name for name, is_on in settings.items() if is_on is True and name in _MODES]
+            mode = "+".join(_MODES[name] for name in modes) or settings.get("pooling_mode", "mean")
+        is_linear = settings.get("activation_function", _IDENTITY) == _IDENTITY
+        if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or (
+            kind == "Dense" and not is_linear
+        ):
             return None
     return mode if mode in ("mean", "cls") else None
 
 
 def _limit(folder: Path) -> int:
-    found = (_json(folder / file).get(name) for file, name in _LIMITS)
-    return min(next((int(each) for each in found if each), _MOST), _MOST)
+    limits = (_json(folder / file).get(name) for file, name in _LIMITS)
+    return min(next((int(limit) for limit in limits if limit), _MOST), _MOST)
 
 
 def _matrix(folder: Path) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -183,16 +184,16 @@ def _matrix(folder: Path) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     content = (folder / "model.safetensors").read_bytes()
     (length,) = struct.unpack_from("<Q", content)
     tensors = {}
-    for name, about in json.loads(content[8 : 8 + length]).items():
+    for name, entry in json.loads(content[8 : 8 + length]).items():
         if name != "__metadata__":
-            if about["dtype"] != "F32":
-                raise ValueError(f"its dense layer has {about['dtype']} instead of F32")
-            first, last = (8 + length + at for at in about["data_offsets"])
-            tensors[name] = np.frombuffer(content[first:last], np.float32).reshape(about["shape"])
+            if entry["dtype"] != "F32":
+                raise ValueError(f"its dense layer has {entry['dtype']} instead of F32")
+            first, last = (8 + length + at for at in entry["data_offsets"])
+            tensors[name] = np.frombuffer(content[first:last], np.float32).reshape(entry["shape"])
     matrix = tensors["linear.weight"]
     return matrix, tensors.get("linear.bias", np.zeros(len(matrix), np.float32))
 
 
 def _json(file: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return found
+    content: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    return content

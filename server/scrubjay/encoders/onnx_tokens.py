@@ -1,4 +1,4 @@
-"""What models that onnxruntime runs have in common: one run of a text gives its vector and its tokens."""
+"""The base of the models that onnxruntime runs: one run of a text returns its vector and its tokens."""
 
 import os
 from abc import ABC, abstractmethod
@@ -15,7 +15,7 @@ from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts, signs
 
 
 class Run(NamedTuple):
-    """The result of one text: its vector, of length 1, and the last states of its content tokens."""
+    """The result for one text: its vector, of length 1, and the last states of its content tokens."""
 
     vector: NDArray[np.float32]
     states: NDArray[np.float32]
@@ -30,7 +30,7 @@ class OnnxTokenEncoder(ABC):
 
     @abstractmethod
     def _read(self, prompt: str, text: str) -> Run:
-        """Run the model on a text, with a prompt before it that has no content tokens."""
+        """Run the model on a prompt and a text; the tokens of the prompt do not count as content."""
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed stored texts: shape (len(texts), dim), each row of length 1."""
@@ -59,7 +59,7 @@ class OnnxTokenEncoder(ABC):
 
 
 def open_session(graph: Path) -> Any:
-    """Open a graph on the CPU, with one thread: several wait for each other on a busy machine."""
+    """Open a graph on the CPU with one thread, because several wait for each other on a busy machine."""
     # onnxruntime sends telemetry by default, and caches it in the user's ~/.cache.
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime  # takes 60 ms, which commands that only look for the model do not need

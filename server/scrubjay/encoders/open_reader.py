@@ -1,6 +1,6 @@
-"""Reads which sentences of a turn say that something is open, and is not settled in what follows.
+"""Judges which sentences of a turn leave something open that is not settled afterwards.
 
-A cross-encoder, taught by `server/model/left_open.py`, reads the prompt, the answer and what follows
+A cross-encoder, trained by `server/model/left_open.py`, reads the prompt, the answer and what follows
 together. It finds "the runner for ARM is offline, so half of the matrix has not seen this change", but not
 the barest statements ("Legal has the text"), and a later turn that settles a point only makes it less likely.
 It reads English.
@@ -19,7 +19,7 @@ from scrubjay.text.titles import Exchange
 GRAPH, WEIGHTS = "open.onnx", "open.bin"
 PROMPT, ANSWER, FOLLOWING = 96, 224, 160  # tokens that are read together; the model has 512 positions
 SENTENCE = 40  # tokens of a sentence
-NEXT = 40, 80  # tokens of each prompt and answer that follows
+NEXT = 40, 80  # tokens of each later prompt, and of each later answer
 _MODEL = CrossEncoder(GRAPH)
 
 
@@ -32,16 +32,16 @@ class Span(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A turn, or a part of a long one, as an input; its segments are the prompt, the answer, what follows."""
+    """A turn, or a part of a long one, as one input with three segments: prompt, answer, and what follows."""
 
     given: Input
     spans: list[Span]
 
 
 def log_odds(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[tuple[str, float]]:
-    """Yield the sentences of a turn, the prompt's first, each with the log odds that something is open by it.
+    """Yield each sentence of a turn, the prompt's first, with the log odds that it leaves something open.
 
-    Of a long prompt and of what follows only the beginning is read. Takes some 15 ms for 500 characters.
+    Only the beginning of a long prompt and of what follows is read. It takes some 15 ms for 500 characters.
     """
     for window in windows(turn, following):
         places = tuple((span.start, span.end) for span in window.spans)
@@ -50,24 +50,24 @@ def log_odds(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[tup
 
 
 def windows(turn: Exchange, following: Sequence[Exchange] = ()) -> Iterator[Window]:
-    """Lay out a turn; a long answer takes several inputs, each with the prompt and what follows."""
+    """Yield the inputs of a turn: several if the answer is long, each with the prompt and what follows."""
     prompt = next(_groups(turn.user, PROMPT), [])
-    after = [(2, ids) for ids in _beginnings(following)]
-    asked = [token for _, ids in prompt for token in ids]
+    later_segments = [(2, ids) for ids in _beginnings(following)]
+    prompt_ids = [token for _, ids in prompt for token in ids]
     for number, answer in enumerate(list(_groups(turn.assistant, ANSWER)) or [[]]):
-        said = [token for _, ids in answer for token in ids]
-        spans = [*(_spans(prompt, 1) if number == 0 else ()), *_spans(answer, 2 + len(asked))]
-        yield Window(lay_out([(0, asked), (1, said), *after]), spans)
+        answer_ids = [token for _, ids in answer for token in ids]
+        spans = [*(_spans(prompt, 1) if number == 0 else ()), *_spans(answer, 2 + len(prompt_ids))]
+        yield Window(lay_out([(0, prompt_ids), (1, answer_ids), *later_segments]), spans)
 
 
 @lru_cache(maxsize=1024)  # a session is summarised again when it has further turns
-def _read(given: bytes, places: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
-    scores = _MODEL.read(np.frombuffer(given, np.int16).reshape(2, -1))
+def _read(tokens: bytes, places: tuple[tuple[int, int], ...]) -> tuple[float, ...]:
+    scores = _MODEL.read(np.frombuffer(tokens, np.int16).reshape(2, -1))
     return tuple(float(scores[start:end].mean()) for start, end in places)
 
 
 def _groups(text: str, room: int) -> Iterator[list[tuple[str, list[int]]]]:
-    """Yield the sentences of a text with their tokens, as many together as there is room for."""
+    """Yield groups of sentences with their tokens, in order; a group has at most `room` tokens."""
     group, size = list[tuple[str, list[int]]](), 0
     for sentence in sentences(text):
         ids = _MODEL.ids(sentence.text, SENTENCE)
@@ -89,7 +89,7 @@ def _spans(group: Sequence[tuple[str, list[int]]], start: int) -> Iterator[Span]
 
 
 def _beginnings(following: Sequence[Exchange]) -> Iterator[list[int]]:
-    """Yield the first tokens of the prompts and answers that follow."""
+    """Yield the first tokens of each later prompt and answer, `FOLLOWING` in all."""
     room = FOLLOWING
     for turn in following:
         for text, most in zip((turn.user, turn.assistant), NEXT, strict=False):

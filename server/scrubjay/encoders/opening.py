@@ -25,7 +25,7 @@ def open_encoder(
         model: `bundled`, `multilingual`, a hub id already downloaded (`org/name`, `org/name@revision`), or
             the absolute path of a folder.
         models: the home's folder in which the multilingual model is made.
-        query_prompt: goes before every question; None leaves the model's own, `""` switches it off.
+        query_prompt: is put before every question; None uses the model's own, `""` none.
         document_prompt: the same for stored texts.
 
     Raises:
@@ -40,11 +40,11 @@ def open_encoder(
 
 
 def find(model: str, models: Path | None = None) -> ModelFolder | None:
-    """Return the folder of a model by name, as in `open_encoder`; None for the bundled one, once checked.
+    """Return the folder of a model, named as in `open_encoder`; check the bundled model and return None.
 
     Raises:
-        EncoderError: it is not on this disk, it was altered, the name is not a model's, or its runtime is not
-        installed.
+        EncoderError: the model is not on this disk or was altered, it does not exist, or its runtime is not
+            installed.
     """
     if model == BUNDLED:
         check_files()

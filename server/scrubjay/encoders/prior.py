@@ -1,7 +1,7 @@
-"""How likely it is that memories answer a question like this one, judged by its vector alone.
+"""The likelihood that memories answer a question, judged by its vector alone.
 
-Memories often say which tool is used and why; few say what it costs, who chose it or how many there are. The
-weights of a model are fitted to 20,000 questions by `server/model/prior.py`.
+Many memories say which tool is used and why; few say what it costs, who chose it or how many there are. The
+weights for a model are fitted to 20,000 questions by `server/model/prior.py`.
 """
 
 import json
@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 PRIORS = Path(__file__).with_name("priors.json")
-_MOST = 3.0  # log odds; a vector far from every question that was fitted says no more
+_MOST = 3.0  # log odds; a vector far from all questions that were fitted is no better evidence
 
 
 def prior(model: str, vector: NDArray[np.float32]) -> float:
     """Return the log odds in [-3, 3] for a question with this vector; 0 for a model without weights.
 
-    They suppose that as many questions are answered as not.
+    They assume that half of all questions are answered.
     """
-    fitted = _priors().get(model)
-    if fitted is None:
+    fit = _priors().get(model)
+    if fit is None:
         return 0.0
-    weights, offset = fitted
+    weights, offset = fit
     return float(np.clip(vector @ weights + offset, -_MOST, _MOST))
 
 
 @cache
 def _priors() -> dict[str, tuple[NDArray[np.float32], float]]:
-    read = json.loads(PRIORS.read_text("utf-8"))
-    return {model: (np.array(each["weights"], np.float32), each["offset"]) for model, each in read.items()}
+    fits = json.loads(PRIORS.read_text("utf-8"))
+    return {model: (np.array(fit["weights"], np.float32), fit["offset"]) for model, fit in fits.items()}

@@ -1,6 +1,6 @@
 """The interface of a model: texts in, unit vectors out, and the identity of their space.
 
-Some models return the tokens of a text too. The canaries detect a model that has left its space.
+Some models also return the tokens of a text. The canaries detect a model whose vectors have changed.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from scrubjay.encoders.token_codes import EncodedQuery, EncodedTexts
 
 DRIFT_LIMIT = 3e-3
-"""The greatest `drift` at which vectors still belong to the stored space.
+"""The greatest `drift` at which new vectors still belong to the stored space.
 
 Measured over the canaries of all-MiniLM-L6-v2. Harmless: the same weights under another runtime move them by
 7e-13, bfloat16 by 5e-5, and int8 weights in another order of operations by 7e-4, by rounding to 8 bits.
@@ -36,7 +36,7 @@ CANARY_DOCUMENTS = (
 
 
 class Space(BaseModel):
-    """Everything that decides what a vector means; vectors with equal `space_id` may be compared."""
+    """Everything that determines what a vector means; vectors with equal `space_id` may be compared."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -85,10 +85,10 @@ class Encoder(Protocol):
 
 @runtime_checkable
 class TokenEncoder(Encoder, Protocol):
-    """An encoder that also returns a text's tokens, from the forward pass of its vector; same errors."""
+    """An encoder that also returns a text's tokens, from the same forward pass; its errors are the same."""
 
     symmetric: bool
-    """True if a readable question and a stored text with the same words have the same vector and codes."""
+    """True if a readable question and a stored text of the same words have the same vector and codes."""
 
     def embed_passages(self, texts: Sequence[str]) -> EncodedTexts:
         """Embed stored texts as `embed_documents` does, and return the codes of their tokens."""
@@ -112,12 +112,12 @@ class PlacingEncoder(TokenEncoder, Protocol):
 
 
 def canary_vectors(encoder: Encoder) -> NDArray[np.float32]:
-    """Embed the four canaries, shape (4, dim): first the question, as a query, then the documents."""
+    """Embed the four canaries, shape (4, dim): the question first, then the documents."""
     return np.vstack([encoder.embed_query(CANARY_QUERY), encoder.embed_documents(CANARY_DOCUMENTS)])
 
 
 def drift(stored: NDArray[np.float32], fresh: NDArray[np.float32]) -> float:
-    """Return how far a model has moved: the greatest 1 - cos of a stored and a fresh canary, in [0, 2].
+    """Return how far a model's vectors have moved: the greatest 1 - cos of a canary, old and new, in [0, 2].
 
     Arrays of different shapes come from different models: their drift is 2.
     """

@@ -1,4 +1,4 @@
-"""All other models, run by sentence-transformers on the CPU: the extra `scrubjay[models]`."""
+"""Runs all other models by sentence-transformers on the CPU; needs the extra `scrubjay[models]`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # on average took 6.6 s in batches of 8, 8.4 s in batches of 32 and 12.9 s in batches of 128. Single texts
 # (5.7 s) are slower if they are short.
 _BATCH = 8
-_NO_LIMIT = 10**9  # tokenizers write a larger number for no limit
+_NO_LIMIT = 10**9  # for no limit, tokenizers have a larger number
 
 
 class SentenceTransformerEncoder:
@@ -28,7 +28,7 @@ class SentenceTransformerEncoder:
     `query_prompt` and `document_prompt` are the user's, as in `open_encoder`.
 
     Raises:
-        EncoderError: sentence-transformers cannot load the model; contains its reason.
+        EncoderError: sentence-transformers cannot load the model; the message has its reason.
     """
 
     parallel = False
@@ -70,21 +70,25 @@ class SentenceTransformerEncoder:
 
 
 def _load(folder: ModelFolder) -> SentenceTransformer:
-    """Load a folder's model on the CPU, with one thread and no connection; run none of its code."""
+    """Load a folder's model on the CPU with one thread, without a connection and without running its code."""
     stay_offline()
     import torch
     from sentence_transformers import SentenceTransformer
 
     # Compute float16 and bfloat16 weights in float32: float16 is slow on a CPU, and both give vectors whose
     # length is not 1.
-    kinds = {"dtype": torch.float32}
+    settings = {"dtype": torch.float32}
     # A short question took 18 ms with one thread and 102 ms with two while the machine was busy.
     torch.set_num_threads(1)
     try:
         return SentenceTransformer(
-            str(folder.path), device="cpu", local_files_only=True, trust_remote_code=False, model_kwargs=kinds
+            str(folder.path),
+            device="cpu",
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs=settings,
         )
-    except Exception as error:  # the edge of a library that may raise anything for a folder's files
+    except Exception as error:  # for bad files, the library may raise anything
         raise cannot_load(folder, error) from error
 
 

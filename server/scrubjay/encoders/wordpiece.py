@@ -1,7 +1,7 @@
 """BERT's uncased tokenizer: lower-case words without accents, cut into the longest pieces of a vocabulary.
 
-It produces the tokens of the package `tokenizers`, except for some 800 characters that are in no vocabulary:
-that package has the categories of Unicode 8, and this module those of the interpreter.
+It produces the same tokens as the package `tokenizers`, except for some 800 characters that are in no
+vocabulary: that package has the categories of Unicode 8, this module those of the interpreter.
 """
 
 import re
@@ -11,11 +11,11 @@ from pathlib import Path
 from unicodedata import category, normalize
 
 UNKNOWN = "[UNK]"  # the token for a word that the vocabulary cannot spell
-_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # tokens even in a text
+_SPECIAL = ("[PAD]", UNKNOWN, "[CLS]", "[SEP]", "[MASK]")  # single tokens, even in a text
 _AROUND_SPECIAL = re.compile(f"({'|'.join(map(re.escape, _SPECIAL))})")
 _LONGEST_WORD = 100  # characters; a longer word is unknown
 _CACHED_WORDS = 1 << 14
-# The blocks of Chinese characters (each is a word); the gap from 2B820 is in `tokenizers` too.
+# The blocks of Chinese characters; each character is a word. `tokenizers` has the gap from 2B820 too.
 _CHINESE = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
@@ -28,7 +28,7 @@ _CHINESE = (
 
 
 class WordPiece:
-    """A vocabulary: a file with one token per line, whose number is its id."""
+    """A vocabulary, from a file with one token per line; the number of the line is its id."""
 
     def __init__(self, file: Path) -> None:
         self.tokens = tuple(file.read_text("utf-8").removesuffix("\n").split("\n"))
@@ -47,7 +47,7 @@ class WordPiece:
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return the position in the text of each token of `ids`, from its first character to after its last.
 
-        Empty for a text that contains a special token, whose brackets belong to no position.
+        The list is empty if the text contains a special token, whose brackets have no position.
         """
         if _AROUND_SPECIAL.search(text):
             return []
@@ -59,17 +59,19 @@ class WordPiece:
                     word += letter
                     sources.append(at)
                 elif word:
-                    places += self._placed(word, sources)
+                    places += self._piece_places(word, sources)
                     word, sources = "", []
         return places
 
-    def _placed(self, word: str, sources: Sequence[int]) -> Iterator[tuple[int, int]]:
+    def _piece_places(self, word: str, sources: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Yield the position of each piece of a word; `sources` are the positions of its letters."""
         start, pieces = 0, self._pieces(word)
         for piece in pieces:
-            unknown = pieces == self._unknown
+            is_unknown = pieces == self._unknown
             end = (
-                len(word) if unknown else start + len(self.tokens[piece].removeprefix("##" if start else ""))
+                len(word)
+                if is_unknown
+                else start + len(self.tokens[piece].removeprefix("##" if start else ""))
             )
             yield sources[start], sources[end - 1] + 1
             start = end
@@ -124,13 +126,13 @@ def _plain(character: str) -> str:
     if character == "\ufffd" or (kind[0] == "C" and kind != "Cn"):
         return ""
     plain = "".join(map(_plain_part, normalize("NFD", character)))
-    chinese = any(first <= ord(character) <= last for first, last in _CHINESE)
-    return f" {plain} " if chinese else plain
+    is_chinese = any(first <= ord(character) <= last for first, last in _CHINESE)
+    return f" {plain} " if is_chinese else plain
 
 
 def _plain_part(character: str) -> str:
     kind = category(character)
     if kind == "Mn":  # an accent
         return ""
-    punctuation = kind[0] == "P" or character in "$+<=>^`|~"
-    return f" {character} " if punctuation else character.lower()
+    is_punctuation = kind[0] == "P" or character in "$+<=>^`|~"
+    return f" {character} " if is_punctuation else character.lower()

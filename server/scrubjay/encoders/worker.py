@@ -32,13 +32,13 @@ Vectors = NDArray[np.float32]
 T = TypeVar("T")
 
 _MAX_QUESTIONS = 256
-# Between two pieces, questions go first and documents step back: 1,024 characters are 250 to 350 tokens.
+# Questions may go first after each piece of documents: 1,024 characters are 250 to 350 tokens.
 _PIECE_CHARACTERS = 1_024
 _PIECE_TEXTS = 32
-_STEP_BACK = 0.25  # the longest wait of a piece in seconds, so that constant searches cannot stop documents
-# Nice value of the threads for documents: a tenth of a core against any other work. Searches during a backlog
-# took p50 219 and p95 491 ms at 0, 116 and 226 at 10, 140 and 219 at 19, and 109 and 225 with nothing to
-# embed. Pieces that wait for searches to end gained nothing more, at two thirds of the speed.
+_STEP_BACK = 0.25  # seconds that a piece waits at most, so that constant searches cannot stop documents
+# Nice value of the threads for documents: they get a tenth of a core if there is other work. Searches during
+# a backlog took p50 219 and p95 491 ms at 0, 116 and 226 at 10, 140 and 219 at 19, and 109 and 225 with
+# nothing to embed. To let pieces wait for searches to end improved nothing more, at two thirds of the speed.
 _NICE = 10
 _LEAVE, _QUESTION, _SOON, _DOCUMENTS = range(4)  # the order in which threads take work
 
@@ -56,9 +56,9 @@ class _Jobs(queue.PriorityQueue[tuple[int, int, _Job[Any] | None]]):
 class EmbeddingWorker:
     """Owns the encoder that `open_model` returns, and its threads: one, or several for a parallel encoder.
 
-    `cores` are shared between engines; a piece of documents takes one. All methods belong to one event loop.
-    A failed load is remembered and raised to every caller; `start` tries again. When a caller is cancelled,
-    work that has not begun is dropped.
+    `cores` are shared between engines; a piece of documents takes one. All methods must be called on one
+    event loop. If the load fails, every caller gets its error until `start` tries again. When a caller is
+    cancelled, work that has not begun is dropped.
     """
 
     def __init__(self, open_model: Callable[[], Encoder], cores: Cores | None = None) -> None:
@@ -67,15 +67,15 @@ class EmbeddingWorker:
         self._reason: str | None = None
         self._encoder: Encoder | None = None
         self._settled = asyncio.Event()
-        self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second serves a parallel encoder
+        self._jobs, self._question_jobs = _Jobs(), _Jobs()  # the second is only for a parallel encoder
         self._steps_back = False  # True if threads for documents cannot have a lower priority
-        self._answering = 0  # questions and searches with a waiting caller
+        self._answering = 0  # questions and searches that have not ended
         self._is_idle = threading.Event()
         self._is_idle.set()
-        self._numbers = itertools.count()
+        self._job_numbers = itertools.count()
         self._waiting: set[asyncio.Future[Any]] = set()
         self._questions: OrderedDict[str, EncodedQuery] = OrderedDict()
-        self._asked: dict[str, asyncio.Future[EncodedQuery]] = {}  # questions that are being embedded
+        self._pending_questions: dict[str, asyncio.Future[EncodedQuery]] = {}
         self._closed = False
 
     @property
@@ -85,16 +85,16 @@ class EmbeddingWorker:
 
     @property
     def reason(self) -> str | None:
-        """The reason why the last load failed, as a sentence; None in any other state."""
+        """The reason for which the last load failed, as a sentence; None in any other state."""
         return self._reason
 
     def start(self) -> None:
-        """Begin to load in the thread, unless that has begun; return at once."""
+        """Begin to load the model in its thread, unless that has begun; return at once."""
         if self._closed or self._state in ("loading", "ready"):
             return
         self._state, self._reason = "loading", None
         self._settled.clear()
-        # A daemon, so that a process that ends does not wait for gigabytes to load.
+        # A daemon thread, so that the process can exit while gigabytes are loaded.
         _thread("scrubjay-encoder", self._live, asyncio.get_running_loop())
 
     async def ready(self) -> Encoder:
@@ -123,27 +123,27 @@ class EmbeddingWorker:
 
     async def question(self, text: str) -> EncodedQuery:
         """Embed as `query` does, and return the question's tokens if the encoder has them."""
-        known = self._questions.get(text)
-        if known is None:
+        embedded = self._questions.get(text)
+        if embedded is None:
             with self.foreground():
                 encoder = await self.ready()
-                self._asked[text] = answer = self._put(
+                self._pending_questions[text] = answer = self._put(
                     encoder, _QUESTION, lambda encoder: _question(encoder, text)
                 )
-                answer.add_done_callback(lambda _: self._asked.pop(text, None))
-                known = await answer
-            for array in (known.vector, known.tokens):
+                answer.add_done_callback(lambda _: self._pending_questions.pop(text, None))
+                embedded = await answer
+            for array in (embedded.vector, embedded.tokens):
                 if array is not None:
                     array.setflags(write=False)
-            self._questions[text] = known
+            self._questions[text] = embedded
         self._questions.move_to_end(text)
         if len(self._questions) > _MAX_QUESTIONS:
             self._questions.popitem(last=False)
-        return known
+        return embedded
 
     @contextmanager
     def foreground(self) -> Iterator[None]:
-        """Make documents wait meanwhile, if they have the same priority as questions."""
+        """Make documents wait in this context, if they have the same priority as questions."""
         self._answering += 1
         self._is_idle.clear()
         try:
@@ -154,7 +154,7 @@ class EmbeddingWorker:
                 self._is_idle.set()
 
     async def documents(self, texts: Sequence[str], *, soon: bool = False) -> Vectors:
-        """Embed stored texts in order, shape (len(texts), dim); `soon` puts them ahead of the others.
+        """Embed stored texts in order, shape (len(texts), dim); `soon` puts them before other documents.
 
         Raises:
             EncoderError: as `ready`, or the encoder failed on one of the texts.
@@ -169,23 +169,24 @@ class EmbeddingWorker:
     async def passages(self, texts: Sequence[str], *, soon: bool = False) -> EncodedTexts:
         """Embed as `documents` does, and return the tokens' codes; the encoder must be a `TokenEncoder`.
 
-        A fact that was embedded a moment ago as a question, to find similar ones, is not embedded again.
+        A fact that was just embedded as a question, to find similar facts, is not embedded again.
         """
         encoder = cast(TokenEncoder, await self.ready())
-        if encoder.symmetric and (coming := [self._asked[text] for text in texts if text in self._asked]):
-            await asyncio.wait(coming)
+        pending = [self._pending_questions[text] for text in texts if text in self._pending_questions]
+        if encoder.symmetric and pending:
+            await asyncio.wait(pending)
         vectors, codes = np.empty((len(texts), encoder.space.dim), np.float32), [b""] * len(texts)
-        rest = []
+        missing = []
         for place, text in enumerate(texts):
-            asked = self._questions.get(text) if encoder.symmetric else None
-            if asked is None or asked.tokens is None:
-                rest.append(place)
+            question = self._questions.get(text) if encoder.symmetric else None
+            if question is None or question.tokens is None:
+                missing.append(place)
             else:
-                vectors[place], codes[place] = asked.vector, asked.tokens.tobytes()
+                vectors[place], codes[place] = question.vector, question.tokens.tobytes()
         for piece, embedded in await self._embed(
-            lambda encoder, batch: encoder.embed_passages(batch), [texts[place] for place in rest], soon
+            lambda encoder, batch: encoder.embed_passages(batch), [texts[place] for place in missing], soon
         ):
-            places = [rest[at] for at in piece]
+            places = [missing[at] for at in piece]
             vectors[places] = embedded.vectors
             for place, code in zip(places, embedded.codes, strict=True):
                 codes[place] = code
@@ -204,10 +205,10 @@ class EmbeddingWorker:
             return list(zip(pieces, await asyncio.gather(*answers), strict=True))
         finally:
             for answer in answers:
-                answer.cancel()  # pieces behind a failed one, or of a cancelled caller
+                answer.cancel()  # the pieces after a failed one, or of a cancelled caller
 
     def close(self) -> None:
-        """Let the threads end after their current pieces; callers that still wait get an EncoderError."""
+        """End the threads after their current pieces; callers that still wait get an EncoderError."""
         self._closed = True
         self._settled.set()
         for answer in list(self._waiting):
@@ -215,28 +216,27 @@ class EmbeddingWorker:
         self._waiting.clear()
         self._is_idle.set()
         for jobs in (self._jobs, self._question_jobs):
-            jobs.put((_LEAVE, next(self._numbers), None))
+            jobs.put((_LEAVE, next(self._job_numbers), None))
 
     def _put(self, encoder: Encoder, urgency: int, run: Callable[[Any], T]) -> asyncio.Future[T]:
         answer: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiting.add(answer)
         answer.add_done_callback(self._waiting.discard)
         jobs = self._question_jobs if urgency == _QUESTION and encoder.parallel else self._jobs
-        jobs.put((urgency, next(self._numbers), _Job(run, answer)))
+        jobs.put((urgency, next(self._job_numbers), _Job(run, answer)))
         return answer
 
-    # The methods below run in the threads, except for the callbacks that they send to the loop.
+    # The methods below run in the threads, except `_settle`, which runs on the event loop.
 
     def _live(self, loop: asyncio.AbstractEventLoop) -> None:
         try:
             try:
                 encoder = self._open()
-                # Runtimes load on their first text; a model is ready when it has answered.
+                # Runtimes load on their first text, so the model is ready after its first vector.
                 encoder.embed_query("ready")
-                parallel = encoder.parallel
-                if parallel:
+                if encoder.parallel:
                     self._share(encoder, loop)
-            except Exception as error:  # the edge of the thread: any error of a runtime becomes the reason
+            except Exception as error:  # any error of a runtime becomes the reason
                 loop.call_soon_threadsafe(
                     self._settle, None, _sentence("The model could not be loaded", error)
                 )
@@ -245,7 +245,7 @@ class EmbeddingWorker:
         except RuntimeError:
             log.debug("The event loop ended before the model was loaded.")
             return
-        self._work(encoder, self._jobs, loop, self._spare_core if parallel else nullcontext)
+        self._work(encoder, self._jobs, loop, self._spare_core if encoder.parallel else nullcontext)
 
     def _share(self, encoder: Encoder, loop: asyncio.AbstractEventLoop) -> None:
         """Start the other threads of a parallel encoder; without them questions would not be answered."""
@@ -260,17 +260,17 @@ class EmbeddingWorker:
         encoder: Encoder,
         jobs: _Jobs,
         loop: asyncio.AbstractEventLoop,
-        place: Callable[[], AbstractContextManager[None]],
+        permit: Callable[[], AbstractContextManager[None]],
     ) -> None:
         try:
             while (job := jobs.get()[2]) is not None:
                 if not job.answer.done():
-                    with place():
+                    with permit():
                         self._serve(encoder, job, loop)
         except RuntimeError:
-            # The loop was closed meanwhile, which ends its callers too.
+            # The loop was closed, and with it the callers.
             log.debug("The event loop ended before an encoder's thread.")
-        jobs.put((_LEAVE, next(self._numbers), None))  # for the next thread of these jobs
+        jobs.put((_LEAVE, next(self._job_numbers), None))  # for the next thread of these jobs
 
     @contextmanager
     def _spare_core(self) -> Iterator[None]:
@@ -285,9 +285,7 @@ class EmbeddingWorker:
             return
         try:
             result = job.run(encoder)
-        except (
-            Exception
-        ) as error:  # the edge of the thread: a text that breaks a runtime must not affect others
+        except Exception as error:  # a text that breaks a runtime must not affect others
             loop.call_soon_threadsafe(_fail, job.answer, _sentence("A text could not be embedded", error))
         else:
             loop.call_soon_threadsafe(_answer, job.answer, result)
@@ -303,7 +301,7 @@ def _thread(name: str, run: Callable[..., None], *arguments: object) -> None:
 
 
 def _lower_priority() -> bool:
-    """Give this thread, and those that it starts, the lowest priority; False if the system cannot."""
+    """Give this thread, and those that it starts, a low priority; return False if the system cannot."""
     if sys.platform != "linux":
         return False
     os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
@@ -321,7 +319,7 @@ def _question(encoder: Encoder, text: str) -> EncodedQuery:
 
 
 def _pieces(texts: Sequence[str]) -> Iterator[list[int]]:
-    """Yield the indexes of all texts, shortest first, in pieces between which a question may go first.
+    """Yield the indexes of all texts, shortest first, in pieces; after each, a question may go first.
 
     Texts of similar length are grouped, because sentence-transformers pads a batch to its longest text.
     """

@@ -1,8 +1,8 @@
 """Calls a tool: parses the arguments, calls one verb of the engine, and answers in text.
 
 Some hosts show a model only `structuredContent`, others only the text (see DECISIONS). So recalled text is
-sent as fenced text, and as structure only to programs that ask for it. The tools that write send both, one
-line each, with anything they quote fenced in both.
+sent as fenced text, and as structure only to programs that ask for it. Tools that write send one line of text
+and a structure; quoted text is fenced in both.
 """
 
 import asyncio
@@ -43,8 +43,8 @@ from scrubjay.text.foreign import defused, one_line
 
 QUIET_SECONDS = 1.0  # before the first report of a call, and between two signs of life
 REPORT_SECONDS = 0.25  # between two progress notifications
-REASONS = 10  # that shaped a file, unless the call gives a number
-PIECE = 3_000  # tokens of what is to be distilled, unless the call gives a number
+REASONS = 10  # records that shaped a file, unless the call gives a number
+PIECE = 3_000  # tokens of turns to distill, unless the call gives a number
 
 Report = Callable[[int, int, str], Awaitable[None]]
 R = TypeVar("R", bound=Request)
@@ -54,7 +54,7 @@ BY_NAME = {offer.name: offer for offer in OFFERS}
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer as text, and as structure, or None if that was not requested."""
+    """An answer as text and as structure, which is None if it was not requested."""
 
     text: str
     structure: dict[str, Any] | None
@@ -68,10 +68,10 @@ async def call(
     A caller's mistake is returned as a sentence with `isError`, never as a protocol error.
     """
     async with caller().turn:
-        return await _called(engine, name, arguments, report)
+        return await _call_tool(engine, name, arguments, report)
 
 
-async def _called(
+async def _call_tool(
     engine: Engine, name: str, arguments: dict[str, Any] | None, report: Report | None
 ) -> dict[str, Any]:
     offer = BY_NAME[name]
@@ -89,33 +89,33 @@ async def _called(
         note_given(engine, name, by, answer.text)
     except ScrubjayError as error:
         return failure(str(error))
-    except Exception as error:  # the outermost edge: the model sees results, never a protocol error
-        return failure(engine.unforeseen(name, error))
+    except Exception as error:  # last resort: the model sees results, never a protocol error
+        return failure(engine.report_bug(name, error))
     content = {"content": [{"type": "text", "text": answer.text}], "isError": False}
     return content if answer.structure is None else {**content, "structuredContent": answer.structure}
 
 
 def note_given(engine: Engine, name: str, by: Caller, text: str) -> None:
-    """Note how much recalled text a tool or a command gave, for `scrubjay given`."""
+    """Record how much recalled text a tool or a command returned, for `scrubjay given`."""
     if render.OPENING in text:
         scope, now = by.scope or USER_SCOPE, engine.clock().timestamp()
         given.note(engine.home, now, name, scope, given.tokens_of(text))
 
 
 async def _in_known_scope(engine: Engine, request: R, by: Caller, *, writes: bool) -> R:
-    """Replace a scope's display name, which a model may have from an answer, with the full name.
+    """Replace a scope's display name, which a model may take from an answer, with the full name.
 
     Raises:
         InputError: there is no such scope, or a project has a similar name.
     """
-    named = getattr(request, "scope", None)
-    if named is None or by.confined or by.folder is None:
+    scope = getattr(request, "scope", None)
+    if scope is None or by.confined or by.folder is None:
         return request
-    known = {each["scope"] for each in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
-    if named not in {*known, USER_SCOPE, EVERY_SCOPE}:
-        known |= await (await engine.core_soon()).counts.scopes()
+    known_scopes = {row["scope"] for row in list_scopes(engine.home)} | {by.scope or USER_SCOPE}
+    if scope not in {*known_scopes, USER_SCOPE, EVERY_SCOPE}:
+        known_scopes |= await (await engine.core_soon()).counts.scopes()
     may_be_new = writes and not isinstance(request, Forget)
-    return request.model_copy(update={"scope": find_scope(named, known, may_be_new=may_be_new)})
+    return request.model_copy(update={"scope": find_scope(scope, known_scopes, may_be_new=may_be_new)})
 
 
 def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -129,8 +129,8 @@ def _flat(arguments: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in arguments.items() if name != "options"}
     if not isinstance(options, dict):
         raise InputError(f"options = {str(options)[:80]!r}: give an object of arguments by name.")
-    if twice := sorted(options.keys() & arguments.keys()):
-        raise InputError(f"{twice[0]} is given both in options and outside; give it once.")
+    if repeated := sorted(options.keys() & arguments.keys()):
+        raise InputError(f"{repeated[0]} is given both in options and outside; give it once.")
     return {name: value for name, value in arguments.items() if name != "options"} | options
 
 
@@ -150,34 +150,34 @@ class _FormOnly(Request):
 async def reporting(
     send: Callable[[float, float | None, str | None], Awaitable[None]],
 ) -> AsyncIterator[Report]:
-    """Yield a function that reports a call's progress through `send`: after a second, a few times a second.
+    """Yield a function that reports a call's progress through `send`, from the first second on.
 
-    A call without progress of its own, because it waits or has a single step, sends a sign of life each
-    second.
+    It sends at most a few reports a second. If a call reports no progress, because it waits or has a single
+    step, a sign of life is sent each second.
     """
     loop = asyncio.get_running_loop()
-    reported, again = 0.0, loop.time() + QUIET_SECONDS
+    reported, next_report = 0.0, loop.time() + QUIET_SECONDS
 
-    async def say(done: float, total: float | None, what: str | None) -> None:
-        nonlocal reported, again
-        reported, again = done, loop.time() + REPORT_SECONDS
+    async def send_report(done: float, total: float | None, what: str | None) -> None:
+        nonlocal reported, next_report
+        reported, next_report = done, loop.time() + REPORT_SECONDS
         await send(done, total, what)
 
     async def report(done: int, total: int, what: str) -> None:
-        if done > reported and (loop.time() >= again or (reported and done == total)):
-            await say(done, total, one_line(os.path.basename(what)) or None)
+        if done > reported and (loop.time() >= next_report or (reported and done == total)):
+            await send_report(done, total, one_line(os.path.basename(what)) or None)
 
-    async def live() -> None:
+    async def send_signs_of_life() -> None:
         for number in itertools.count(2):
             await asyncio.sleep(QUIET_SECONDS)
-            if reported < 1:  # fractions of the first step, because progress must grow
-                await say(1 - 1 / number, None, None)
+            if reported < 1:  # only before the first step: progress must grow, so these are fractions of it
+                await send_report(1 - 1 / number, None, None)
 
-    living = asyncio.create_task(live())
+    background = asyncio.create_task(send_signs_of_life())
     try:
         yield report
     finally:
-        living.cancel()
+        background.cancel()
 
 
 def failure(sentence: str) -> dict[str, Any]:
@@ -207,18 +207,18 @@ async def _reasons(engine: Engine, request: SearchMemories, by: Caller, frame: r
     if by.folder is None:
         raise InputError("path = a file of the project: this client has no project folder. Leave path out.")
     place, scope = str(request.path), request.scope or by.scope or USER_SCOPE
-    found = await (await engine.core()).why.asked(
+    reasons = await (await engine.core()).why.asked(
         place, by.folder, scope, request.top_k or REASONS, request.query
     )
-    text = render.reasons(found, frame)
-    while len(text) > 4 * (request.max_tokens or MOST_TOKENS) and found.results:
-        found = found.model_copy(update={"results": found.results[:-1]})
-        text = render.reasons(found, frame)
-    return Answer(text, found.wire() if request.include.structured else None)
+    text = render.reasons(reasons, frame)
+    while len(text) > 4 * (request.max_tokens or MOST_TOKENS) and reasons.results:
+        reasons = reasons.model_copy(update={"results": reasons.results[:-1]})
+        text = render.reasons(reasons, frame)
+    return Answer(text, reasons.wire() if request.include.structured else None)
 
 
 async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, frame: render.Frame) -> Answer:
-    """Answer with the next turns to distill; a caller that may change nothing gets the same ones again."""
+    """Answer with the next turns to distill; a read-only caller gets the same ones each time."""
     piece = await (await engine.core()).distilling.unread(
         request.scope or by.scope or USER_SCOPE,
         request.since,
@@ -229,9 +229,9 @@ async def _undistilled(engine: Engine, request: SearchMemories, by: Caller, fram
     return Answer(render_sessions.undistilled(piece, frame), None)
 
 
-def _length(shown: int, hit: Result, *, structured: bool) -> int:
-    """Count the characters of a hit if `shown` is its length as text; the length of its JSON if longer."""
-    return max(shown, len(compact(hit.wire())) + 1) if structured else shown
+def _length(text_length: int, hit: Result, *, structured: bool) -> int:
+    """Return the longer of a hit's length as text (`text_length`) and, if `structured`, as JSON."""
+    return max(text_length, len(compact(hit.wire())) + 1) if structured else text_length
 
 
 def fitted(
@@ -241,25 +241,25 @@ def fitted(
     *,
     structured: bool = False,
 ) -> tuple[Hits, Answer]:
-    """Write an answer and trim it to its budget; also return the hits in it."""
+    """Return an answer, trimmed to its budget, and the hits in it."""
     while True:
-        text, structure = write(hits), _rendered(hits) if structured else None
+        text, structure = write(hits), _structure(hits) if structured else None
         shorter = trim(hits, _tokens(text, structure))
         if shorter is None:
-            return hits, Answer(text, _counted(text, structure))
+            return hits, Answer(text, _with_token_count(text, structure))
         hits = shorter
 
 
-def _counted(text: str, structure: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Record in a structure how many tokens were rendered, including the digits of that number."""
+def _with_token_count(text: str, structure: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Set the number of rendered tokens in a structure, including the digits of that number."""
     if structure is not None:
         for _ in range(2):
             structure["tokens"]["rendered"] = _tokens(text, structure)
     return structure
 
 
-def _rendered(hits: MemoryHits | DocumentHits) -> dict[str, Any]:
-    """Return hits as JSON values; the token count is filled in later."""
+def _structure(hits: MemoryHits | DocumentHits) -> dict[str, Any]:
+    """Return hits as JSON values, with a token count that is replaced later."""
     structure = hits.wire()
     structure["tokens"]["rendered"] = MOST_TOKENS
     return structure
@@ -271,7 +271,7 @@ def _tokens(text: str, structure: dict[str, Any] | None) -> int:
 
 
 def compact(value: Any) -> str:
-    """Return JSON as hosts show it to a model."""
+    """Return JSON without white space, as hosts show it to a model."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -295,8 +295,8 @@ async def _write(
     engine: Engine, kind: Literal["turn", "memory", "document"], request: Request, scope: str, by: Caller
 ) -> Any:
     core = await engine.core()
-    made = await core.writer.sealed(kind, request, scope=scope, source=by.source, at=engine.clock())
-    return await core.write(made)
+    entry = await core.writer.seal(kind, request, scope=scope, source=by.source, at=engine.clock())
+    return await core.write(entry)
 
 
 async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form) -> Answer:
@@ -312,18 +312,18 @@ async def _add_memory(engine: Engine, request: AddMemory, by: Caller, form: Form
 
 async def _record_turn(engine: Engine, request: RecordTurn, by: Caller, _: Form) -> Answer:
     turn = await _write(engine, "turn", request, write_scope(request.scope, by.scope), by)
-    what = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
+    outcome = "Recorded" if turn.stored else "Completed" if turn.updated else "Already recorded:"
     session = one_line(turn.session_id)
     redactions = _redactions(turn.redacted)
-    stays = " It was forgotten before and stays forgotten; a different text needs another turn number."
-    forgotten = stays if turn.forgotten else ""
-    head = f"{what} turn {turn.turn} of session {session} ({turn.id})."
+    note = " It was forgotten before and stays forgotten; a different text needs another turn number."
+    forgotten = note if turn.forgotten else ""
+    head = f"{outcome} turn {turn.turn} of session {session} ({turn.id})."
     return Answer(f"{head}{forgotten}{redactions}", turn.wire())
 
 
 async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: Form) -> Answer:
     roots, scope = engine.settings.roots, write_scope(request.scope, by.scope)
-    if request.path is not None and os.path.isdir(path := allowed(request.path, by.folder, roots)):
+    if request.path is not None and os.path.isdir(path := allowed_path(request.path, by.folder, roots)):
         return await _add_folder(engine, request, path, by)
     text: DocumentText = await read_document(request, by.folder, roots)
     added = await _write(engine, "document", text, scope, by)
@@ -333,17 +333,17 @@ async def _add_document(engine: Engine, request: AddDocument, by: Caller, _: For
 
 
 async def _add_folder(engine: Engine, request: AddDocument, path: str, by: Caller) -> Answer:
-    if named := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
-        raise InputError(f"{named[0]} applies to a single document, and {path} is a folder; leave it out.")
+    if invalid := sorted(request.model_fields_set & {"title", "custom_id", "metadata"}):
+        raise InputError(f"{invalid[0]} applies to a single document, and {path} is a folder; leave it out.")
     core, scope = await engine.core(), write_scope(request.scope, by.scope)
-    done = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
-    return Answer(render.ingested(done), DocumentAdded(status="done", ingested=done).wire())
+    result = await core.ingest.run([path], scope=scope, source=by.source, report=by.report)
+    return Answer(render.ingested(result), DocumentAdded(status="done", ingested=result).wire())
 
 
 async def _forget(engine: Engine, request: Forget, by: Caller, form: Form) -> Answer:
     scope = by.scope or USER_SCOPE
-    done = await (await engine.core()).removal.forget(request, scope, by.source)
-    text, structure = render.forgotten(done, render.Frame((scope,)), dry_run=request.dry_run), done.wire()
+    result = await (await engine.core()).removal.forget(request, scope, by.source)
+    text, structure = render.forgotten(result, render.Frame((scope,)), dry_run=request.dry_run), result.wire()
     if not form.structured and structure.pop("candidates", None):
         structure["note"] = text
     return Answer(text, structure)
@@ -365,29 +365,31 @@ _CALLS: dict[type[Request], Callable[[Engine, Any, Caller, Form], Awaitable[Answ
 
 
 async def confine(engine: Engine, request: R, by: Caller) -> R:
-    """Check the request of a caller limited to one scope, and drop its scope; pass on any other request.
+    """Check the request of a caller that is limited to one scope, and drop its `scope` argument.
+
+    Requests of other callers are returned unchanged.
 
     Raises:
-        InputError: it names another scope, or a file of this machine.
-        NotFound: it names an id that is unknown or in another scope.
+        InputError: the request names another scope, or a file of this machine.
+        NotFound: the request names an id that is unknown or in another scope.
     """
     if not by.confined:
         return request
-    named = getattr(request, "scope", None)
-    if named not in (None, by.scope):
+    scope = getattr(request, "scope", None)
+    if scope not in (None, by.scope):
         reach = f"this token only reaches the scope {by.scope!r}"
-        raise InputError(f"scope = {named!r}: {reach}. Leave scope out.")
+        raise InputError(f"scope = {scope!r}: {reach}. Leave scope out.")
     if isinstance(request, AddDocument) and request.path is not None:
         reason = "a token for one scope can only add texts"
         raise InputError(f"path = a file of the server: {reason}. Give the text as content.")
-    links = [*request.updates, *request.extends, *request.derives] if isinstance(request, AddMemory) else []
-    for record_id in links:
+    ids = [*request.updates, *request.extends, *request.derives] if isinstance(request, AddMemory) else []
+    for record_id in ids:
         record = await (await engine.core()).lists.find(record_id)
         if record is None or record.scope != by.scope:
             raise NotFound(
                 f"There is no record with the id {record_id[:80]!r}. Use the id of a search result."
             )
-    return request if named is None else request.model_copy(update={"scope": None})
+    return request if scope is None else request.model_copy(update={"scope": None})
 
 
 async def read_document(request: AddDocument, folder: str | None, roots: Sequence[str]) -> DocumentText:
@@ -399,42 +401,43 @@ async def read_document(request: AddDocument, folder: str | None, roots: Sequenc
     Raises:
         InputError: the file is outside the allowed folders, or it cannot be read.
     """
-    given = request.model_dump(include={"title", "custom_id", "metadata"}, exclude_unset=True)
+    caller_fields = request.model_dump(include={"title", "custom_id", "metadata"}, exclude_unset=True)
     if request.content is not None:
         size = len(request.content.encode())
         if size > MAX_DOCUMENT:
             limit = f"at most {MAX_DOCUMENT:,} are allowed"
             raise InputError(f"content has {size:,} bytes; {limit}, so split the document.")
-        own = await asyncio.to_thread(content_fields, request.content)
-        about = {**own.get("metadata", {}), **given.get("metadata", {})}
-        return DocumentText(**{**own, **given, **({"metadata": about} if about else {})})
+        file_fields = await asyncio.to_thread(content_fields, request.content)
+        metadata = {**file_fields.get("metadata", {}), **caller_fields.get("metadata", {})}
+        fields = {**file_fields, **caller_fields}
+        return DocumentText(**(fields | {"metadata": metadata} if metadata else fields))
     assert request.path is not None
-    path = allowed(request.path, folder, roots)
-    return await asyncio.to_thread(_read, path, given)
+    path = allowed_path(request.path, folder, roots)
+    return await asyncio.to_thread(_read, path, caller_fields)
 
 
-def _read(path: str, given: dict[str, Any]) -> DocumentText:
+def _read(path: str, caller_fields: dict[str, Any]) -> DocumentText:
     try:
-        found = read_file(path)
+        content = read_file(path)
     except InputError as error:
         raise InputError(f"path = {error}") from None
-    language = {"language": found.language} if found.language and found.kind == "code" else {}
-    about = {**language, **found.metadata, **given.get("metadata", {})}
-    own = {"content": found.text, "path": path, "type": found.kind, "title": found.title}
-    return DocumentText(**{**own, **given, "metadata": about})
+    language = {"language": content.language} if content.language and content.kind == "code" else {}
+    metadata = {**language, **content.metadata, **caller_fields.get("metadata", {})}
+    file_fields = {"content": content.text, "path": path, "type": content.kind, "title": content.title}
+    return DocumentText(**{**file_fields, **caller_fields, "metadata": metadata})
 
 
-def allowed(named: str, folder: str | None, roots: Sequence[str]) -> str:
-    """Resolve the path of a file or folder that a client names.
+def allowed_path(given_path: str, folder: str | None, roots: Sequence[str]) -> str:
+    """Return the resolved path of a file or folder that a client names.
 
     Raises:
-        InputError: it is neither in the client's project nor in a folder that the user allowed.
+        InputError: the path is neither in the client's project nor in a folder that the user allowed.
     """
-    path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(named)))
-    inside = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]
-    if not any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in inside):
+    path = os.path.realpath(os.path.join(folder or "/", os.path.expanduser(given_path)))
+    allowed_roots = [os.path.realpath(root) for root in (*([folder] if folder else []), *roots)]
+    if not any(path == root or path.startswith(root.rstrip(os.sep) + os.sep) for root in allowed_roots):
         raise InputError(
-            f"path = {named[:200]!r} is outside the project{f' {folder}' if folder else ''}. "
+            f"path = {given_path[:200]!r} is outside the project{f' {folder}' if folder else ''}. "
             "Give the text as content, or let the user allow its folder with `scrubjay config roots FOLDER`."
         )
     return path

@@ -36,7 +36,7 @@ you rely on it.
 class Offer:
     """One tool: its arguments, its result and its behaviour.
 
-    The `usual` arguments are in its schema; `options` describes the others, which go into one object. A call
+    Its schema lists the `usual` arguments; `options` describes the others, which go into one object. A call
     may give any argument in either place. `result` is None for a tool that answers in text.
     """
 
@@ -177,8 +177,9 @@ def _arguments(offer: Offer) -> dict[str, Any]:
     }
 
 
-# Every session pays for each word of a schema. The server checks bounds, and its error says what to do.
-_SAID_BY_SERVER = frozenset(
+# Every session pays for each word of a schema. So bounds are left out: the server checks them, and its error
+# says what to do.
+_OMITTED_KEYS = frozenset(
     "additionalProperties default format maxItems maxLength maxProperties maximum minItems minLength minimum "
     "pattern".split()
 )
@@ -195,7 +196,7 @@ def _plain(schema: Any) -> Any:
         if key in ("properties", "$defs")
         else _plain(value)
         for key, value in schema.items()
-        if key not in _SAID_BY_SERVER and not (key == "title" and isinstance(value, str))
+        if key not in _OMITTED_KEYS and not (key == "title" and isinstance(value, str))
     }
     options = plain.get("anyOf")
     if isinstance(options, list):

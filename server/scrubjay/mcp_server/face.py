@@ -16,27 +16,27 @@ from scrubjay.engine.caller import Caller, set_caller
 from scrubjay.engine.engine import Engine
 from scrubjay.engine.process.connection import Connection
 from scrubjay.mcp_server.calls import BY_NAME, call, reporting
-from scrubjay.pipe.offer import Offer, Usual, read_offer
+from scrubjay.pipe.offer import Offer, PlainRequest, read_offer
 from scrubjay.pipe.session import AT_ONCE, Message
 from scrubjay.wire.hello import line_of
-from scrubjay.wire.messages import LARGE, answered, glance, key_of, well_formed
+from scrubjay.wire.messages import LARGE, answered_key, glance, key_of, well_formed
 
 if TYPE_CHECKING:
     from mcp.server import Server
 
-# AT_ONCE calls of one client run at once, so that 600 of another client are not all ahead of ours (40 s), and
-# this many are read; others wait in the connection, and then in the client.
+# Calls of one client that are read; others wait in the connection, and then in the client. Only AT_ONCE of
+# them run at once, because 600 calls of one client would delay those of another by 40 s.
 WAITING = 256
 
 log = logging.getLogger("scrubjay.mcp_server")
 
 _SERVER = {"name": "scrubjay", "title": "Scrubjay", "version": VERSION}
-# Fields that each result has since 2026-07-28.
+# Fields of each result since protocol version 2026-07-28.
 _COMPLETE = {"resultType": "complete", "_meta": {"io.modelcontextprotocol/serverInfo": _SERVER}}
 
 
 async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], connection: Connection) -> None:
-    """Answer one connection's lines until it ends; `sdk_server` returns the SDK's server."""
+    """Answer the lines of a connection until it ends; `sdk_server` returns the SDK's server."""
     hello = connection.hello
     folder = hello.project_dir or hello.cwd or None
     turn = asyncio.Semaphore(AT_ONCE)
@@ -46,7 +46,7 @@ async def serve_pipe(engine: Engine, sdk_server: Callable[[], "Server[Any]"], co
 
 
 class _Client:
-    """One connection: its calls in progress."""
+    """The client of one connection, with its calls in progress."""
 
     def __init__(self, engine: Engine, connection: Connection, sdk: "_Sdk") -> None:
         self._engine, self._connection, self._sdk = engine, connection, sdk
@@ -54,11 +54,11 @@ class _Client:
         self._calls: dict[tuple[str, object], asyncio.Task[None]] = {}
 
     async def serve(self) -> None:
-        """Answer its lines until it ends."""
+        """Answer the client's lines until the connection ends."""
         try:
             async for line in self._connection:
                 await (self._hear_large(line) if len(line) > LARGE else self._hear(line))
-                del line  # it may be large, and the next line may come late
+                del line  # it may be large, and the next line may take long to come
                 if len(self._calls) >= WAITING:
                     await asyncio.wait(self._calls.values(), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -69,10 +69,10 @@ class _Client:
 
     async def _hear(self, line: bytes) -> asyncio.Task[None] | None:
         message = Message(well_formed(line))
-        seen, key = message.seen, message.seen.key
+        seen, key = message.parts, message.parts.key
         if message.line is not line and message.is_request and seen.id != glance(line).id:
-            refused = _refused(glance(line).id, "The id of this request is not a string.")
-            await self._connection.write_line(refused)
+            error = _error_line(glance(line).id, "The id of this request is not a string.")
+            await self._connection.write_line(error)
             return None
         answer = self._offer.answer(message)
         if answer is not None:
@@ -81,8 +81,8 @@ class _Client:
             self._sdk.hear_handshake(message, wanted=answer is None)
         elif seen.method == "notifications/cancelled" and key_of(seen.request_id) in self._calls:
             self._calls[key_of(seen.request_id)].cancel()
-        elif answer is None and (asked := _tool_call(message, self._offer)) and key:
-            task = asyncio.create_task(_answer(self._engine, self._connection, seen.id, asked))
+        elif answer is None and (tool_call := _tool_call(message, self._offer)) and key:
+            task = asyncio.create_task(_answer(self._engine, self._connection, seen.id, tool_call))
             self._calls[key] = task
             task.add_done_callback(partial(self._done, key, seen.id))
             return task
@@ -97,42 +97,46 @@ class _Client:
                 stack.pop_all()
                 task.add_done_callback(lambda _: self._engine.large.release())
 
-    def _done(self, key: tuple[str, object], number: object, task: asyncio.Task[None]) -> None:
+    def _done(self, key: tuple[str, object], request_id: object, task: asyncio.Task[None]) -> None:
         self._calls.pop(key, None)
         if not task.cancelled() and isinstance(error := task.exception(), Exception):
-            sentence = self._engine.unforeseen("The answer to this request", error)
-            failed = {"jsonrpc": "2.0", "id": number, "error": {"code": -32603, "message": sentence}}
-            self._connection.say(failed)
+            sentence = self._engine.report_bug("The answer to this request", error)
+            answer = {"jsonrpc": "2.0", "id": request_id, "error": {"code": -32603, "message": sentence}}
+            self._connection.say(answer)
             self._connection.end(key)
 
 
-def _refused(number: object, why: str) -> bytes:
-    error = {"code": -32600, "message": f"{why} Send it in another form."}
-    return line_of({"jsonrpc": "2.0", "id": number, "error": error})
+def _error_line(request_id: object, reason: str) -> bytes:
+    error = {"code": -32600, "message": f"{reason} Send it in another form."}
+    return line_of({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
-def _tool_call(message: Message, offer: Offer) -> Usual | None:
-    """Parse a request that calls one of our tools; None for any other request, or one in an unusual form."""
-    usual = offer.usual(message) if message.is_call else None
-    if usual is None or not usual.params.keys() <= {"name", "arguments"}:
+def _tool_call(message: Message, offer: Offer) -> PlainRequest | None:
+    """Return a request that calls one of our tools; None for other requests and for unusual forms."""
+    request = offer.parse(message) if message.is_call else None
+    if request is None or not request.params.keys() <= {"name", "arguments"}:
         return None
-    name, arguments = usual.params.get("name"), usual.params.get("arguments")
-    return usual if isinstance(name, str) and name in BY_NAME and isinstance(arguments, dict | None) else None
+    name, arguments = request.params.get("name"), request.params.get("arguments")
+    return (
+        request if isinstance(name, str) and name in BY_NAME and isinstance(arguments, dict | None) else None
+    )
 
 
-async def _answer(engine: Engine, connection: Connection, number: object, asked: Usual) -> None:
+async def _answer(
+    engine: Engine, connection: Connection, request_id: object, tool_call: PlainRequest
+) -> None:
     async def say(fields: dict[str, Any]) -> None:
         await connection.write_line(line_of({"jsonrpc": "2.0", **fields}))
 
     async def progress(done: float, total: float | None, what: str | None) -> None:
-        given = {"progressToken": asked.token, "progress": done, "total": total, "message": what}
-        params = {name: value for name, value in given.items() if value is not None}
+        values = {"progressToken": tool_call.token, "progress": done, "total": total, "message": what}
+        params = {name: value for name, value in values.items() if value is not None}
         await say({"method": "notifications/progress", "params": params})
 
-    name, arguments = asked.params["name"], asked.params.get("arguments")
-    async with contextlib.nullcontext() if asked.token is None else reporting(progress) as report:
+    name, arguments = tool_call.params["name"], tool_call.params.get("arguments")
+    async with contextlib.nullcontext() if tool_call.token is None else reporting(progress) as report:
         result = await call(engine, name, arguments, report)
-    await say({"id": number, "result": {**result, **_COMPLETE} if asked.modern else result})
+    await say({"id": request_id, "result": {**result, **_COMPLETE} if tool_call.modern else result})
 
 
 class _Sdk:
@@ -144,13 +148,13 @@ class _Sdk:
         self._server = server
         self._lines: asyncio.Queue[bytes] = asyncio.Queue()
         self._handshake: Message | None = None
-        self._unwanted: set[object] = set()  # requests that the client has an answer to already
+        self._unwanted: set[object] = set()  # requests that are already answered
 
     def hear_handshake(self, message: Message, *, wanted: bool) -> None:
-        """Pass the client's `initialize` to the server; `wanted` is False if the client has the answer."""
+        """Pass the client's `initialize` to the server; `wanted` is False if it is already answered."""
         self._handshake = message
         if not wanted:
-            self._unwanted.add(message.seen.key)
+            self._unwanted.add(message.parts.key)
         if wanted or self.tasks:
             self.hear(message)
 
@@ -166,8 +170,8 @@ class _Sdk:
         self._lines.put_nowait(message.line)
 
     async def write(self, line: str) -> None:
-        """Send one line of the server, unless the client has that answer already."""
-        key = answered(line.encode())
+        """Send a line of the server to the client, unless that request is already answered."""
+        key = answered_key(line.encode())
         if key in self._unwanted:
             self._unwanted.discard(key)
         else:
@@ -185,7 +189,7 @@ class _Sdk:
             await server.run(read, write, options)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """Close the connection if the server failed: the pipe then answers, or asks another engine."""
+        """Close the connection if the server failed; the pipe then answers or asks another engine."""
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the SDK's server failed", exc_info=error)
             self._connection.close()
@@ -204,5 +208,5 @@ class _Sdk:
             if isinstance(message, JSONRPCRequest) or seen.method is None or seen.key is None:
                 yield text
             else:
-                why = "This line is not a JSON-RPC 2.0 request."
-                await self._connection.write_line(_refused(seen.id, why))
+                error = _error_line(seen.id, "This line is not a JSON-RPC 2.0 request.")
+                await self._connection.write_line(error)

@@ -1,7 +1,8 @@
 """The prompts: commands that a user types in the assistant. Each does one thing and says so in one line.
 
-Their words are in `prompts.toml`, also for the commands of plugins (`server/packaging/manifests.py`).
-A prompt over MCP comes with its data; a plugin's file says how the model gets them.
+Their texts are in `prompts.toml`, which is also used for the commands of plugins
+(`server/packaging/manifests.py`). A prompt over MCP includes its data; a plugin's file tells the model how to
+get them.
 """
 
 import os
@@ -25,7 +26,7 @@ from scrubjay.transcripts.injected import COMMAND_CLOSE, COMMAND_OPEN
 
 MOST_TYPED = 2_000  # characters of an argument
 TYPED = "what the user typed after the command"
-SESSIONS = 50  # of a standup
+SESSIONS = 50  # in a standup
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Argument:
 
 @dataclass(frozen=True)
 class Prompt:
-    """One command; `prompts.toml` explains its texts."""
+    """One command; `prompts.toml` explains its fields."""
 
     name: str
     title: str
@@ -72,9 +73,11 @@ def prompts() -> list[ListedPrompt]:
             title=prompt.title,
             description=prompt.description,
             arguments=[
-                ListedArgument(name=each.name, description=each.description, required=each.required)
-                for each in (prompt.argument,)
-                if each
+                ListedArgument(
+                    name=argument.name, description=argument.description, required=argument.required
+                )
+                for argument in (prompt.argument,)
+                if argument
             ],
         )
         for prompt in PROMPTS
@@ -82,12 +85,12 @@ def prompts() -> list[ListedPrompt]:
 
 
 def instructions(prompt: Prompt, typed: str = TYPED) -> str:
-    """Return the text of a command that comes without data, such as the file of a plugin."""
+    """Return the text of a command without its data, as for the file of a plugin."""
     return marked(*(part.replace("{typed}", typed) for part in (prompt.fetch, prompt.task)))
 
 
 def marked(*parts: str) -> str:
-    """Put the parts of a command's text between tags, because some hosts take them for the user's words."""
+    """Put the parts of a command's text between tags, because some hosts store them as the user's words."""
     return "\n".join([COMMAND_OPEN, "\n\n".join(filter(None, parts)), COMMAND_CLOSE])
 
 
@@ -100,10 +103,10 @@ async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: C
     prompt = BY_NAME.get(name)
     if prompt is None:
         raise InputError(f"There is no prompt {name[:80]!r}. The prompts are: {', '.join(BY_NAME)}.")
-    typed = _typed(prompt, arguments or {})
+    typed = _typed_argument(prompt, arguments or {})
     quoted = f'"{one_line(typed)}"' if typed else "nothing"
     if prompt.argument and prompt.argument.words and typed and len(typed.split()) == 1:
-        # Perhaps not all that was typed.
+        # A host may pass only the first of several words.
         text = instructions(prompt, f"{TYPED}, which begins with {quoted}")
     else:
         data = await _DATA[name](engine, by, typed) if name in _DATA else ""
@@ -115,7 +118,7 @@ async def get(engine: Engine, name: str, arguments: dict[str, str] | None, by: C
     return GetPromptResult(description=prompt.description, messages=[message])
 
 
-def _typed(prompt: Prompt, arguments: dict[str, str]) -> str:
+def _typed_argument(prompt: Prompt, arguments: dict[str, str]) -> str:
     typed = arguments.get(prompt.argument.name, "").strip() if prompt.argument else ""
     if prompt.argument and prompt.argument.required and not typed:
         raise InputError(f"{prompt.argument.name} is missing: {prompt.argument.description}")
@@ -125,7 +128,7 @@ def _typed(prompt: Prompt, arguments: dict[str, str]) -> str:
 
 
 async def _answer_of(engine: Engine, tool: str, **arguments: Any) -> str:
-    """Return what a tool says; a refusal is the user's to read, too."""
+    """Return the text of a tool's answer; an error is text for the user, too."""
     return str((await call(engine, tool, arguments))["content"][0]["text"])
 
 
@@ -168,7 +171,7 @@ async def _status(engine: Engine, by: Caller, typed: str) -> str:
     return render_sessions.status(scope, counts, newest)
 
 
-_BY_TOOL = ("recall", "forget", "distill")  # whose tools note what they give
+_BY_TOOL = ("recall", "forget", "distill")  # their tools record how much text they return
 _DATA: dict[str, Callable[[Engine, Caller, str], Awaitable[str]]] = {
     "recall": _recall,
     "forget": _forget,

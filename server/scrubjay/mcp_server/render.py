@@ -34,14 +34,14 @@ EVERYWHERE = 'scope "*" for every project'
 DOCUMENTS = "search_documents"
 NAME_SHOWN, PATH_SHOWN = 80, 200  # characters of a title, and of a path
 NOT_READ_SHOWN = 10  # files of a folder
-LONGEST_NAME = 100  # characters of a title, of a hit's tags together, or of a reason
-# the tags of a hit have no other limit
+LONGEST_NAME = 100  # characters of a title, of all tags of a hit, or of a reason
+# Fields of a hit that `trimmed` may drop.
 _PARTS = ("memory", "chunk", "metadata", "tags", "title", "role", "documents", "context", "explain")
 
 
 @dataclass(frozen=True)
 class Frame:
-    """What an answer need not repeat for each hit: the searched scopes, and the user's time zone."""
+    """The context of an answer, which is not repeated for each hit: scopes, time zone and folder."""
 
     scopes: tuple[str, ...] | None  # None is every scope
     zone: tzinfo | None = None  # None is this machine's
@@ -52,9 +52,9 @@ class Frame:
         return f"{moment.astimezone(self.zone):{'%Y-%m-%d' if day else '%Y-%m-%d %H:%M'}}"
 
     def project(self, scope: str) -> str:
-        """Return the project of a hit from another project, else an empty text."""
-        own = self.scopes[0] if self.scopes else None
-        if scope == own:
+        """Return a suffix that names the project of a hit; "" for the project that was searched first."""
+        own_scope = self.scopes[0] if self.scopes else None
+        if scope == own_scope:
             return ""
         return " (user's own)" if scope == USER_SCOPE else f" in {display_name(scope)}"
 
@@ -67,42 +67,42 @@ class Frame:
 
 
 def memory_hits(hits: MemoryHits, frame: Frame) -> str:
-    """Render hits best first, each with the turns around it; say so if they are doubtful or missing.
+    """Render hits best first, each with the turns around it, with a note if they are doubtful or missing.
 
-    Commits that may have the answer follow, and the last line names a document.
+    Then come commits that may have the answer, and a line that names such a document.
     """
-    document = _may_answer(hits, frame)
+    document_line = _may_answer(hits, frame)
     commits = [_block(commit, frame) for commit in hits.commits]
     if not hits.results:
         documents = DOCUMENTS if hits.has_documents else None
         head = [nothing(frame.scopes, hits.period, EVERYWHERE, documents)]
-        found = fenced("\n".join(commits)) if commits else []
-        return "\n".join([*head, *_note(hits.degraded), *found, *document])
+        fenced_commits = fenced("\n".join(commits)) if commits else []
+        return "\n".join([*head, *_note(hits.degraded), *fenced_commits, *document_line])
     head = [DOUBTFUL] if hits.confidence == "weak" else []
-    shown = "\n".join([*_with_windows(hits, frame), *commits])
-    return "\n".join([*head, *_note(hits.degraded), *fenced(shown), *_left_out(hits), *document])
+    body = "\n".join([*_with_windows(hits, frame), *commits])
+    return "\n".join([*head, *_note(hits.degraded), *fenced(body), *_left_out(hits), *document_line])
 
 
-def reasons(found: Reasons, frame: Frame) -> str:
+def reasons(answer: Reasons, frame: Frame) -> str:
     """Render what shaped a place in the code, newest first, each in two lines."""
-    if not found.results:
-        return f"No turn, fact or commit names {one_line(found.place)}."
+    if not answer.results:
+        return f"No turn, fact or commit names {one_line(answer.place)}."
     lines = (
-        f"{frame.date(each.date)} {'fact ' * (each.kind == 'fact')}{one_line(each.name)}"
-        f"{f' [{one_line(each.mark.text)}]' if each.mark else ''}:\n"
-        f"{quote(one_line(each.text))}"
-        for each in found.results
+        f"{frame.date(reason.date)} {'fact ' * (reason.kind == 'fact')}{one_line(reason.name)}"
+        f"{f' [{one_line(reason.mark.text)}]' if reason.mark else ''}:\n"
+        f"{quote(one_line(reason.text))}"
+        for reason in answer.results
     )
     return "\n".join(fenced("\n".join(lines)))
 
 
 def trimmed(hits: MemoryHits, tokens: int) -> MemoryHits | None:
-    """Drop the last hits of an answer that takes `tokens`; None if that is within its budget.
+    """Return an answer of this many `tokens` with its last part dropped; None if it is within its budget.
 
-    The budget is met by measuring each hit; this is for the parts that only the whole answer has.
+    Each hit was measured before, so this is for the parts that only the whole answer has.
     """
-    over = tokens - (hits.tokens.budget or MOST_TOKENS)
-    if over <= 0 or not (hits.results or hits.document or hits.commits):
+    excess = tokens - (hits.tokens.budget or MOST_TOKENS)
+    if excess <= 0 or not (hits.results or hits.document or hits.commits):
         return None
     if hits.commits:
         return hits.model_copy(update={"commits": hits.commits[:-1]})
@@ -117,11 +117,11 @@ def trimmed(hits: MemoryHits, tokens: int) -> MemoryHits | None:
     largest = max(_PARTS, key=lambda name: len(str(getattr(hit, name) or "")))
     if not getattr(hit, largest):
         return None
-    less: dict[str, object] = {largest: Hit.model_fields[largest].get_default(call_default_factory=True)}
+    update: dict[str, object] = {largest: Hit.model_fields[largest].get_default(call_default_factory=True)}
     if largest in ("memory", "chunk"):
         text = str(getattr(hit, largest))
-        less = {largest: shorten(text, max(0, len(text) - 4 * over - 2)), "truncated": True}
-    return hits.model_copy(update={"results": [hit.model_copy(update=less)]})
+        update = {largest: shorten(text, max(0, len(text) - 4 * excess - 2)), "truncated": True}
+    return hits.model_copy(update={"results": [hit.model_copy(update=update)]})
 
 
 def _may_answer(hits: MemoryHits, frame: Frame) -> list[str]:
@@ -147,9 +147,9 @@ def _with_windows(hits: MemoryHits, frame: Frame) -> Iterator[str]:
     related = list(hits.related)
     for hit in hits.results:
         yield _block(hit, frame)
-        own = [near for near in related if near.reason == "window" and _is_near(near, hit, hits.results)]
-        related = [near for near in related if near not in own]
-        yield from (_block(near, frame) for near in own)
+        window = [near for near in related if near.reason == "window" and _is_near(near, hit, hits.results)]
+        related = [near for near in related if near not in window]
+        yield from (_block(near, frame) for near in window)
     yield from (_block(near, frame) for near in related)
 
 
@@ -157,8 +157,8 @@ def _is_near(near: Hit, hit: Hit, results: Sequence[Hit]) -> bool:
     """Return True if no other hit of the session is closer to a turn than this one."""
     if (near.scope, near.session_id) != (hit.scope, hit.session_id):
         return False
-    same = (each for each in results if (each.scope, each.session_id) == (hit.scope, hit.session_id))
-    closest = min(same, key=lambda each: abs((each.turn or 0) - (near.turn or 0)))
+    same_session = (each for each in results if (each.scope, each.session_id) == (hit.scope, hit.session_id))
+    closest = min(same_session, key=lambda each: abs((each.turn or 0) - (near.turn or 0)))
     return closest.id == hit.id
 
 
@@ -192,7 +192,7 @@ def _name(hit: Hit) -> str:
 
 
 def _tie(hit: Hit) -> str:
-    """Return why a related record is in the answer."""
+    """Return a mark that says why a related record is in the answer; "" for a hit."""
     via = one_line(hit.via or "")
     ties = {"window": "next to it", "relation": f"linked to {via}", "tag": f"shares #{via}"}
     tie = ties.get(hit.reason or "", f"names {via} too" if hit.reason == "entity" else "")
@@ -200,7 +200,7 @@ def _tie(hit: Hit) -> str:
 
 
 def _state(hit: Hit, frame: Frame) -> str:
-    """Return the state of a record: replaced, forgotten or neither."""
+    """Return the state of a record (replaced, contradicted, amended or forgotten), or ""."""
     if hit.replaced_by is not None and hit.replaced_at is not None:
         day = frame.date(hit.replaced_at, day=True)
         return f" (replaced on {day} by {short_id('memory', hit.replaced_by)})"
@@ -220,7 +220,7 @@ def _state(hit: Hit, frame: Frame) -> str:
 
 
 def _mark(hit: Hit) -> str:
-    """Return what became of the code that a hit names, if it changed."""
+    """Return what happened to the code that a hit names, and a note on its commands, if any."""
     texts = [hit.mark.text if hit.mark else "", defused(hit.note or "")]
     return "".join(f" [{one_line(text)}]" for text in texts if text)
 
@@ -230,8 +230,8 @@ def _links(hit: Hit, frame: Frame) -> list[str]:
     lines = []
     for link in [*hit.context.parents, *hit.context.children] if hit.context else []:
         name = short_id("memory", link.id)
-        who = f"{link.relation} {name}" if link.version < 0 else f"{name} {link.relation} it"
-        lines.append(f"- {who}, {frame.date(link.updated_at, day=True)}:\n{quote(link.memory)}")
+        description = f"{link.relation} {name}" if link.version < 0 else f"{name} {link.relation} it"
+        lines.append(f"- {description}, {frame.date(link.updated_at, day=True)}:\n{quote(link.memory)}")
     for source in hit.documents or ():
         lines.append(
             f"- cites {one_line(source.title or source.id)} ({source.type}, {short_id('chunk', source.id)})"
@@ -250,26 +250,27 @@ def document_hits(hits: DocumentHits, frame: Frame, place: str | None = None) ->
             ]
         )
     head = [DOUBTFUL] if hits.confidence == "weak" else []
-    shown = "\n".join(_document(hit, frame) for hit in hits.results)
-    return "\n".join([*head, *_note(hits.degraded), *fenced(shown), *left_out])
+    body = "\n".join(_document(hit, frame) for hit in hits.results)
+    return "\n".join([*head, *_note(hits.degraded), *fenced(body), *left_out])
 
 
 def trimmed_documents(hits: DocumentHits, tokens: int) -> DocumentHits | None:
-    """Drop the last hits, as `trimmed` does."""
-    over = tokens - (hits.tokens.budget or MOST_TOKENS)
-    if over <= 0 or not hits.results:
+    """Return an answer with its last part dropped, as `trimmed` does."""
+    excess = tokens - (hits.tokens.budget or MOST_TOKENS)
+    if excess <= 0 or not hits.results:
         return None
     *others, last = hits.results
     update: dict[str, object] = {}
     if last.content:
-        update = {"content": last.content[: max(0, len(last.content) - 4 * over)] or None, "truncated": True}
+        size = max(0, len(last.content) - 4 * excess)
+        update = {"content": last.content[:size] or None, "truncated": True}
     elif len(last.chunks) > 1:
         update = {"chunks": last.chunks[:-1]}
         hits = hits.model_copy(update={"chunks_left_out": (hits.chunks_left_out or 0) + 1})
     elif not others and (last.metadata or last.summary):
         update = {"metadata": {}, "summary": None}
     elif not others and (text := last.chunks[0].content):
-        cut = last.chunks[0].model_copy(update={"content": text[: max(0, len(text) - 4 * over)]})
+        cut = last.chunks[0].model_copy(update={"content": text[: max(0, len(text) - 4 * excess)]})
         update = {"chunks": [cut]}
     if update:
         return hits.model_copy(update={"results": [*others, last.model_copy(update=update)]})
@@ -284,84 +285,84 @@ def document_length(hit: DocumentHit, frame: Frame) -> int:
 
 def _chunks_left_out(hits: DocumentHits) -> list[str]:
     counts = (hits.chunks_left_out, "more chunk{} of these"), (hits.left_out, "more document{}")
-    more = [f"{count} {what.format('s' if count > 1 else '')}" for count, what in counts if count]
-    return [f"{' and '.join(more)} did not fit into {hits.tokens.budget} tokens."] if more else []
+    parts = [f"{count} {noun.format('s' if count > 1 else '')}" for count, noun in counts if count]
+    return [f"{' and '.join(parts)} did not fit into {hits.tokens.budget} tokens."] if parts else []
 
 
 def _document(hit: DocumentHit, frame: Frame) -> str:
-    """Render a document: its place and that of its best chunk, then each chunk, quoted, under its lines."""
+    """Render a document: its name, then each chunk, quoted, under its line numbers."""
     title, path = one_line(hit.title or ""), frame.path(hit.path)
     name = path or title or "untitled"
-    about = [] if not path or title in path else [title[:NAME_SHOWN]]
-    about += [frame.date(hit.updated_at, day=True), short_id("chunk", hit.document_id)]
+    details = [] if not path or title in path else [title[:NAME_SHOWN]]
+    details += [frame.date(hit.updated_at, day=True), short_id("chunk", hit.document_id)]
     project = frame.project(hit.scope) if hit.scope else ""
     parts = []
-    for at, chunk in enumerate(hit.chunks):
+    for index, chunk in enumerate(hit.chunks):
         lines = f"lines {chunk.lines[0]}-{chunk.lines[1]}"
         mark = "" if chunk.is_relevant or chunk.score else " [next to it]"
-        head = lines if at else f"{name} {lines} ({', '.join(about)}){project}"
+        head = lines if index else f"{name} {lines} ({', '.join(details)}){project}"
         parts.append(f"{head}{mark}:\n{quote(chunk.content)}")
     if hit.summary:
         parts.append(f"Summary:\n{quote(hit.summary)}")
     if hit.content:
-        named = f"?scope={hit.scope}" if project else ""  # needed to read another project's documents
-        beginning = f"Beginning; all at scrubjay://document/{hit.document_id}{named}"
+        query = f"?scope={hit.scope}" if project else ""  # needed to read another project's documents
+        beginning = f"Beginning; all at scrubjay://document/{hit.document_id}{query}"
         parts.append(f"{beginning if hit.truncated else 'Whole text'}:\n{quote(hit.content)}")
     return "\n".join(parts)
 
 
-def ingested(done: Ingested) -> str:
+def ingested(result: Ingested) -> str:
     """Describe what happened to the files of a folder."""
     names = ("added", "changed", "renamed", "removed", "unchanged", "forgotten")
-    counts = ", ".join(f"{count:,} {name}" for name in names if (count := getattr(done, name)))
-    commits = f" {plural(done.commits, 'commit')} added." if done.commits else ""
+    counts = ", ".join(f"{count:,} {name}" for name in names if (count := getattr(result, name)))
+    commits = f" {plural(result.commits, 'commit')} added." if result.commits else ""
     lines = [f"Documents: {counts or 'none'}.{commits}"]
-    lines += [f"Not read: {one_line(each.reason)}" for each in done.failed[:NOT_READ_SHOWN]]
-    if len(done.failed) > NOT_READ_SHOWN:
-        lines.append(f"{len(done.failed) - NOT_READ_SHOWN:,} more could not be read.")
-    lines += [f"Left out: {one_line(each.reason)}" for each in done.left_out]
-    if done.passed_over:
-        lines.append(f"Hidden and skipped: {one_line(', '.join(done.passed_over[:NOT_READ_SHOWN]))}.")
+    lines += [f"Not read: {one_line(file.reason)}" for file in result.failed[:NOT_READ_SHOWN]]
+    if len(result.failed) > NOT_READ_SHOWN:
+        lines.append(f"{len(result.failed) - NOT_READ_SHOWN:,} more could not be read.")
+    lines += [f"Left out: {one_line(file.reason)}" for file in result.left_out]
+    if result.passed_over:
+        lines.append(f"Hidden and skipped: {one_line(', '.join(result.passed_over[:NOT_READ_SHOWN]))}.")
     return "\n".join(lines)
 
 
 def memory_added(added: MemoryAdded, frame: Frame) -> tuple[str, str | None]:
-    """Describe the result for a fact; and its note or similar facts, or None."""
+    """Describe what happened to a fact; also return its note or similar facts, or None."""
     outcomes = {"stored": "Saved", "known": "Already known as", "updated": "Updated"}
     head = f"{outcomes[added.action]} {added.id}."
     if not added.similar:
         return head, added.note
-    shown = [_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
-    return head, "\n".join([added.note or "Similar facts exist:", *fenced(*shown)])
+    blocks = [_block(hit.model_copy(update={"reason": None}), frame) for hit in added.similar]
+    return head, "\n".join([added.note or "Similar facts exist:", *fenced(*blocks)])
 
 
-def forgotten(done: Forgotten, frame: Frame, *, dry_run: bool) -> str:
+def forgotten(result: Forgotten, frame: Frame, *, dry_run: bool) -> str:
     """Describe what was forgotten, or quote what a dry run would forget."""
     if not dry_run:
-        if not (done.forgotten or done.purged):
+        if not (result.forgotten or result.purged):
             return "Already forgotten; nothing changed."
-        left = ""
-        if done.files:
-            left = f" Their files still exist and would be read again: {one_line(', '.join(done.files))}."
-        if done.kept_until is not None:
-            until = f"{done.kept_until:%Y-%m-%d %H:%M} UTC"
-            left += f" Older versions in the bucket contain it until {until}, when an engine removes them."
-        return f"{'Permanently deleted' if done.purged else 'Forgotten'}: {', '.join(done.ids)}.{left}"
-    if not done.candidates:
+        more = ""
+        if result.files:
+            more = f" Their files still exist and would be read again: {one_line(', '.join(result.files))}."
+        if result.kept_until is not None:
+            until = f"{result.kept_until:%Y-%m-%d %H:%M} UTC"
+            more += f" Older versions in the bucket contain it until {until}, when an engine removes them."
+        return f"{'Permanently deleted' if result.purged else 'Forgotten'}: {', '.join(result.ids)}.{more}"
+    if not result.candidates:
         return "Nothing would be forgotten: no fact or turn seems to be about that."
-    shown = [_block(hit, frame) for hit in done.candidates]
-    count = f"{len(shown)} {'record' if len(shown) == 1 else 'records'} would be forgotten; none is yet."
+    blocks = [_block(hit, frame) for hit in result.candidates]
+    count = f"{len(blocks)} {'record' if len(blocks) == 1 else 'records'} would be forgotten; none is yet."
     advice = "Repeat the call without dry_run to forget all of them, or give the id of one."
-    return "\n".join([f"{count} {advice}", *fenced(*shown)])
+    return "\n".join([f"{count} {advice}", *fenced(*blocks)])
 
 
-def profile(known: Profile) -> str:
+def profile(facts: Profile) -> str:
     """Quote the lasting and the newest facts of a scope."""
-    parts = [(title, hits) for title, hits in (("Lasting", known.static), ("Recent", known.recent)) if hits]
+    parts = [(title, hits) for title, hits in (("Lasting", facts.static), ("Recent", facts.recent)) if hits]
     if not parts:
-        return f"Nothing is known about {known.scope} yet."
-    shown = len(known.static) + len(known.recent)
-    head = f"{shown} of {known.total} facts in {known.scope}, about {known.spent} tokens."
+        return f"Nothing is known about {facts.scope} yet."
+    count = len(facts.static) + len(facts.recent)
+    head = f"{count} of {facts.total} facts in {facts.scope}, about {facts.spent} tokens."
     lines = []
     for title, hits in parts:
         lines.append(f"## {title}")
@@ -370,17 +371,17 @@ def profile(known: Profile) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """Write a number and what it counts."""
+    """Return a number with its noun, in the plural unless it is 1."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def fenced(*lines: str) -> list[str]:
-    """Put lines of recalled text, which must be `defused`, between tags that mark them as quoted data."""
+    """Put lines of recalled text between tags that mark them as quoted data; they must be `defused`."""
     return [OPENING, *lines, CLOSING]
 
 
 def quote(text: str) -> str:
-    """Prefix each line with a mark, so that no recalled text can close the fence or pass for ours."""
+    """Prefix each line with a mark, so that recalled text cannot close the fence or look like ours."""
     return "\n".join(f"> {line}" for line in defused(text).splitlines() if line.strip())
 
 

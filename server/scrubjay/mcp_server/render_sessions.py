@@ -30,33 +30,34 @@ def sessions(listed: Sequence[ListedSession], since: datetime) -> str:
     if not listed:
         return f"No session is recorded since {day}."
     by_scope: dict[str, list[ListedSession]] = {}
-    for each in listed:
-        by_scope.setdefault(each.scope, []).append(each)
+    for session in listed:
+        by_scope.setdefault(session.scope, []).append(session)
     lines = []
-    for scope, those in by_scope.items():
+    for scope, scope_sessions in by_scope.items():
         lines.append(f"## {one_line(display_name(scope))}")
-        for each in those:
-            at = f"{each.ended_at.astimezone():%Y-%m-%d %H:%M}"
-            lines.append(f"- {at}, {plural(each.turns, 'turn')}, {one_line(each.host)}")
-            lines.append(quote("\n".join(filter(None, (each.title, shorten(each.summary, SUMMARY_SHOWN))))))
+        for session in scope_sessions:
+            at = f"{session.ended_at.astimezone():%Y-%m-%d %H:%M}"
+            lines.append(f"- {at}, {plural(session.turns, 'turn')}, {one_line(session.host)}")
+            summary = shorten(session.summary, SUMMARY_SHOWN)
+            lines.append(quote("\n".join(filter(None, (session.title, summary)))))
     counts = f"{plural(len(listed), 'session')} in {plural(len(by_scope), 'project')}"
     head = f"{counts} since {day}, the latest first:"
     return "\n".join([head, *fenced(*lines)])
 
 
-def last_session(listed: ListedSession, digested: Digest, last: Turn) -> str:
+def last_session(listed: ListedSession, digest: Digest, last: Turn) -> str:
     """Quote a session's subject, outcome, open points, files and last turn."""
     parts = {
-        "Subject": [digested.title],
-        "Outcome": digested.outcome[:SENTENCES_SHOWN],
-        "Left open": digested.left_open[:SENTENCES_SHOWN],
-        "Files": digested.files[:FILES_SHOWN],
+        "Subject": [digest.title],
+        "Outcome": digest.outcome[:SENTENCES_SHOWN],
+        "Left open": digest.left_open[:SENTENCES_SHOWN],
+        "Files": digest.files[:FILES_SHOWN],
     }
     lines = [
         line
-        for title, said in parts.items()
-        if any(said)
-        for line in (f"## {title}", quote("\n".join(shorten(each, SUMMARY_SHOWN) for each in said)))
+        for title, sentences in parts.items()
+        if any(sentences)
+        for line in (f"## {title}", quote("\n".join(shorten(each, SUMMARY_SHOWN) for each in sentences)))
     ]
     session, at = short_session(listed.session_id), f"{listed.ended_at.astimezone():%Y-%m-%d %H:%M}"
     head = f"Session {one_line(session)}, last turn at {at}, {plural(listed.turns, 'turn')}:"
@@ -64,7 +65,7 @@ def last_session(listed: ListedSession, digested: Digest, last: Turn) -> str:
 
 
 def status(scope: str, counts: ScopeCounts | None, page: Overview) -> str:
-    """Say how much is remembered in a scope, and when its last turn was recorded."""
+    """Say how much is remembered in a scope, and when its last session was active."""
     if counts is None:
         return f"Scrubjay remembers nothing in {display_name(scope)} yet."
     last = (
@@ -82,7 +83,7 @@ def status(scope: str, counts: ScopeCounts | None, page: Overview) -> str:
 
 
 def undistilled(piece: Piece, frame: Frame) -> str:
-    """Quote turns in the order of time, and say how many wait."""
+    """Quote turns in the order of time, and say how many more wait."""
     if not piece.turns:
         return "Nothing was said since the last distill. There is nothing to keep."
     head = f"{plural(len(piece.turns), 'turn')}, not distilled before, the oldest first:"
@@ -95,7 +96,7 @@ def whole_turn(turn: Turn, frame: Frame) -> str:
     from scrubjay.records.session_summaries import exchange_of  # it loads the store
 
     name = short_id("turn", turn.id, turn.session_id, turn.turn)
-    said = exchange_of(turn)
-    sides = (("user", said.user), ("assistant", said.assistant))
+    exchange = exchange_of(turn)
+    sides = (("user", exchange.user), ("assistant", exchange.assistant))
     lines = [f"{who}: {shorten(text, SIDE_SHOWN)}" for who, text in sides if text]
     return "\n".join([f"{name} · {frame.date(turn.started_at)}", quote("\n".join(lines))])

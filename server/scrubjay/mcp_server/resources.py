@@ -14,8 +14,7 @@ from scrubjay.mcp_server.render import fenced, profile
 from scrubjay.models.records import AnyRecord, Document, Memory
 from scrubjay.text.foreign import defused, one_line
 
-# A turn may also be SESSION/TURN, whose slash a client may have encoded. `?scope=` names another project, or
-# all.
+# A turn may also be SESSION/TURN, with an encoded slash. `?scope=` names another project, or `*` for all.
 _URI = re.compile(
     r"^scrubjay://(memory|turn|document)/([A-Za-z0-9_.:%-]{1,300}(?:/[0-9]{1,8})?)"
     rf"(?:\?scope=(\*|%2A|{SCOPE_NAME}))?$"
@@ -32,7 +31,7 @@ _TEXT = "text/plain"
 
 
 def templates() -> list[ResourceTemplate]:
-    """Return the templates of readable addresses."""
+    """Return the templates of the addresses that can be read."""
     addresses = ((kind, f"scrubjay://{kind}/{{{end}}}", title) for kind, end, title in _TEMPLATES)
     return [
         ResourceTemplate(name=kind, title=title, uri_template=uri, description=title, mime_type=_TEXT)
@@ -50,30 +49,32 @@ async def read(engine: Engine, uri: str, by: Caller) -> TextResourceContents:
     """Read the full text behind a `scrubjay://` address, fenced, under a line with its origin.
 
     Raises:
-        NotFound: the address is not one of ours, or names nothing of that kind that the caller may read.
+        NotFound: the address is invalid, or names no record of that kind that the caller may read.
     """
     if profile_uri := _PROFILE.match(uri):
         scope = profile_uri[1] or by.scope or USER_SCOPE
         if by.confined and scope != by.scope:
             raise NotFound(f"This token only reaches the scope {by.scope!r}. Read scrubjay://profile.")
-        known = await (await engine.core_soon()).search.profile((scope,) if by.confined else scope)
-        return TextResourceContents(uri=uri, mime_type=_TEXT, text=profile(known))
+        facts = await (await engine.core_soon()).search.profile((scope,) if by.confined else scope)
+        return TextResourceContents(uri=uri, mime_type=_TEXT, text=profile(facts))
     match = _URI.match(uri)
     if match is None:
         raise NotFound(
             f"{uri[:200]!r} is not a resource here. Addresses look like scrubjay://turn/ID, "
             "scrubjay://memory/ID, scrubjay://document/ID, scrubjay://profile."
         )
-    core, kind, said = await engine.core_soon(), match[1], unquote(match[2])
-    record = await core.ids.reached(said, by.reach(unquote(match[3]) if match[3] else None))
+    core, kind, record_id = await engine.core_soon(), match[1], unquote(match[2])
+    record = await core.ids.reached(record_id, by.reach(unquote(match[3]) if match[3] else None))
     if record is None or _is_hidden(record, engine.clock()) or _kind(record) != kind:
-        more = "" if by.confined else " For another project's, add ?scope=* to the address."
-        raise NotFound(f"There is no {kind} with the id {said!r}. Use the id of a search result.{more}")
+        advice = "" if by.confined else " For another project's, add ?scope=* to the address."
+        raise NotFound(
+            f"There is no {kind} with the id {record_id!r}. Use the id of a search result.{advice}"
+        )
     return TextResourceContents(uri=uri, mime_type=_TEXT, text="\n".join(fenced(defused(_full_text(record)))))
 
 
 def _is_hidden(record: AnyRecord, now: datetime) -> bool:
-    """Return True if only the command line can see a record; older versions are visible."""
+    """Return True if only the command line shows a record; older versions are not hidden."""
     return record.forgotten_at is not None or (record.expires_at is not None and record.expires_at <= now)
 
 

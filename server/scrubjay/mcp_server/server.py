@@ -1,7 +1,7 @@
 """The SDK's server, for MCP over HTTP, and for unusual requests of a pipe's client.
 
-One server handles all connections and both protocol eras. It is the low-level server, so that the schemas are
-exactly ours.
+One server handles all connections and both protocol eras. It is the SDK's low-level server, which leaves the
+schemas as they are.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ from scrubjay.mcp_server import prompts, resources
 from scrubjay.mcp_server.calls import BY_NAME, call, failure, reporting
 from scrubjay.mcp_server.catalog import INSTRUCTIONS, tools
 from scrubjay.pipe.link import CALL_SECONDS
-from scrubjay.pipe.offer import INSTEAD
+from scrubjay.pipe.offer import VERSION_SUBSTITUTES
 from scrubjay.pipe.session import LATE, LONG_TOOLS, UNCONFIRMED, WRITING_TOOLS
 from scrubjay.wire.messages import key_of
 
@@ -118,7 +118,7 @@ async def _get_prompt(engine: Engine, ctx: Context, params: GetPromptRequestPara
 
 @contextlib.contextmanager
 def _as_protocol_errors(engine: Engine, method: str, about: dict[str, Any] | None = None) -> Iterator[None]:
-    """Raise every failure as an error of the protocol; `about` goes with what is not found."""
+    """Raise every failure as an error of the protocol; `about` is added if something is not found."""
     try:
         yield
     except NotFound as error:
@@ -127,22 +127,22 @@ def _as_protocol_errors(engine: Engine, method: str, about: dict[str, Any] | Non
         raise MCPError(INVALID_PARAMS, str(error)) from error
     except TimeoutError as error:
         raise MCPError(INTERNAL_ERROR, LATE) from error
-    except Exception as error:  # the outermost edge
-        raise MCPError(INTERNAL_ERROR, engine.unforeseen(method, error)) from error
+    except Exception as error:  # last resort
+        raise MCPError(INTERNAL_ERROR, engine.report_bug(method, error)) from error
 
 
 async def _without_batches(ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Answer a handshake as the pipe does."""
+    """Replace protocol versions that have batches, as the pipe does."""
     params = ctx.params or {}
-    asked = params.get("protocolVersion") if ctx.method == "initialize" else None
-    if isinstance(asked, str) and asked in INSTEAD:
-        ctx = replace(ctx, params={**params, "protocolVersion": INSTEAD[asked]})
+    version = params.get("protocolVersion") if ctx.method == "initialize" else None
+    if isinstance(version, str) and version in VERSION_SUBSTITUTES:
+        ctx = replace(ctx, params={**params, "protocolVersion": VERSION_SUBSTITUTES[version]})
     return await call_next(ctx)
 
 
 def _cancellable() -> ServerMiddleware[Any]:
     """Let a session over HTTP, where each message is a separate request, cancel its calls."""
-    working: dict[tuple[str, object], anyio.CancelScope] = {}
+    running: dict[tuple[str, object], anyio.CancelScope] = {}
 
     async def cancellable(ctx: Context, call_next: CallNext) -> HandlerResult:
         session = ctx.request.headers.get(SESSION_HEADER) if ctx.request else None
@@ -150,16 +150,16 @@ def _cancellable() -> ServerMiddleware[Any]:
             return await call_next(ctx)
         if ctx.method == "notifications/cancelled":
             cancelled = (ctx.params or {}).get("requestId")
-            if isinstance(cancelled, str | int) and (scope := working.get((session, key_of(cancelled)))):
+            if isinstance(cancelled, str | int) and (scope := running.get((session, key_of(cancelled)))):
                 scope.cancel()
         if ctx.request_id is None:
             return await call_next(ctx)
         key = session, key_of(ctx.request_id)
-        with anyio.CancelScope() as working[key]:
+        with anyio.CancelScope() as running[key]:
             try:
                 return await call_next(ctx)
             finally:
-                working.pop(key, None)
+                running.pop(key, None)
         raise MCPError(REQUEST_CANCELLED, "The client cancelled this request.")
 
     return cancellable

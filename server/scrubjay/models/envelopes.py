@@ -1,4 +1,4 @@
-"""An entry of the write-ahead log. Hooks write a dict in this form; the engine parses it into this class."""
+"""Entries of the write-ahead log. Hooks write them as dicts; the engine parses them into these classes."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -26,7 +26,7 @@ Kind = Literal[
     "host_memories",
 ]
 
-# The fields with free text. Ids, numbers, times and names of sessions are not redacted.
+# The fields with free text, which are redacted. Ids, numbers, times and names of sessions are not.
 _PROSE = "content user assistant text summary title metadata reason forget_reason error tools files".split()
 
 
@@ -55,7 +55,7 @@ class Envelope(BaseModel):
     @field_validator("args")
     @classmethod
     def _only_text(cls, args: dict[str, Any]) -> dict[str, Any]:
-        """Remove what no table accepts: a write that cannot be committed would block all later ones."""
+        """Remove characters that no table accepts: a write that cannot be committed would block the rest."""
         cleaned: dict[str, Any] = _storable(args)
         return cleaned
 
@@ -90,6 +90,7 @@ class HookEvent(BaseModel):
 
 
 def _storable(value: Any) -> Any:
+    """Return a JSON value whose texts have only characters that tables accept."""
     if isinstance(value, str):
         return storable(value)
     if isinstance(value, list | tuple):
@@ -109,7 +110,7 @@ def envelope(
     envelope_id: str | None = None,
     host: str | None = None,
 ) -> Envelope:
-    """Wrap a request in an envelope, with placeholders for secrets; `id` is a new one by default."""
+    """Wrap a request in an envelope, with placeholders for secrets and, by default, a new id."""
     fields = request.model_dump(mode="json", exclude_unset=True, exclude={"scope"})
     args, count = redact_fields(_storable(fields))  # first, because non-text characters could split a secret
     return Envelope(
@@ -125,7 +126,7 @@ def envelope(
 
 
 def redact_fields(fields: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    """Replace the secrets in some fields' prose with placeholders, and count them."""
+    """Replace the secrets in free text of these fields with placeholders, and count them."""
     total = 0
 
     def clean(value: Any) -> Any:

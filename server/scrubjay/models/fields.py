@@ -17,35 +17,36 @@ MAX_METADATA_NUMBER = 2**53  # whole numbers beyond it lose digits in other JSON
 MAX_TURN_TEXT = 1_000_000  # characters of one side of a turn; hooks cut longer ones and say so
 _INSTANTS = "2026-03-01 or 2026-03-01T14:30:00Z"
 _PHRASES = "yesterday, last Tuesday, 3 days ago or November 11"
-_SOME_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)  # a day by which every named day of the year has passed
+# Words are checked against this day, on which each named day of the year, even February 29, has passed.
+_REFERENCE_DAY = datetime(2024, 12, 31, 12, tzinfo=UTC)
 
 
 def parse_instant(value: Any) -> Any:
-    """Parse an ISO 8601 string into an aware datetime, in UTC unless it has a zone.
+    """Parse an ISO 8601 string into a datetime in UTC; a string without a zone is in UTC.
 
     Raises:
-        ValueError: it is anything else, such as a number, whose unit would be a guess.
+        ValueError: the value is anything else, such as a number, whose unit would be a guess.
     """
     return _zoned(value).astimezone(UTC)
 
 
 def parse_when(value: Any) -> Any:
-    """Parse an ISO 8601 string as `parse_instant` does; leave days and words that name a time for `resolve`.
+    """Parse an ISO 8601 string as `parse_instant` does; return days and words for `resolve` unchanged.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the value is neither.
     """
-    if isinstance(value, str) and moment_named(value, _SOME_DAY, end=False) is not None:
+    if isinstance(value, str) and moment_named(value, _REFERENCE_DAY, end=False) is not None:
         return value
     try:
         return parse_instant(value)
     except ValueError as error:
-        also = f", or words such as {_PHRASES}" if isinstance(value, str) else ""
-        raise ValueError(f"{error}{also}") from None
+        alternative = f", or words such as {_PHRASES}" if isinstance(value, str) else ""
+        raise ValueError(f"{error}{alternative}") from None
 
 
 def resolve(name: str, when: datetime | str | None, now: datetime, *, end: bool) -> datetime | None:
-    """Return the instant of the time in the field `name`: words are relative to `now`, days in its time zone.
+    """Return the instant of a time in the field `name`; words are relative to `now`, and days in its zone.
 
     A day or another span, such as 2026-03-29 or last week, means its beginning or, with `end`, its end.
 
@@ -91,11 +92,12 @@ def _not_blank(value: str) -> str:
 
 
 def _flat(metadata: dict[str, Any]) -> dict[str, Any]:
+    """Raise unless metadata has short names, and plain values or lists of strings."""
     for key, value in metadata.items():
         if not key.strip() or len(key) > 200:
             raise ValueError("must have names of 1 to 200 characters")
-        for text in (key, *(value if isinstance(value, list) else [value])):
-            _plain(key, text, listed=isinstance(value, list))
+        for item in (key, *(value if isinstance(value, list) else [value])):
+            _plain(key, item, listed=isinstance(value, list))
     return metadata
 
 
@@ -106,8 +108,8 @@ def _plain(key: str, value: Any, *, listed: bool) -> None:
             length = f"{len(value):,} characters of at most {MAX_METADATA_TEXT:,}"
             raise ValueError(f"must have short values; {key[:60]!r} has {length}")
     elif listed or not isinstance(value, int | float):
-        plain = "use a string, number, boolean or list of strings"
-        raise ValueError(f"must be flat, and {key[:60]!r} is not; {plain}")
+        advice = "use a string, number, boolean or list of strings"
+        raise ValueError(f"must be flat, and {key[:60]!r} is not; {advice}")
     elif abs(value) > MAX_METADATA_NUMBER if isinstance(value, int) else not math.isfinite(value):
         raise ValueError(f"must have finite numbers, whole ones of at most 2^53 ({key[:60]!r})")
 
@@ -115,7 +117,7 @@ def _plain(key: str, value: Any, *, listed: bool) -> None:
 _LABEL = f"^{SCOPE_NAME}$"
 _SCOPES = rf"^(\*|{SCOPE_NAME})$"
 _PARTITION = r"^mem_[a-z0-9_]{1,60}$"
-PATTERNS = {  # pattern -> its meaning in words
+PATTERNS = {  # pattern -> its description
     _LABEL: "1 to 100 letters (A to Z), digits or . _ : -",
     _SCOPES: "1 to 100 letters (A to Z), digits or . _ : -, or * for every scope",
     _PARTITION: "mem_ and 1 to 60 lower-case letters, digits or _",
@@ -141,6 +143,6 @@ Tag = Annotated[str, StringConstraints(pattern=_LABEL)]
 PartitionId = Annotated[str, StringConstraints(pattern=_PARTITION)]
 Scope = Annotated[str, StringConstraints(pattern=_SCOPES)]
 OneScope = Annotated[str, StringConstraints(pattern=_LABEL)]
-# The bound comes first: after a function, pydantic writes `maxLength`, which is for strings, for an object.
+# The bound comes first: after a function, pydantic would write `maxLength`, which is only for strings.
 Metadata = Annotated[dict[str, Any], Field(max_length=100), AfterValidator(_flat)]
 Importance = Annotated[float, Strict(), Field(ge=0, le=10, allow_inf_nan=False)]

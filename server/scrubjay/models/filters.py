@@ -1,4 +1,4 @@
-"""Filters on metadata: trees of conditions under AND and OR, their syntax, and matching."""
+"""Filters on metadata: trees of conditions under AND and OR, with parsing and matching."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydantic.alias_generators import to_snake
 Operator = Literal[">", "<", ">=", "<=", "=", "!="]
 Kind = Literal["metadata", "numeric", "array_contains", "string_contains"]
 
-DEEPEST = 8  # groups inside each other
+DEEPEST = 8  # levels of nested groups
 MOST = 200  # conditions
 LONGEST_KEY, LONGEST_VALUE = 200, 10_000  # characters, as for metadata
 
@@ -32,8 +32,8 @@ _NUMBER = re.compile(r"\s*[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?\s*", re.
 class Condition:
     """A condition on one key of a record's metadata; it fails if the key is missing.
 
-    `metadata` compares whole texts, `string_contains` searches for `value` inside, `array_contains` among the
-    items of a list. `negate` inverts the result, so that records without the key match too.
+    The kind `metadata` compares whole texts, `string_contains` looks for `value` in the text, and
+    `array_contains` in a list. `negate` inverts the result, so that records without the key match too.
     """
 
     key: str
@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Group:
-    """A group of parts that must all hold (without parts, it holds), or one of them must."""
+    """A group of parts: all must hold if `every` (true without parts), else at least one."""
 
     every: bool
     parts: tuple[Filter, ...]
@@ -64,7 +64,7 @@ Filter = Condition | Comparison | Group
 
 
 def text_of(value: str | bool | int | float) -> str:
-    """Return a value as conditions compare it: numbers as in JSON, without a fraction that is zero.
+    """Return a value as the text that conditions compare: a number as in JSON, without a zero fraction.
 
     >>> text_of(5.0), text_of(True), text_of("5.0")
     ('5', 'true', '5.0')
@@ -77,7 +77,7 @@ def text_of(value: str | bool | int | float) -> str:
 
 
 def number_of(value: object) -> float | None:
-    """Parse a number, or a text that is one, as a float; None for anything else, booleans included.
+    """Parse a number or a numeric text as a float; None for anything else, booleans included.
 
     >>> number_of(" 2.5e3 "), number_of("2,500"), number_of(True)
     (2500.0, None, None)
@@ -90,7 +90,7 @@ def number_of(value: object) -> float | None:
         number = float(value)
     except OverflowError:  # a whole number of more than 308 digits
         return None
-    return number + 0.0 if math.isfinite(number) else None  # + 0.0 makes 0 of -0
+    return number + 0.0 if math.isfinite(number) else None  # + 0.0 turns -0 into 0
 
 
 def matches(condition: Filter, metadata: Mapping[str, Any]) -> bool:
@@ -119,34 +119,34 @@ def _matches_value(condition: Condition, stored: Any) -> bool:
     return value in text if condition.kind == "string_contains" else value == text
 
 
-def parse_filter(given: Any) -> Filter:
+def parse_filter(value: Any) -> Filter:
     """Parse a caller's filter, which may be JSON text.
 
     Raises:
         ValueError: the filter has another form; the message says where in the tree.
     """
-    if isinstance(given, str):
+    if isinstance(value, str):
         try:
-            given = json.loads(given)
+            value = json.loads(value)
         except (ValueError, RecursionError):
             raise ValueError('must be JSON such as {"AND": [{"key": "status", "value": "open"}]}') from None
-    return _tree(given, "", 1, count(1))
+    return _tree(value, "", 1, count(1))
 
 
-def _tree(given: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
+def _tree(node: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
     """Parse one node of a filter at `place`; `numbers` counts the conditions of the whole tree."""
-    if not isinstance(given, Mapping):
+    if not isinstance(node, Mapping):
         raise ValueError(f"{place or 'the filter'} must be an object with AND, OR, or key and value")
-    if "AND" not in given and "OR" not in given:
+    if "AND" not in node and "OR" not in node:
         if next(numbers) > MOST:
             raise ValueError(f"has more than {MOST} conditions; leave some out")
-        return _leaf(given, place)
-    if len(given) > 1:
+        return _leaf(node, place)
+    if len(node) > 1:
         where = place or "the filter"
         raise ValueError(
             f"{where} must have either AND or OR and nothing else; put one group inside the other"
         )
-    ((name, parts),) = given.items()
+    ((name, parts),) = node.items()
     at = f"{place}.{name}" if place else name
     if depth > DEEPEST:
         raise ValueError(f"{at} is nested more than {DEEPEST} levels deep; make the tree flatter")
@@ -154,16 +154,16 @@ def _tree(given: Any, place: str, depth: int, numbers: Iterator[int]) -> Filter:
         raise ValueError(f"{at} must be a list of conditions")
     if name == "OR" and not parts:
         raise ValueError(f"{at} is empty and would find nothing; give it a condition or leave it out")
-    read = (_tree(part, f"{at}[{index}]", depth + 1, numbers) for index, part in enumerate(parts))
-    return Group(name == "AND", tuple(read))
+    filters = (_tree(part, f"{at}[{index}]", depth + 1, numbers) for index, part in enumerate(parts))
+    return Group(name == "AND", tuple(filters))
 
 
-def _leaf(given: Mapping[str, Any], place: str) -> Condition | Comparison:
+def _leaf(node: Mapping[str, Any], place: str) -> Condition | Comparison:
     where = f"{place}." if place else ""
-    if unknown := [str(name) for name in given if name not in _HTTP_NAMES]:
+    if unknown := [str(name) for name in node if name not in _HTTP_NAMES]:
         names = ", ".join(_FIELDS)
         raise ValueError(f"{where}{unknown[0][:60]!r} is unknown; a condition has {names}")
-    fields = {_HTTP_NAMES[name]: value for name, value in given.items() if value is not None}
+    fields = {_HTTP_NAMES[name]: value for name, value in node.items() if value is not None}
     key, value = _key(fields.get("key"), where), _value(fields.get("value"), where)
     kind = fields.get("filterType", "numeric" if "numericOperator" in fields else "metadata")
     if kind not in get_args(Kind):
@@ -186,15 +186,15 @@ def _comparison(key: str, value: str | float, operator: Any, negate: bool, where
         raise ValueError(f"{where}numericOperator must be one of {options}, not {str(operator)[:60]!r}")
     number = number_of(value)
     if number is None:
-        given = str(value)[:60]
-        raise ValueError(f"{where}value must be a finite number for a numeric condition, not {given!r}")
+        shown = str(value)[:60]
+        raise ValueError(f"{where}value must be a finite number for a numeric condition, not {shown!r}")
     return Comparison(key, _OPPOSITE[operator] if negate else operator, number)
 
 
 def _key(key: Any, where: str) -> str:
     if not isinstance(key, str) or not key or len(key) > LONGEST_KEY or not _is_text(key):
-        what = f"the name of a metadata value, a text of 1 to {LONGEST_KEY} characters"
-        raise ValueError(f"{where}key must be {what}")
+        description = f"the name of a metadata value, a text of 1 to {LONGEST_KEY} characters"
+        raise ValueError(f"{where}key must be {description}")
     return key
 
 

@@ -1,4 +1,4 @@
-"""The mistakes in a request as sentences: each names the argument, the value and what is allowed."""
+"""Describes the mistakes in a request: each sentence names the argument, the value and what is allowed."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -28,11 +28,11 @@ _RULES = {
     "literal_error": "must be {expected}",
     "string_too_short": "is empty; give some text",
 }
-_LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # of values too long to be quoted
+_LENGTH_UNITS = {"string_too_long": "characters", "too_long": "items"}  # for values too long to quote
 
 
 def sentences(arguments: Mapping[str, FieldInfo], problems: Iterable[Mapping[str, Any]]) -> str:
-    """Return one sentence for each of the first mistakes; `problems` are pydantic's."""
+    """Return one sentence for each of the first mistakes (pydantic's `problems`)."""
     return " ".join(_sentence(arguments, problem) for problem in list(problems)[:MOST])
 
 
@@ -46,7 +46,7 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
         field = f"{name}.{_argument(tuple(rest))}"
     else:
         field = _argument(problem["loc"])
-    # Without a place, the name itself is not text.
+    # An invalid string without a place is itself the name of an argument.
     if kind == "extra_forbidden" or (kind == "string_unicode" and not problem["loc"]):
         name = _quote(problem["loc"][0] if problem["loc"] else value)
         return f"{name} is not an argument here; known arguments: {', '.join(arguments)}."
@@ -63,13 +63,13 @@ def _sentence(arguments: Mapping[str, FieldInfo], problem: Mapping[str, Any]) ->
 
 
 def _options(field: FieldInfo | None) -> Iterable[str]:
-    """Return the options of an argument that is an object itself; none for any other."""
+    """Return the fields of an argument that is an object; () for any other argument."""
     kind = field.annotation if field else None
     return kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else ()
 
 
 def _argument(place: tuple[int | str, ...]) -> str:
-    """Return `tags[1]` for the second tag, without pydantic's parts for unions and constraints."""
+    """Return an argument's name, such as `tags[1]`, without pydantic's parts for unions and constraints."""
     indexes = (f"[{part}]" for part in place[1:] if isinstance(part, int))
     return "".join([*map(str, place[:1]), *indexes])
 
@@ -77,13 +77,13 @@ def _argument(place: tuple[int | str, ...]) -> str:
 def _rule(kind: str, context: Mapping[str, Any]) -> str:
     if kind == "string_pattern_mismatch":
         return f"must be {PATTERNS[context['pattern']]}"
-    whole = {
+    whole_numbers = {
         name: int(bound) for name, bound in context.items() if isinstance(bound, float) and bound % 1 == 0
     }
-    return _RULES.get(kind, "").format(**{**context, **whole})
+    return _RULES.get(kind, "").format(**{**context, **whole_numbers})
 
 
 def _quote(value: object) -> str:
-    """Return a value as a user would type it, cut if it is long."""
+    """Return a value as a user would type it, cut to `LONGEST` characters."""
     text = repr(value[: LONGEST + 1] if isinstance(value, str) else value)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."

@@ -1,6 +1,6 @@
 """The stored records (turns, memories, documents), and passages, an index that can be rebuilt from them.
 
-Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a field is only added here.
+Arrow schemas are computed from these classes (`scrubjay.store.schema`), so a new field is added only here.
 """
 
 import hashlib
@@ -60,8 +60,8 @@ class Turn(Record):
     host: str | None = None
     capture: str | None = None  # summary_only: only its summary is searchable
     started_at: datetime
-    alike: tuple[str, ...] = ()  # turns with nearly the same words; written before 0.2.0
-    # When its texts were purged; the rest holds its place, and prevents a second recording.
+    alike: tuple[str, ...] = ()  # turns with nearly the same words; only written before 0.2.0
+    # When its texts were purged; the remaining row keeps its number and prevents a second recording.
     purged_at: datetime | None = None
 
     @property
@@ -177,23 +177,23 @@ class Passage(Row):
 
 AnyRecord = Turn | Memory | Document
 R = TypeVar("R", bound=Record)
-NOT_FORGOTTEN = {"forgotten_at": None, "forget_reason": None}  # values of a record that was brought back
+NOT_FORGOTTEN = {"forgotten_at": None, "forget_reason": None}  # values of a restored record
 
 
 def is_current(record: AnyRecord, now: datetime) -> bool:
     """Return True if a record is not forgotten, expired or, for a fact, replaced by a newer version.
 
-    `store.conditions.current` is the same for rows.
+    `store.conditions.current` is the same condition for rows.
     """
-    replaced = isinstance(record, Memory) and not record.is_latest
-    expired = record.expires_at is not None and record.expires_at <= now
-    return record.forgotten_at is None and not replaced and not expired
+    is_replaced = isinstance(record, Memory) and not record.is_latest
+    is_expired = record.expires_at is not None and record.expires_at <= now
+    return record.forgotten_at is None and not is_replaced and not is_expired
 
 
 def changed(record: R, values: Mapping[str, Any], at: datetime) -> R:
-    """Return a record with these values, changed at this time; the very same object if nothing changes."""
-    after = record.model_copy(update=values)
-    return record if after == record else after.model_copy(update={"updated_at": at})
+    """Return a record with these values and this `updated_at`; the same object if no value changes."""
+    updated = record.model_copy(update=values)
+    return record if updated == record else updated.model_copy(update={"updated_at": at})
 
 
 def hidden_since(record: AnyRecord) -> datetime | None:
@@ -213,7 +213,7 @@ def derived_id(prefix: str, *parts: str) -> str:
 
 
 def fields_of(source: object, *names: str) -> dict[str, Any]:
-    """Return some fields of a record or request by name, for another class with the same fields."""
+    """Return some fields of a record or request, by name, for another class with the same fields."""
     return {name: getattr(source, name) for name in names}
 
 
@@ -227,9 +227,9 @@ def content_hash(text: str) -> str:
 
 
 def fact_hashes(text: str) -> set[str]:
-    """Return the hashes of a fact's text with each closing punctuation mark; a question hashes differently.
+    """Return the hashes of a fact's text with each possible closing punctuation, except a question mark.
 
-    Stored hashes include the punctuation, so this also matches facts of older homes.
+    Stored hashes include the punctuation, and this also finds facts in older homes.
     """
     bare = text.rstrip().rstrip(_CLOSING).rstrip()
     return {content_hash(text), *(content_hash(bare + end) for end in ("", *_CLOSING, "...", " !"))}

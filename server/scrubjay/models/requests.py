@@ -35,7 +35,7 @@ from scrubjay.models.filters import Filters
 from scrubjay.models.input_errors import sentences
 from scrubjay.models.records import PassageSrc, Relation
 
-MOST_TOKENS = 10_000  # in any answer; Claude Code warns above it
+MOST_TOKENS = 10_000  # in any answer; Claude Code warns about longer ones
 
 Weight = Annotated[Real, Field(ge=0, le=1000)]
 Share = Annotated[Real, Field(ge=0, le=1)]
@@ -56,7 +56,7 @@ FILTERS = (
     "negate and ignoreCase are flags."
 )
 
-# Of a repository: the commits of a path that is its root, only commits and no file, or none.
+# Which commits to index: of a path that is a repository's root; only commits and no files; or none.
 Commits = Literal["root", "only", "none"]
 
 
@@ -199,8 +199,8 @@ class AddMemory(Request):
     @model_validator(mode="after")
     def _one_relation(self) -> Self:
         if sum(map(bool, (self.updates, self.extends, self.derives))) > 1:
-            several = "more than one of updates, extends and derives is given"
-            raise ValueError(f"{several}; give the one that fits best")
+            problem = "more than one of updates, extends and derives is given"
+            raise ValueError(f"{problem}; give the one that fits best")
         return self
 
 
@@ -225,7 +225,7 @@ class RecordTurn(Request):
     scope: OneScope | None = about("Default: this project.")
 
     @model_validator(mode="after")
-    def _something_said(self) -> Self:
+    def _check_texts(self) -> Self:
         if self.role is not None and self.text is None:
             raise ValueError("role is given without text; give the text that was said, or leave role out")
         if self.text is not None and self.role is None:
@@ -234,8 +234,8 @@ class RecordTurn(Request):
             raise ValueError("there is no text; give user, assistant, or text with role")
         side = {"user": self.user, "assistant": self.assistant}.get((self.role or "").lower())
         if side is not None:
-            both = f"both text with role {self.role!r} and {self.role!r} are given"
-            raise ValueError(f"{both}; give one of them")
+            problem = f"both text with role {self.role!r} and {self.role!r} are given"
+            raise ValueError(f"{problem}; give one of them")
         return self
 
 

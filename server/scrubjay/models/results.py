@@ -137,18 +137,18 @@ class Hit(Result):
     version: int | None = None
     truncated: bool | None = None  # true: `memory` is a part; the resource scrubjay://turn/{id} has the whole
     score: Score | None = None
-    relevance_score: Score | None = None  # of this record alone, whatever else is stored
+    relevance_score: Score | None = None  # of this record alone, independent of other records
     ranking_score: Score | None = None  # by its rank among all candidates; a part of `score`
     importance_score_normalized: Score | None = None
     recency_score: Score | None = None
     explain: Explanation | None = None
     is_latest: bool | None = None  # false: an older version, asked for by its time
-    # for a hit with a value that a newer fact has replaced: the id of that fact, and since when it holds
+    # if a newer fact has replaced the value in a hit: the id of that fact, and since when it holds
     replaced_by: str | None = None
     replaced_at: datetime | None = None
-    # for a hit that a later record seems to amend, without `updates`: that record, and its time
+    # if a later record seems to amend a hit, without `updates`: that record, and its time
     amended_by: str | None = None
-    amended_name: str | None = None  # as it is shown
+    amended_name: str | None = None  # the short name of that record, as shown
     amended_at: datetime | None = None
     mark: Mark | None = None
     note: str | None = None  # for a hit that answers by its commands: which of them failed or passed
@@ -162,7 +162,7 @@ class Hit(Result):
     reason: (
         Literal["window", "relation", "tag", "entity", "known", "update", "contradict", "similar"] | None
     ) = None
-    # the tag or entity that a related record shares with a hit, or the id of the hit it is linked to
+    # the tag or entity that a related record shares with a hit, or the id of the hit that it is linked to
     via: str | None = None
 
 
@@ -199,9 +199,9 @@ class MemoryHits(Result):
     left_out: int | None = None  # hits that did not fit into the budget
     period: str | None = None  # the period that was searched, if limited
     document: DocumentPlace | None = None  # a document that may answer as well as the hits
-    commits: list[Hit] = []  # that may answer as well, the best first
+    commits: list[Hit] = []  # commits that may answer as well, best first
     has_documents: bool | None = None  # without hits, true: there are documents, but none is named
-    # why meaning, or the latest writes, were not searched, and how to repair that
+    # why the search left out meaning or the latest writes, and how to repair that
     degraded: str | None = None
     # The hits' records by id: they are not sent, but save callers from reading them again.
     records: SkipJsonSchema[dict[str, Any]] = Field({}, exclude=True, repr=False)
@@ -264,16 +264,16 @@ class SessionRecorded(Result):
     redacted: int
 
 
-# updated: it got a newer version; different: it has other content here, which stays
 class SessionsRecorded(Result):
     sessions: tuple[SessionRecorded, ...]  # in order
 
 
+# updated: the fact got a newer version; different: the stored fact has other content, which stays
 FactOutcome = Literal["added", "updated", "known", "different"]
 
 
 class FactsAdded(Result):
-    outcomes: tuple[FactOutcome, ...]  # one a fact, in order
+    outcomes: tuple[FactOutcome, ...]  # one for each fact, in order
     redacted: int
 
 

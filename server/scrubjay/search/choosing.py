@@ -1,6 +1,6 @@
-"""Selects hits in score order: up to top_k, a token budget, or the end of the evidence; adds windows.
+"""Selects hits in score order, up to top_k, a token budget, or the end of the evidence, and adds windows.
 
-A budget is for what is shown: the interface's `measure` returns how many characters a hit takes there.
+A budget limits what is shown: the interface's `measure` returns how many characters a hit takes there.
 """
 
 import asyncio
@@ -30,18 +30,18 @@ DEFAULT_BUDGET = 1_500  # tokens, if the request has no budget or number of hits
 WEAK_BUDGET, WEAK_HITS = 250, 3  # for a doubtful answer
 # Characters of the user's words and of the rest in a hit, if the request has no size. 98 of 100 turns that
 # answer a question of the projects still contain the answer; with 60 and 240 it would be 78.
-ASKED, ANSWERED = 200, 600
-# The same in a doubtful answer, so that all of its hits fit.
-ASKED_WEAK, ANSWERED_WEAK = 70, 180
+QUESTION_SHOWN, ANSWER_SHOWN = 200, 600
+# The same for a doubtful answer, whose hits must all fit.
+QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK = 70, 180
 DEFAULT_TOP_K = 10
 FRAME = 40  # tokens of the fence and of the lines above it
-LEAST_ROOM = 40  # tokens: with less left, no related records are searched for
-MOST_LEFT_OUT = 10  # hits that did not fit, after which no further ones are tried
-# Without a requested size, a hit is shown if its chance to be right is this much per token.
+LEAST_ROOM = 40  # tokens; if fewer are left, no related records are searched for
+MOST_LEFT_OUT = 10  # hits that did not fit, after which no more are tried
+# Without a requested size, a hit is shown if its chance to be right is at least this much per token.
 # server/BENCHMARKS.md has the visible tokens and answered questions of `tests/bench/visible.py` for other
 # values.
 PAYS = 0.00007
-MOST_UNPAID = 3  # hits not worth their tokens, after which no further ones are tried
+MOST_UNPAID = 3  # hits not worth their tokens, after which no more are tried
 
 Measure = Callable[[Hit], int]  # returns the characters of a hit as it is shown
 
@@ -56,7 +56,7 @@ class ScoredCandidate(NamedTuple):
 
     row: Candidate
     relevance: float  # of the record alone
-    ranked: float  # by its rank: the part of the score
+    ranked: float  # relevance by its rank, which counts for the score
     importance: float
     recency: float
     score: float
@@ -81,15 +81,15 @@ class ScoredCandidates:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def some(self, start: int, count: int) -> list[ScoredCandidate]:
+    def batch(self, start: int, count: int) -> list[ScoredCandidate]:
         """Return `count` of them from `start`, as objects."""
         end = start + count
         rows = [self.candidates.at(at) for at in self.positions[start:end].tolist()]
         columns = (self.relevance, self.ranked, self.importance, self.recency, self.score, self.right)
         values = [column[start:end].tolist() for column in columns]
         changed = (
-            [known.get(row.id) for row in rows]
-            for known in (self.candidates.replaced, self.candidates.amended)
+            [by_record.get(row.id) for row in rows]
+            for by_record in (self.candidates.replaced, self.candidates.amended)
         )
         return [ScoredCandidate(*each) for each in zip(rows, *values, *changed, strict=True)]
 
@@ -114,12 +114,12 @@ class Selector:
 
     async def select(self, candidates: ScoredCandidates) -> MemoryHits:
         """Select hits among candidates that come best first."""
-        # Most answers by evidence end within ten. Else a second read costs as much as 30 turns read in vain,
-        # unless each may bring neighbours.
-        batch = 10 if self.is_by_evidence else 30
-        batch = min(20, self.most_hits + 2) if self.has_windows else batch
-        for start in range(0, len(candidates), batch):
-            if not await self._take(candidates.some(start, batch)):
+        # Most answers by evidence end within ten. For others, a second read costs as much as reading 30 turns
+        # in vain, unless each brings neighbours.
+        size = 10 if self.is_by_evidence else 30
+        size = min(20, self.most_hits + 2) if self.has_windows else size
+        for start in range(0, len(candidates), size):
+            if not await self._add_batch(candidates.batch(start, size)):
                 break
         await self._add_links()
         await self._name_amendments()
@@ -144,17 +144,17 @@ class Selector:
 
     @property
     def is_by_evidence(self) -> bool:
-        """Return True if the answer ends where the evidence does, because no size is requested."""
+        """Return True if no size is requested, so that the answer ends where the evidence ends."""
         return self.request.top_k is None and self.request.max_tokens is None
 
     @property
     def is_doubtful(self) -> bool:
-        """Return True if only a few hits are shown, as possibly related."""
+        """Return True if only a few hits are shown, and those as possibly related."""
         return self.is_by_evidence and self.confidence == "weak"
 
     @property
     def budget(self) -> int | None:
-        """The tokens of the whole answer; None for the maximum of any answer."""
+        """The tokens of the whole answer; None means the maximum for any answer."""
         if self.is_by_evidence:
             return WEAK_BUDGET if self.is_doubtful else DEFAULT_BUDGET
         return self.request.max_tokens
@@ -168,33 +168,38 @@ class Selector:
             return WEAK_HITS
         return DEFAULT_TOP_K if self.has_windows else 100
 
-    async def _take(self, candidates: Sequence[ScoredCandidate]) -> bool:
+    async def _add_batch(self, candidates: Sequence[ScoredCandidate]) -> bool:
         """Add the hits of one batch; return False when the budget is used up."""
-        records, near = await self._read(candidates)
-        for each in candidates:
+        records, around = await self._read(candidates)
+        for candidate in candidates:
             if len(self.hits) >= self.most_hits:
                 return False
-            record = records.get(each.row.id)
+            record = records.get(candidate.row.id)
             if record is None or not self.question.admits(record):
                 continue  # forgotten since it was indexed
             if record.id in self.related and not self.programmatic:
                 continue  # already in the window of an earlier hit
-            hit = as_hit(record, each.row.match).model_copy(update=_scores(each))
+            hit = as_hit(record, candidate.row.match).model_copy(update=_scores(candidate))
             if self.is_by_evidence:
-                asked, answered = (ASKED_WEAK, ANSWERED_WEAK) if self.is_doubtful else (ASKED, ANSWERED)
-                hit = condensed(hit, self.question.text, question=asked, answer=answered)
+                user, rest = (
+                    (QUESTION_SHOWN_WEAK, ANSWER_SHOWN_WEAK)
+                    if self.is_doubtful
+                    else (QUESTION_SHOWN, ANSWER_SHOWN)
+                )
+                hit = condensed(hit, self.question.text, question=user, answer=rest)
             if (
                 self.is_by_evidence
                 and not self.is_doubtful
                 and self.hits
-                and each.right < PAYS * self.measure(hit) / 4
+                and candidate.right < PAYS * self.measure(hit) / 4
             ):
                 self.unpaid += 1
                 if self.unpaid >= MOST_UNPAID:
                     return False
                 continue
-            neighbours = [records[turn_id] for turn_id in near.turns.get(record.id, ()) if turn_id in records]
-            if self._afford(hit, [*neighbours, *near.facts.get(record.id, ())]):
+            turn_ids = around.turns.get(record.id, ())
+            neighbours = [records[turn_id] for turn_id in turn_ids if turn_id in records]
+            if self._afford(hit, [*neighbours, *around.facts.get(record.id, ())]):
                 self.records[record.id] = record
             else:
                 self.left_out += 1
@@ -203,7 +208,7 @@ class Selector:
         return True
 
     async def _read(self, candidates: Sequence[ScoredCandidate]) -> tuple[dict[str, AnyRecord], Windows]:
-        """Read the records of some candidates and of the turns in their windows, by id, and these windows."""
+        """Read the records of candidates and the turns in their windows, by id; also return these windows."""
         get = self.store.get
         ids = {
             src: [each.row.id for each in candidates if each.row.src == src]
@@ -214,13 +219,16 @@ class Selector:
             get(Document, ids["chunk"]),
             get(Turn, () if self.has_windows else ids["turn"]),
         )
-        near = Windows()
+        around = Windows()
         if self.has_windows:
             rows = [each.row for each in candidates]
             before, after = self.request.prev_turns, self.request.next_turns
-            near = await windows(self.store, self.question, rows, facts.values(), before=before, after=after)
-            turns = await get(Turn, [*ids["turn"], *(each for ids in near.turns.values() for each in ids)])
-        return {**documents, **facts, **turns}, near
+            around = await windows(
+                self.store, self.question, rows, facts.values(), before=before, after=after
+            )
+            neighbours = [turn_id for turn_ids in around.turns.values() for turn_id in turn_ids]
+            turns = await get(Turn, [*ids["turn"], *neighbours])
+        return {**documents, **facts, **turns}, around
 
     def _afford(self, hit: Hit, neighbours: Iterable[AnyRecord]) -> bool:
         """Add a hit and as many neighbours as fit; return False if the hit does not fit."""
@@ -246,16 +254,16 @@ class Selector:
         return True
 
     async def _name_amendments(self) -> None:
-        """Name the later record that amends a hit, and for each of two contradicting facts the other."""
-        later = [hit.amended_by for hit in self.hits if hit.amended_by]
-        turns = await self.store.get(Turn, later) if later else {}
+        """Name the later record that amends a hit; let each of two contradicting facts refer to the other."""
+        later_ids = [hit.amended_by for hit in self.hits if hit.amended_by]
+        turns = await self.store.get(Turn, later_ids) if later_ids else {}
         places = {hit.id: at for at, hit in enumerate(self.hits)}
         for at, hit in enumerate(self.hits):
             if hit.amended_by is None:
                 continue
             turn = turns.get(hit.amended_by)
-            spot = (turn.session_id, turn.turn) if turn else (None, None)
-            name = short_id("turn" if turn else "memory", hit.amended_by, *spot)
+            place = (turn.session_id, turn.turn) if turn else (None, None)
+            name = short_id("turn" if turn else "memory", hit.amended_by, *place)
             self.hits[at] = hit.model_copy(update={"amended_name": name})
             newer = places.get(hit.amended_by)
             if newer is None or hit.src != "memory":
@@ -282,19 +290,19 @@ class Selector:
             self.hits[at] = hit.model_copy(update=links)
 
     async def _tied_records(self) -> list[Hit]:
-        """Find records related to the first hits, if more is requested than the evidence.
+        """Find records related to the first hits, unless the answer ends where the evidence ends.
 
-        Those that do not fit are not counted as left out.
+        Records that do not fit are not counted as left out.
         """
-        taken: list[Hit] = []
+        hits: list[Hit] = []
         if self.with_related and not self.is_by_evidence and self._room() >= LEAST_ROOM * 4:
-            seen = {hit.id for hit in self.hits} | self.related.keys()
-            first = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
-            for hit in await related(self.store, self.question, first, besides=seen):
+            shown = {hit.id for hit in self.hits} | self.related.keys()
+            best = [(hit, self.records[hit.id]) for hit in self.hits[:FOLLOWED]]
+            for hit in await related(self.store, self.question, best, besides=shown):
                 if self.measure(hit) <= self._room():
                     self.spent += self.measure(hit)
-                    taken.append(hit)
-        return taken
+                    hits.append(hit)
+        return hits
 
     def _room(self) -> int:
         """Return the number of characters that are left."""
@@ -303,19 +311,19 @@ class Selector:
         return (min(self.budget or MOST_TOKENS, MOST_TOKENS) - FRAME) * 4 - self.spent
 
 
-def _scores(each: ScoredCandidate) -> dict[str, object]:
-    """Return what a hit says about its place in the order."""
+def _scores(candidate: ScoredCandidate) -> dict[str, object]:
+    """Return the fields of a hit that explain its place in the order."""
     scores: dict[str, object] = {
-        "score": each.score,
-        "relevance_score": each.relevance,
-        "ranking_score": each.ranked,
-        "importance_score_normalized": each.importance,
-        "recency_score": each.recency,
+        "score": candidate.score,
+        "relevance_score": candidate.relevance,
+        "ranking_score": candidate.ranked,
+        "importance_score_normalized": candidate.importance,
+        "recency_score": candidate.recency,
     }
-    if each.replaced is not None:
-        scores |= dict(zip(("replaced_by", "replaced_at"), each.replaced, strict=True))
-    elif each.amended is not None:
-        scores |= dict(zip(("amended_by", "amended_at"), each.amended, strict=True))
+    if candidate.replaced is not None:
+        scores |= dict(zip(("replaced_by", "replaced_at"), candidate.replaced, strict=True))
+    elif candidate.amended is not None:
+        scores |= dict(zip(("amended_by", "amended_at"), candidate.amended, strict=True))
     return scores
 
 

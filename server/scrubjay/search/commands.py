@@ -1,4 +1,4 @@
-"""Answers from commands that were run: what made one pass after an error, and how something is run here."""
+"""Answers from commands that were run: what made one pass after it failed, and how something is run here."""
 
 import json
 import re
@@ -16,13 +16,13 @@ from scrubjay.text.terms import content_words
 from scrubjay.transcripts.failures import Failure, Shape, error_line, names_error, shape
 
 _COLUMNS = ("id", "session_id", "started_at", "metadata", "files")
-_LATER = timedelta(days=2)  # within which the same command passes because of what was done meanwhile
+_LATER = timedelta(days=2)  # a command that passes within this time was fixed by what was done in between
 _SIMILAR = 0.7  # share of an error's words in a similar one
-_SAME = 0.5  # share of an error's names that are those of the same one
+_SAME = 0.5  # share of an error's names that a question about the same error has
 _LEAST_WORDS = 3  # of an error that is recognized by its words alone
-_LETTERS = 4  # least letters of a word by which turns with an error are found
-_MOST_WORDS = 12  # such words, the longest
-_MOST_ALIKE = 20  # commands with similar errors whose later success is looked for
+_LETTERS = 4  # letters of a word by which turns with an error are searched for, at least
+_MOST_WORDS = 12  # number of these words, the longest ones
+_MOST_ALIKE = 20  # commands with similar errors whose later success is searched for
 _EVERYWHERE = frozenset({"failed", "commands", "exit", "error"})  # in the metadata of all turns with failures
 _PART = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _GENERIC = frozenset("run runs running start command commands use used here out what way project".split())
@@ -34,7 +34,7 @@ _ASKS = re.compile(
     r"|test|format|deploy|migrat\w+|install|seed|generated?|check|call|invoke)\w*\b"
     r"|\b(?:which|what)(?:'s| is)? (?:the )?command\b"
 )
-# Words of a question, and what commands for that are called.
+# Words of a question, and names of the commands for it.
 _KINDS = {
     r"tests?|testing|suite|specs?": r"test|tests|pytest|jest|vitest|rspec|phpunit|tox|nox|spec|ctest",
     r"lint\w*|style check\w*": r"lint|ruff|eslint|flake8|clippy|golangci-lint|rubocop|biome|shellcheck",
@@ -51,14 +51,14 @@ _KINDS = {
     r"coverage": r"coverage|cov|--cov|--coverage",
 }  # fmt: skip
 _KIND_RULES = tuple(
-    (re.compile(rf"(?i)\b(?:{asked})\b"), re.compile(rf"(?:^|[\s/:;&])-{{0,2}}(?:{called})(?=$|[\s:;.&=-])"))
-    for asked, called in _KINDS.items()
+    (re.compile(rf"(?i)\b(?:{words})\b"), re.compile(rf"(?:^|[\s/:;&])-{{0,2}}(?:{names})(?=$|[\s:;.&=-])"))
+    for words, names in _KINDS.items()
 )
 
 
 @dataclass(frozen=True)
-class Found:
-    """The turn that answers, a note about its command, and False if it is only likely to be meant."""
+class CommandAnswer:
+    """The turn that answers, a note about its command; `is_certain` is False if it may be the wrong one."""
 
     id: str
     note: str
@@ -66,41 +66,41 @@ class Found:
 
 
 class Fix(NamedTuple):
-    """An error of a turn, and the turn in which its command passed; None if none did."""
+    """An error of a turn, and the turn in which its command passed, or None."""
 
     failed: Turn
     failure: Failure
     fixed: Turn | None
 
     @property
-    def shown(self) -> str:
-        """Return what happened in one sentence."""
+    def sentence(self) -> str:
+        """Return one sentence that says what happened."""
         command = f"`{_brief(self.failure.command)}`"
-        then = f"{command} failed so on {self.failed.started_at.astimezone():%Y-%m-%d}"
+        failure = f"{command} failed so on {self.failed.started_at.astimezone():%Y-%m-%d}"
         if self.fixed is None:
-            return f"{then}; no later success is recorded"
+            return f"{failure}; no later success is recorded"
         after = f" after `{_brief(self.failure.then)}`" if self.failure.then else ""
-        return f"{then}, and passed{after or ' in this turn'}"
+        return f"{failure}, and passed{after or ' in this turn'}"
 
 
-async def find(store: Store, query: str, scopes: Sequence[str] | None, now: datetime) -> Found | None:
-    """Return the turn that answers an error, or a question how something is run here; None without one."""
-    here = None if scopes is None else conditions.one_of("scope", scopes)
-    where = conditions.both(here, conditions.current(Turn, now))
-    found = await _fix(store, where, error_line(query)) if names_error(query) else None
-    if found is not None or not _ASKS.search(query):
-        return found
+async def find(store: Store, query: str, scopes: Sequence[str] | None, now: datetime) -> CommandAnswer | None:
+    """Return the turn that answers a query with an error or about how something is run here, or None."""
+    in_scopes = None if scopes is None else conditions.one_of("scope", scopes)
+    where = conditions.both(in_scopes, conditions.current(Turn, now))
+    answer = await _fix(store, where, error_line(query)) if names_error(query) else None
+    if answer is not None or not _ASKS.search(query):
+        return answer
     return how_run(query, await _read(store, where, conditions.contains("metadata", '"commands"')))
 
 
-async def _fix(store: Store, where: Where, line: str) -> Found | None:
+async def _fix(store: Store, where: Where, line: str) -> CommandAnswer | None:
     """Return what made an error's command pass last time.
 
-    Of turns with failed commands only those with a word of it are read, then those with the commands that
-    failed so: all that ran commands may be most of the turns.
+    Only turns with failed commands and a word of the error are read, then only turns with the commands that
+    failed in this way: most turns may have run commands.
     """
-    asked = shape(line)
-    words = {word for word in _WORD.findall(asked.loose) if len(word) >= _LETTERS} - _EVERYWHERE
+    wanted = shape(line)
+    words = {word for word in _WORD.findall(wanted.loose) if len(word) >= _LETTERS} - _EVERYWHERE
     if not words:
         return None
     rare = [conditions.contains("lower(metadata)", word) for word in sorted(words, key=len)[-_MOST_WORDS:]]
@@ -108,18 +108,18 @@ async def _fix(store: Store, where: Where, line: str) -> Found | None:
     turns = await _read(store, where, conditions.both(with_failures, conditions.either(*rare)))
     alike: dict[str, tuple[int, float]] = {}
     for failure in (failure for turn in turns for failure in turn.failures):
-        likeness = _likeness(asked, shape(failure.error))
+        likeness = _likeness(wanted, shape(failure.error))
         alike[failure.command] = max(likeness, alike.get(failure.command, likeness))
-    known = sorted((command for command in alike if alike[command][0]), key=lambda each: alike[each])
-    if not known:
+    similar = sorted((command for command in alike if alike[command][0]), key=lambda each: alike[each])
+    if not similar:
         return None
-    ran = [json.dumps(command, ensure_ascii=False)[1:-1] for command in known[-_MOST_ALIKE:]]
-    ran_them = conditions.either(*(conditions.contains("metadata", command) for command in ran))
+    literals = [json.dumps(command, ensure_ascii=False)[1:-1] for command in similar[-_MOST_ALIKE:]]
+    ran_them = conditions.either(*(conditions.contains("metadata", command) for command in literals))
     return fix_for(line, fixes(await _read(store, where, ran_them)))
 
 
 async def _read(store: Store, where: Where, condition: Where) -> list[Turn]:
-    """Return the turns with both conditions, oldest first, without their words."""
+    """Read the turns that match both conditions, oldest first, without their texts."""
     turns = await store.select(Turn, conditions.both(where, condition), columns=_COLUMNS)
     return sorted(turns, key=lambda turn: turn.started_at)
 
@@ -130,7 +130,7 @@ def fixes(turns: Sequence[Turn]) -> list[Fix]:
         Fix(
             turn,
             failure,
-            turn if failure.then is not None else _passed(failure.command, turn, turns[at + 1 :]),
+            turn if failure.then is not None else _turn_with_success(failure.command, turn, turns[at + 1 :]),
         )
         for at, turn in enumerate(turns)
         for failure in turn.failures
@@ -138,7 +138,7 @@ def fixes(turns: Sequence[Turn]) -> list[Fix]:
     ]
 
 
-def _passed(command: str, failed: Turn, later: Sequence[Turn]) -> Turn | None:
+def _turn_with_success(command: str, failed: Turn, later: Sequence[Turn]) -> Turn | None:
     """Return the next turn in which a command passed, soon after it failed."""
     for turn in later:
         if turn.started_at - failed.started_at > _LATER:
@@ -149,66 +149,68 @@ def _passed(command: str, failed: Turn, later: Sequence[Turn]) -> Turn | None:
 
 
 def passed_commands(turn: Turn) -> list[str]:
-    """Return the commands of a turn that did not fail in the end."""
+    """Return the commands of a turn that passed in the end."""
     failed = {failure.command for failure in turn.failures if failure.then is None}
     return [command for command in turn.commands if command not in failed]
 
 
-def fix_for(line: str, known: Iterable[Fix]) -> Found | None:
-    """Return what made this error pass last time: the same one, else one that differs only by names.
+def fix_for(line: str, candidates: Iterable[Fix]) -> CommandAnswer | None:
+    """Return what fixed this error last time, else one that differs only by names, else a similar one.
 
-    What was never fixed is named only if nothing else is known.
+    An error that was never fixed is returned only if no fixed one is as similar.
     """
-    asked = shape(line)
-    ranked = [(_likeness(asked, shape(fix.failure.error)), fix) for fix in known]
+    wanted = shape(line)
+    ranked = [(_likeness(wanted, shape(fix.failure.error)), fix) for fix in candidates]
     ranked = [(likeness, fix) for likeness, fix in ranked if likeness[0]]
     if not ranked:
         return None
     (level, _), fix = max(
         ranked, key=lambda each: (each[0], each[1].fixed is not None, each[1].failed.started_at)
     )
-    note = fix.shown if level == 3 else f"a similar error: {fix.shown}"
-    return Found((fix.fixed or fix.failed).id, note, level == 3 and fix.fixed is not None)
+    note = fix.sentence if level == 3 else f"a similar error: {fix.sentence}"
+    return CommandAnswer((fix.fixed or fix.failed).id, note, level == 3 and fix.fixed is not None)
 
 
-def _likeness(asked: Shape, error: Shape) -> tuple[int, float]:
-    """Return how alike two errors are (3 the same, 2 but for names, 1 by words, 0 not), and their details."""
-    shared = len(asked.details & error.details) / (len(error.details) or 1)
-    if error.strict in asked.strict:
+def _likeness(wanted: Shape, error: Shape) -> tuple[int, float]:
+    """Return how alike two errors are (3 same, 2 but for names, 1 by words, 0 not) and their details."""
+    shared = len(wanted.details & error.details) / (len(error.details) or 1)
+    if error.strict in wanted.strict:
         return 3, shared
-    if error.loose in asked.loose:
+    if error.loose in wanted.loose:
         return (3 if shared >= _SAME else 2), shared
-    words, others = set(_WORD.findall(error.loose)), set(_WORD.findall(asked.loose))
-    is_similar = len(words) >= _LEAST_WORDS and len(words & others) >= _SIMILAR * len(words)
+    error_words, wanted_words = set(_WORD.findall(error.loose)), set(_WORD.findall(wanted.loose))
+    is_similar = len(error_words) >= _LEAST_WORDS and len(error_words & wanted_words) >= _SIMILAR * len(
+        error_words
+    )
     return int(is_similar), shared
 
 
-def how_run(question: str, turns: Sequence[Turn]) -> Found | None:
+def how_run(question: str, turns: Sequence[Turn]) -> CommandAnswer | None:
     """Return the command that answers how something is run here: the one that passed most often."""
-    kinds = [called for asked, called in _KIND_RULES if asked.search(question)]
+    kinds = [names for pattern, names in _KIND_RULES if pattern.search(question)]
     words = set(content_words(question.casefold())) - _GENERIC
-    named = {word for word in words if not any(asked.fullmatch(word) for asked, _ in _KIND_RULES)}
-    ran: Counter[str] = Counter()
+    specific = {word for word in words if not any(kind.fullmatch(word) for kind, _ in _KIND_RULES)}
+    count: Counter[str] = Counter()
     last: dict[str, Turn] = {}
     for turn in turns:
         for command in passed_commands(turn):
-            ran[command] += 1
+            count[command] += 1
             last[command] = turn
 
-    def fit(command: str) -> float:
+    def score(command: str) -> float:
         parts = " ".join(_PART.findall(command)).casefold()
-        held = {word for word in words if re.search(rf"\b{re.escape(word)}", parts)}
-        of_kind = sum(bool(called.search(command) or called.search(parts)) for called in kinds)
-        if not of_kind and (kinds or not held & named):
+        matched = {word for word in words if re.search(rf"\b{re.escape(word)}", parts)}
+        of_kind = sum(bool(names.search(command) or names.search(parts)) for names in kinds)
+        if not of_kind and (kinds or not matched & specific):
             return 0.0
-        return 2 * of_kind + sum(1.0 if word in named else 0.5 for word in held)
+        return 2 * of_kind + sum(1.0 if word in specific else 0.5 for word in matched)
 
-    fitting = {command: fit(command) for command in ran}
-    best = max(ran, key=lambda each: (fitting[each], ran[each], last[each].started_at), default=None)
-    if best is None or not fitting[best]:
+    scores = {command: score(command) for command in count}
+    best = max(count, key=lambda each: (scores[each], count[each], last[each].started_at), default=None)
+    if best is None or not scores[best]:
         return None
-    times = f"in {ran[best]} turns, last " if ran[best] > 1 else ""
-    return Found(
+    times = f"in {count[best]} turns, last " if count[best] > 1 else ""
+    return CommandAnswer(
         last[best].id, f"`{_brief(best)}` passed here {times}on {last[best].started_at.astimezone():%Y-%m-%d}"
     )
 

@@ -27,7 +27,7 @@ class Detail(Result):
 
 
 async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], AnyRecord]) -> Detail:
-    """Describe a record in any state; `counted` adds its accesses that are not stored yet.
+    """Describe a record in any state; `counted` adds the accesses that are not stored yet.
 
     The caller has committed everything.
 
@@ -41,7 +41,7 @@ async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], An
     older = [await store.find(each) for each in record.parent_ids] if isinstance(record, Memory) else []
     younger = [child for child in await children(store, [record.id]) if child.id != record.id]
     newest = await latest(store, record) if isinstance(record, Memory) else record
-    own = conditions.equal("record_id", record.id)
+    of_record = conditions.equal("record_id", record.id)
     return Detail(
         kind=fields.pop("kind"),
         record=fields,
@@ -49,6 +49,6 @@ async def detail(store: Store, record_id: str, counted: Callable[[AnyRecord], An
         children=[as_hit(child) for child in younger],
         relations=[child.relation or "" for child in younger],
         newest=newest.id if newest.id != record.id else None,
-        passages=await store.passages.count(own),
-        waiting_for_vector=await store.passages.count(conditions.both(own, conditions.NO_VECTOR)),
+        passages=await store.passages.count(of_record),
+        waiting_for_vector=await store.passages.count(conditions.both(of_record, conditions.NO_VECTOR)),
     )

@@ -1,4 +1,4 @@
-"""Finds the passage of a document and the commits that may answer a question as well as the memories do."""
+"""Finds the passage of a document and the commits that may answer a question as well as memories do."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,8 +20,8 @@ from scrubjay.text.answers import may_answer
 from scrubjay.text.sentences import shorten
 
 # Least score of a passage, and how far it may be behind the best memory. Of 30 questions that documents
-# answer, 28 get the right one; of those that memories answer 2 in 100 get a line, of those without an answer
-# 5. With 0 behind it would be 18 of the 30, with a least score of 0.6 21.
+# answer, 28 get the right one; a line is also shown for 2 in 100 questions that memories answer, and 5 in 100
+# without an answer. With BEHIND = 0, 18 of the 30 would get the right one, with LEAST = 0.6 21.
 LEAST, BEHIND = 0.5, 0.15
 LEAST_BUDGET = 200  # tokens of an answer with room for the line
 TITLE_SHOWN, PATH_SHOWN = 80, 200  # characters
@@ -37,19 +37,19 @@ def may_name_one(request: SearchMemories) -> bool:
 
 
 def embed_once(embed: Embed) -> Embed:
-    """Encode only the first text and return the same result for all others: they are the same question."""
-    made: list[EncodedQuery | None] = []
+    """Encode only the first text and return its result for all others, which are the same question."""
+    encoded: list[EncodedQuery | None] = []
 
     async def first(text: str) -> EncodedQuery | None:
-        if not made:
-            made.append(await embed(text))
-        return made[0]
+        if not encoded:
+            encoded.append(await embed(text))
+        return encoded[0]
 
     return first
 
 
 class Hints(NamedTuple):
-    """What else may answer: a passage of a document, and commits, the best first."""
+    """What else may answer: a passage of a document, and commits, best first."""
 
     document: DocumentPlace | None = None
     commits: tuple[Hit, ...] = ()
@@ -57,41 +57,41 @@ class Hints(NamedTuple):
 
 async def document_hints(store: Store, question: Question, ranking: Ranking, embed: Embed) -> Hints:
     """Find the passage and the commits that answer about as well as the best memory, or better."""
-    asked, proof = replace(question, srcs=("chunk",), forgotten=False), _proof(ranking)
-    ranked = await rank_chunks(store, asked, embed, documents=1)
+    narrowed, proof = replace(question, srcs=("chunk",), forgotten=False), _proof(ranking)
+    ranked = await rank_chunks(store, narrowed, embed, documents=1)
     files = [chunk for chunk in ranked if chunk.role != COMMIT and chunk.score >= max(LEAST, proof - BEHIND)]
     commits = [chunk for chunk in ranked if chunk.role == COMMIT and chunk.score >= max(LEAST, proof)]
     commits = [chunk for chunk in commits if chunk.score >= commits[0].score - DROP]
-    place = await _place(store, asked, files[0]) if files else None
-    return Hints(place, await _commits(store, asked, commits))
+    place = await _place(store, narrowed, files[0]) if files else None
+    return Hints(place, await _commits(store, narrowed, commits))
 
 
-async def _commits(store: Store, asked: Question, ranked: Sequence[RankedChunk]) -> tuple[Hit, ...]:
+async def _commits(store: Store, question: Question, ranked: Sequence[RankedChunk]) -> tuple[Hit, ...]:
     best: dict[str, RankedChunk] = {}
     for chunk in ranked:
         best.setdefault(chunk.document_id, chunk)
-    first = list(best)[:MOST_COMMITS]
-    rows = await store.get(Document, first) if first else {}
+    ids = list(best)[:MOST_COMMITS]
+    rows = await store.get(Document, ids) if ids else {}
     return tuple(
-        commit_as_hit(rows[each], asked.text, is_first=each == first[0])
-        for each in first
-        if each in rows and asked.admits(rows[each])
+        commit_as_hit(rows[document_id], question.text, is_first=document_id == ids[0])
+        for document_id in ids
+        if document_id in rows and question.admits(rows[document_id])
     )
 
 
 def commit_as_hit(document: Document, query: str, *, is_first: bool) -> Hit:
-    """Return a commit as a line: its subject, and of the first one what bears on the query."""
-    subject, said = document.content.partition("\n")[0], " ".join(body_of(document.content).split())
-    shown = f"{subject}: {excerpt(said, query, BODY_SHOWN)}" if said and is_first else subject
-    return chunk_as_hit(document, shorten(shown, BODY_SHOWN + TITLE_SHOWN), hit_id=document.id)
+    """Return a commit as a line: its subject and, for the first one, what its body says about the query."""
+    subject, body = document.content.partition("\n")[0], " ".join(body_of(document.content).split())
+    line = f"{subject}: {excerpt(body, query, BODY_SHOWN)}" if body and is_first else subject
+    return chunk_as_hit(document, shorten(line, BODY_SHOWN + TITLE_SHOWN), hit_id=document.id)
 
 
-async def _place(store: Store, asked: Question, best: RankedChunk) -> DocumentPlace | None:
+async def _place(store: Store, question: Question, best: RankedChunk) -> DocumentPlace | None:
     rows = await store.get(Document, [best.document_id], columns=_COLUMNS)
     where = conditions.equal("id", best.id)
     lines = await store.passages.select(where, columns=["line_start", "line_end"])
     document = rows.get(best.document_id)
-    if document is None or not asked.admits(document) or not lines:
+    if document is None or not question.admits(document) or not lines:
         return None
     return DocumentPlace(
         id=document.id,

@@ -25,11 +25,15 @@ from scrubjay.text.terms import is_small_talk
 
 CHUNKS_SHOWN = 3  # chunks of a document, without their neighbours
 MOST_CHUNKS = 20  # by evidence; more never fit
-# Scores of the best chunk below which an answer is doubtful, or empty. Of 270 questions of
-# `tests/bench/ingest.py answers`, 12 % are doubtful and one is empty; of those put to a folder that cannot
-# answer, 82 % are one or the other; AUC .94.
+# Scores of the best chunk below which an answer is doubtful, or empty. Of the answers to 270 questions of
+# `tests/bench/ingest.py answers`, 12 % are doubtful and one is empty; for questions to a folder that cannot
+# answer them, 82 % are doubtful or empty; AUC .94.
 STRONG, WEAK = 0.6, 0.4
-WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = 250, 3, 200  # tokens; chunks, and characters of each
+WEAK_BUDGET, WEAK_CHUNKS, WEAK_LENGTH = (
+    250,
+    3,
+    200,
+)  # of a doubtful answer: tokens, chunks, characters of each
 # Without a requested size: tokens, and how far behind the best chunk another may score. 80 % of these
 # questions have the right chunk in 640 tokens; the ten best chunks, 1,370 tokens, have it for 88 %.
 DEFAULT_BUDGET, DROP = 1_000, 0.15
@@ -62,10 +66,10 @@ async def search_documents(
 ) -> DocumentHits:
     """Search documents by their best chunk, best first; a chunk is relevant from `chunk_threshold` on.
 
-    If `only_matching_chunks` is false, chunks around a matching one come along, with `is_relevant` false. The
-    answer fits into `max_tokens`, by `measure`; without a requested size, it ends where the evidence ends.
-    With `room`, for programs, all texts together have that many characters, doubtful chunks are included, and
-    the chunks of a document are in document order.
+    If `only_matching_chunks` is false, the chunks around a matching one are included, with `is_relevant`
+    false. The answer fits into `max_tokens`, by `measure`; without a requested size, it ends where the
+    evidence ends. With `room`, for programs, all texts together have at most that many characters, doubtful
+    chunks are included, and the chunks of a document are in document order.
     """
     scopes = search_scopes(request.scope, scope)
     question = Question(
@@ -101,7 +105,7 @@ class _Size(NamedTuple):
 
     @property
     def is_doubtful(self) -> bool:
-        """Return True if only a few chunks are shown, as possibly related."""
+        """Return True if only a few chunks are shown, and those as possibly related."""
         return self.by_evidence and self.confidence == "weak"
 
     @property
@@ -111,7 +115,7 @@ class _Size(NamedTuple):
 
 
 def _size(request: SearchDocuments, confidence: Confidence | None) -> _Size:
-    """Return the size of an answer; a confidence of None is a program's, which wants everything."""
+    """Return the size of an answer; a confidence of None means that a program wants everything."""
     if request.max_tokens is not None:
         return _Size(confidence or "strong", request.max_tokens, False)
     if request.include_full_docs or "limit" in request.model_fields_set or confidence is None:
@@ -124,16 +128,16 @@ async def _confidence(store: Store, ranked: Sequence[RankedChunk], request: Sear
     """Return how reliable these chunks are; with a named document or filter it is never "none"."""
     if not ranked or is_small_talk(request.query):
         return "none"
-    first = ranked[0]
-    if first.score >= STRONG or defines(first.text, identifiers(request.query)):
+    best = ranked[0]
+    if best.score >= STRONG or defines(best.text, identifiers(request.query)):
         return "strong"
     # Headings, path and metadata are searched with a chunk, and may contain what a question names.
     ids = [chunk.id for chunk in ranked[:DEPTH]]
     rows = await store.passages.select(conditions.one_of("id", ids), columns=["search_text"])
-    named = coverage(request.query, [row.search_text for row in rows]).max(initial=0.0)
-    score = max(first.score, QUOTATION * BY_WORDS * float(named))
-    narrow = request.doc_id is not None or request.filters is not None
-    return "strong" if score >= STRONG else "weak" if score >= WEAK or narrow else "none"
+    covered = coverage(request.query, [row.search_text for row in rows]).max(initial=0.0)
+    score = max(best.score, QUOTATION * BY_WORDS * float(covered))
+    is_narrow = request.doc_id is not None or request.filters is not None
+    return "strong" if score >= STRONG else "weak" if score >= WEAK or is_narrow else "none"
 
 
 @dataclass(frozen=True)
@@ -149,12 +153,14 @@ async def search_chunks(
     store: Store, request: SearchDocuments, *, scopes: tuple[str, ...], now: datetime, embed: Embed
 ) -> list[FoundChunk]:
     """Search chunks, best first: at most `limit` of them, none below `chunk_threshold`."""
-    same = fields_of(request, "path", "filters")
-    question = Question(text=request.query, scopes=scopes, srcs=("chunk",), now=now, exact_path=True, **same)
+    filters = fields_of(request, "path", "filters")
+    question = Question(
+        text=request.query, scopes=scopes, srcs=("chunk",), now=now, exact_path=True, **filters
+    )
     ranked = await rank_chunks(store, question, embed, documents=request.limit)
     best = [chunk for chunk in ranked if chunk.score >= request.chunk_threshold]
     documents = await _documents(store, {chunk.document_id for chunk in best}, COLUMNS)
-    found = [(chunk, documents[chunk.document_id]) for chunk in best if chunk.document_id in documents]
+    pairs = [(chunk, documents[chunk.document_id]) for chunk in best if chunk.document_id in documents]
     return [
         FoundChunk(
             chunk_as_hit(document, chunk.text, hit_id=chunk.id).model_copy(
@@ -163,7 +169,7 @@ async def search_chunks(
             chunk.position,
             document,
         )
-        for chunk, document in found[: request.limit]
+        for chunk, document in pairs[: request.limit]
     ]
 
 
@@ -177,7 +183,7 @@ async def _check_path(store: Store, path: str, scopes: tuple[str, ...] | None) -
     """Check that there is a document at this path or in this folder.
 
     Raises:
-        NotFound: these scopes hold none.
+        NotFound: these scopes have none.
     """
     at_path = conditions.either(*(conditions.within(column, path) for column in ("path", "filepath")))
     where = conditions.both(at_path, conditions.NOT_FORGOTTEN, conditions.matching(scope=scopes))
@@ -221,10 +227,10 @@ def _chosen(
     """
     least = request.chunk_threshold if request.only_matching_chunks else 0.0
     if size.by_evidence and best:
-        every = sorted((chunk for chunks in best.values() for chunk in chunks), key=lambda each: -each.score)
-        least = max(least, every[0].score - DROP)
-        most = WEAK_CHUNKS if size.is_doubtful else MOST_CHUNKS
-        return [chunk for chunk in every[:most] if chunk.score >= least]
+        ranked = sorted((chunk for chunks in best.values() for chunk in chunks), key=lambda each: -each.score)
+        least = max(least, ranked[0].score - DROP)
+        limit = WEAK_CHUNKS if size.is_doubtful else MOST_CHUNKS
+        return [chunk for chunk in ranked[:limit] if chunk.score >= least]
     shown = [[chunk for chunk in chunks[:CHUNKS_SHOWN] if chunk.score >= least] for chunks in best.values()]
     others = sorted((chunk for chunks in shown for chunk in chunks[1:]), key=lambda each: -each.score)
     return [*(chunks[0] for chunks in shown), *others]
@@ -264,14 +270,14 @@ class _Answer:
 
     def fill(self, chosen: Sequence[RankedChunk], *, in_order: bool) -> DocumentHits:
         """Add chunks in this order; with `in_order`, those of a document end up in its order."""
-        firsts = [] if self.size.by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
-        wanted = [*firsts, *(place for chunk in chosen for place in _places(chunk, self.request))]
+        best_places = [] if self.size.by_evidence else [_place(chunks[0]) for chunks in self.best.values()]
+        wanted = [*best_places, *(place for chunk in chosen for place in _places(chunk, self.request))]
         places = [place for place in dict.fromkeys(wanted) if place in self.chunks]
         passed_over: list[Place] = []
         for place in places:
-            # With a requested size, a later chunk is not worth the room that an earlier one lacked.
+            # With a requested size, no later chunk may take the room that was too small for an earlier one.
             is_full = bool(passed_over) and not self.size.by_evidence
-            if is_full or not self._take(place):
+            if is_full or not self._add(place):
                 passed_over.append(place)
         if self.request.include_full_docs:
             for document_id, hit in self.hits.items():
@@ -280,7 +286,7 @@ class _Answer:
             for document_id, hit in self.hits.items():
                 ordered = sorted(hit.chunks, key=lambda chunk: chunk.position)
                 self.hits[document_id] = hit.model_copy(update={"chunks": ordered})
-        without = {document_id for document_id, _ in passed_over} - self.hits.keys()
+        left_out = {document_id for document_id, _ in passed_over} - self.hits.keys()
         results = list(self.hits.values())
         return DocumentHits(
             confidence=self.size.confidence if results else "none",
@@ -288,17 +294,17 @@ class _Answer:
             total=len(results),
             timing=0.0,
             tokens=Tokens(spent=math.ceil(self.spent / 4), budget=self.size.budget),
-            left_out=len(without) or None,
+            left_out=len(left_out) or None,
             chunks_left_out=sum(document_id in self.hits for document_id, _ in passed_over) or None,
         )
 
-    def _take(self, place: Place) -> bool:
-        """Add the chunk at a place; False if it does not fit. The best one is never left out, only cut."""
+    def _add(self, place: Place) -> bool:
+        """Add the chunk at a place; return False if it does not fit. The first is only cut, not left out."""
         document_id, _ = place
         hit = self.hits.get(document_id)
         before = 0 if hit is None else self.measure(hit)
-        shorter = hit or self._without_chunks(self.documents[document_id])
-        hit = shorter.model_copy(update={"chunks": [*shorter.chunks, self._chunk(place)]})
+        previous = hit or self._without_chunks(self.documents[document_id])
+        hit = previous.model_copy(update={"chunks": [*previous.chunks, self._chunk(place)]})
         cost = self.measure(hit) - before
         if cost > self.room - self.spent:
             if self.hits:

@@ -1,7 +1,7 @@
-"""What a hook may say before an edit or a command, or at a failure: one line of a decision or a warning.
+"""Hints for hooks: a line with a decision or a warning before an edit or a command, or after a failure.
 
-It is chosen in advance and written down (`home/openings`), because a hook asks no engine: what is said of a
-file, a symbol or a command, and what made a command pass after an error.
+They are chosen in advance and written to a file (`home/openings`), because a hook asks no engine. They say
+what is known about a file, a symbol or a command, and what made a command pass after an error.
 """
 
 import re
@@ -22,12 +22,12 @@ from scrubjay.text.sentences import shorten
 from scrubjay.text.short_ids import short_id
 from scrubjay.transcripts.failures import shape
 
-RECORDS = 1_000  # the newest turns, and as many facts, that are looked through
+RECORDS = 1_000  # the newest turns, and as many facts, that are searched
 MOST = 300  # hints, and as many errors, of a project
 SENTENCE = 290  # characters of a sentence; with the frame around it, a hook says at most 120 tokens
-_NAMED = 2  # files that a sentence may name: a longer list is about none of them
+_NAMED = 2  # files that a sentence may name; a sentence with a longer list is about none of them
 _STRONG = 2  # least strength of a turn's sentence; a fact was saved on purpose, which counts 1
-# What makes a sentence worth saying before its file is edited, and how much it counts.
+# Cues that make a sentence worth saying before its file is edited, by how much they count.
 _STRENGTHS = {3: tables.cues("reversal"), 2: tables.cues("warning"), 1: tables.cues("reason")}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?![a-z])|\n+")
 _FILE = re.compile(
@@ -44,7 +44,7 @@ _SHORTEST_SYMBOL = 8
 
 @dataclass(frozen=True)
 class Hint:
-    """One line for a hook, and what it is about; `until` is when its fact expires, in seconds since 1970."""
+    """One line for a hook, and its subjects; `until` is when its fact expires, in seconds since 1970."""
 
     id: str
     text: str
@@ -60,7 +60,7 @@ class Hint:
         return self.text.partition("): ")[2]
 
     def marked(self, mark: str) -> "Hint":
-        """Return the hint with a mark after its date and place, and so much shorter."""
+        """Return the hint with a mark after its date and place, shortened by the length of the mark."""
         place, _, sentence = self.text.partition("): ")
         return replace(self, text=f"{place}) [{mark}]: {shorten(sentence, SENTENCE - len(mark))}")
 
@@ -69,33 +69,33 @@ Marking = Callable[[Sequence[Hint]], Awaitable[Sequence[Mark | None]]]
 
 
 async def prepared(
-    store: Store, scope: str, now: datetime, said: str = "", mark: Marking | None = None
+    store: Store, scope: str, now: datetime, opening: str = "", mark: Marking | None = None
 ) -> dict[str, Any]:
-    """Return what hooks of a project may say, as it is written down, without what its opening says anyway.
+    """Return a project's hints and known errors as they are written to a file, without what `opening` says.
 
-    `mark` returns the mark of each hint; one whose code is gone is left out, one that is stale says so.
+    `mark` returns the mark of each hint. A hint whose code is gone is left out; a stale one says so.
     """
-    here = conditions.equal("scope", scope)
-    turns = await store.newest(Turn, conditions.both(here, conditions.current(Turn, now)), RECORDS)
-    facts = await store.newest(Memory, conditions.both(here, conditions.current(Memory, now)), RECORDS)
-    found = [hint for hint in hints([*facts, *turns]) if hint.sentence not in said][:MOST]
+    in_scope = conditions.equal("scope", scope)
+    turns = await store.newest(Turn, conditions.both(in_scope, conditions.current(Turn, now)), RECORDS)
+    facts = await store.newest(Memory, conditions.both(in_scope, conditions.current(Memory, now)), RECORDS)
+    chosen = [hint for hint in hints([*facts, *turns]) if hint.sentence not in opening][:MOST]
     if mark is not None:
-        found = _marked(zip(found, await mark(found), strict=True))
+        chosen = _marked(zip(chosen, await mark(chosen), strict=True))
     return {
-        "about": list(map(asdict, found)),
+        "about": list(map(asdict, chosen)),
         "errors": errors(turns[::-1])[-MOST:],
     }
 
 
-def _marked(found: Iterable[tuple[Hint, Mark | None]]) -> list[Hint]:
-    """Return the hints whose code exists; the ones that still hold come first.
+def _marked(pairs: Iterable[tuple[Hint, Mark | None]]) -> list[Hint]:
+    """Return the hints whose code exists; those that still hold come first.
 
-    A mark about what only the rest of a record names says nothing about a sentence.
+    A mark does not apply to a sentence if only the rest of its record names the marked code.
     """
-    own = ((hint, mark if mark and _names(hint, mark) else None) for hint, mark in found)
-    there = [(hint, mark) for hint, mark in own if mark is None or mark.kind != "gone"]
-    there.sort(key=lambda each: each[1] is not None)
-    return [hint if mark is None else hint.marked(mark.text) for hint, mark in there]
+    marked = ((hint, mark if mark and _names(hint, mark) else None) for hint, mark in pairs)
+    remaining = [(hint, mark) for hint, mark in marked if mark is None or mark.kind != "gone"]
+    remaining.sort(key=lambda pair: pair[1] is not None)
+    return [hint if mark is None else hint.marked(mark.text) for hint, mark in remaining]
 
 
 def _names(hint: Hint, mark: Mark) -> bool:
@@ -107,11 +107,11 @@ def _names(hint: Hint, mark: Mark) -> bool:
 
 def hints(records: Iterable[Memory | Turn]) -> list[Hint]:
     """Return the strong sentences of records about a file, symbol or command, the strongest first."""
-    found = {hint.text: hint for record in records for hint in _of(record)}
-    return sorted(found.values(), key=lambda hint: -hint.strength)
+    by_text = {hint.text: hint for record in records for hint in _hints_of(record)}
+    return sorted(by_text.values(), key=lambda hint: -hint.strength)
 
 
-def _of(record: Memory | Turn) -> Iterator[Hint]:
+def _hints_of(record: Memory | Turn) -> Iterator[Hint]:
     if isinstance(record, Memory):
         text, day, place = record.content, record.created_at, short_id("memory", record.id)
     else:
@@ -129,7 +129,7 @@ def _of(record: Memory | Turn) -> Iterator[Hint]:
 
 
 def strength_of(sentence: str) -> int:
-    """Return how much a sentence decides, warns or tells of a reversal."""
+    """Return how strongly a sentence states a decision, a warning or a reversal."""
     return sum(weight for weight, cue in _STRENGTHS.items() if cue.search(sentence))
 
 
@@ -150,7 +150,7 @@ def subjects(sentence: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str
 
 
 def _is_code(name: str, sentence: str) -> bool:
-    """Return True for a long name that only code has; a product may be called `JetStream`."""
+    """Return True for a long name that is certainly code; `JetStream` may be the name of a product."""
     is_marked = (
         name[0].islower()
         or "_" in name
@@ -161,11 +161,11 @@ def _is_code(name: str, sentence: str) -> bool:
 
 def errors(turns: Sequence[Turn]) -> list[dict[str, Any]]:
     """Return the known errors whose commands passed later, oldest first, with what made them pass."""
-    told = []
+    known_errors = []
     for fix in fixes(turns):
         if (turn := fix.fixed) is not None:
-            words = shorten(one_line(turn.assistant or ""), SENTENCE - len(fix.shown))
-            text = f"{fix.shown} ({short_id('turn', turn.id, turn.session_id, turn.turn)})"
-            shown = f"{text}: {words}" if words else text
-            told.append({"id": turn.id, "shape": shape(fix.failure.error).strict, "text": shown})
-    return told
+            answer = shorten(one_line(turn.assistant or ""), SENTENCE - len(fix.sentence))
+            text = f"{fix.sentence} ({short_id('turn', turn.id, turn.session_id, turn.turn)})"
+            shown = f"{text}: {answer}" if answer else text
+            known_errors.append({"id": turn.id, "shape": shape(fix.failure.error).strict, "text": shown})
+    return known_errors

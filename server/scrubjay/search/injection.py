@@ -9,8 +9,9 @@ from scrubjay.text.foreign import one_line
 from scrubjay.text.short_ids import short_id
 from scrubjay.text.terms import content_words, expand
 
-# Least relevance. On LoCoMo, injection is silent on 85 % of what the store does not contain, nearly as it was
-# at 0.6 with the published model, and is right more often (BENCHMARKS, "Injection").
+# Least relevance. On LoCoMo, nothing is injected for 85 % of the questions that the store does not answer,
+# nearly as many as with 0.6 and the published model, and injections are right more often (BENCHMARKS,
+# "Injection").
 FLOOR = 0.75
 HITS = 5
 MOST_BYTES = 2048  # of a block, unless the hook gives a size
@@ -20,7 +21,7 @@ _HEAD = "Quoted from this user's earlier sessions, for reference; it may be outd
 
 
 def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
-    """Return the search for a prompt (`prompt` of a hook's event); None if it has too little content."""
+    """Return the search for a prompt (`prompt` of a hook's event); None if it has too few content words."""
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or not has_enough_words(prompt):
         return None
@@ -28,9 +29,9 @@ def search_for(event: Mapping[str, Any]) -> SearchMemories | None:
 
 
 def room(event: Mapping[str, Any]) -> int:
-    """Return how many bytes of UTF-8 a hook has room for (`max_bytes` of its event)."""
-    most = event.get("max_bytes", MOST_BYTES)
-    return most if isinstance(most, int) else 0
+    """Return how many bytes of UTF-8 a hook's event has room for (`max_bytes`)."""
+    limit = event.get("max_bytes", MOST_BYTES)
+    return limit if isinstance(limit, int) else 0
 
 
 def has_enough_words(prompt: str) -> bool:
@@ -39,10 +40,10 @@ def has_enough_words(prompt: str) -> bool:
 
 
 def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor: float = FLOOR) -> str:
-    """Return the block for a prompt, at most `max_bytes` of UTF-8; "" for a doubtful answer or none.
+    """Return the block for a prompt, at most `max_bytes` of UTF-8; "" if the answer is doubtful or empty.
 
-    Hits of a strong answer need the floor too, because injection was not requested. Turns of the prompt's own
-    session are left out: the model sees them anyway.
+    Even in a strong answer, each hit must reach the floor, because injection was not requested. Turns of the
+    prompt's own session are left out, because the model sees them anyway.
     """
     if hits.confidence != "strong":
         return ""
@@ -57,18 +58,18 @@ def injection(hits: MemoryHits, *, session_id: str | None, max_bytes: int, floor
 def block(
     head: str, lines: Iterable[str], max_bytes: int, max_chars: int | None = None
 ) -> tuple[str, list[str]]:
-    """Put the lines that fit, in order, between the tags; return the block and these lines.
+    """Put the lines that fit between the tags, in order; return the block and these lines.
 
     `max_bytes` of UTF-8 and `max_chars` limit the whole block; "" if not one line fits.
     """
-    text, taken = f"{OPEN}\n{head}\n", []
+    text, included = f"{OPEN}\n{head}\n", []
     for line in lines:
         longer = f"{text}{one_line(line)}\n"
         size, chars = len(f"{longer}{CLOSE}".encode()), len(longer) + len(CLOSE)
         if size <= max_bytes and chars <= (max_chars or max_bytes):
             text = longer
-            taken.append(line)
-    return (text + CLOSE, taken) if taken else ("", [])
+            included.append(line)
+    return (text + CLOSE, included) if included else ("", [])
 
 
 def _line(hit: Hit) -> str:

@@ -14,36 +14,36 @@ from scrubjay.text.sentences import shorten
 
 DEEPEST = 20  # links followed in each direction
 SHOWN = 300  # characters of a linked record
-ENTRY = 30  # tokens of an entry's id, relation and time
+ENTRY = 30  # tokens of the id, relation and time of an entry
 
-Links = list[tuple[Relation | None, AnyRecord]]  # how records are linked to one, and these records
+Links = list[tuple[Relation | None, AnyRecord]]  # the records linked to one record, and how
 
 
 async def contexts(store: Store, question: Question, facts: Sequence[Memory]) -> dict[str, Context]:
-    """Return each fact's context, by id, within the question's time and scopes; replaced versions count."""
-    known: dict[str, AnyRecord] = {row.id: row for row in facts}
+    """Return each fact's context, by id, in the question's time and scopes; it includes replaced versions."""
+    records: dict[str, AnyRecord] = {row.id: row for row in facts}
     below: dict[str, list[Memory]] = {}  # the children of each record
-    await _add_ancestors(store, known, facts)
-    await _add_descendants(store, known, below, facts)
-    visible = {record_id for record_id, record in known.items() if _is_visible(question, record)}
+    await _add_ancestors(store, records, facts)
+    await _add_descendants(store, records, below, facts)
+    visible = {record_id for record_id, record in records.items() if _is_visible(question, record)}
 
     def older_than(row: AnyRecord) -> Links:
         if not isinstance(row, Memory):
             return []
-        return [(row.relation, known[each]) for each in row.parent_ids if each in known]
+        return [(row.relation, records[each]) for each in row.parent_ids if each in records]
 
     def younger_than(row: AnyRecord) -> Links:
         return [(child.relation, child) for child in below.get(row.id, ())]
 
-    found = {}
+    by_fact = {}
     for fact in facts:
         parents = _linked_to(fact, older_than, -1, visible)
         younger = _linked_to(fact, younger_than, 1, visible)
         direct = [
             link for link in (*parents, *younger) if link.relation != "updates" and abs(link.version) == 1
         ]
-        found[fact.id] = Context(parents=parents, children=younger, related=direct)
-    return found
+        by_fact[fact.id] = Context(parents=parents, children=younger, related=direct)
+    return by_fact
 
 
 async def sources(store: Store, facts: Iterable[Memory]) -> dict[str, list[Source]]:
@@ -64,55 +64,57 @@ def fit(context: Context, room: int) -> tuple[Context, int]:
     lists: Mapping[str, list[Linked]] = {"parents": [], "children": [], "related": []}
     links = [(name, link) for name in lists for link in getattr(context, name)]
     for name, link in sorted(links, key=lambda pair: abs(pair[1].version)):
-        price = math.ceil(len(link.memory) / 4)
-        if spent + price + ENTRY > room:
+        cost = math.ceil(len(link.memory) / 4)
+        if spent + cost + ENTRY > room:
             break
-        spent += price
+        spent += cost
         room -= ENTRY
         lists[name].append(link)
     return Context(**lists), spent
 
 
-async def _add_ancestors(store: Store, known: dict[str, AnyRecord], facts: Sequence[Memory]) -> None:
-    wanted = {parent for fact in facts for parent in fact.parent_ids}
+async def _add_ancestors(store: Store, records: dict[str, AnyRecord], facts: Sequence[Memory]) -> None:
+    wanted = {parent_id for fact in facts for parent_id in fact.parent_ids}
     for _ in range(DEEPEST):
-        missing = wanted - known.keys()
+        missing = wanted - records.keys()
         if not missing:
             return
-        found: dict[str, AnyRecord] = {**await store.get(Memory, missing)}
-        if missing - found.keys():  # parents of facts derived from turns or documents
-            found |= await store.get(Turn, missing)
-            found |= await store.get(Document, missing)
-        known |= found
-        wanted = {parent for row in found.values() if isinstance(row, Memory) for parent in row.parent_ids}
+        parents: dict[str, AnyRecord] = {**await store.get(Memory, missing)}
+        if missing - parents.keys():  # parents of facts derived from turns or documents
+            parents |= await store.get(Turn, missing)
+            parents |= await store.get(Document, missing)
+        records |= parents
+        wanted = {
+            parent_id for row in parents.values() if isinstance(row, Memory) for parent_id in row.parent_ids
+        }
 
 
 async def _add_descendants(
-    store: Store, known: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]
+    store: Store, records: dict[str, AnyRecord], below: dict[str, list[Memory]], facts: Sequence[Memory]
 ) -> None:
     level: Collection[str] = {fact.id for fact in facts}
     for _ in range(DEEPEST):
         rows = await children(store, level)
         for row in rows:
-            known[row.id] = row
-            for parent in set(row.parent_ids).intersection(level):
-                below.setdefault(parent, []).append(row)
+            records[row.id] = row
+            for parent_id in set(row.parent_ids).intersection(level):
+                below.setdefault(parent_id, []).append(row)
         level = {row.id for row in rows} - below.keys()
         if not level:
             return
 
 
 def _linked_to(
-    fact: Memory, near: Callable[[AnyRecord], Links], step: int, visible: Collection[str]
+    fact: Memory, links_of: Callable[[AnyRecord], Links], step: int, visible: Collection[str]
 ) -> list[Linked]:
-    """Return the visible records that links lead to, nearest first; `near` gives those of one record."""
-    found: dict[str, Linked] = {}
+    """Return the visible records that links lead to, nearest first; `links_of` gives those of one record."""
+    linked: dict[str, Linked] = {}
     level: list[AnyRecord] = [fact]
     for depth in range(1, DEEPEST + 1):
-        links = [link for row in level for link in near(row) if link[1].id not in found]
-        found.update((row.id, _linked(row, relation, step * depth)) for relation, row in links if relation)
+        links = [link for row in level for link in links_of(row) if link[1].id not in linked]
+        linked.update((row.id, _linked(row, relation, step * depth)) for relation, row in links if relation)
         level = [row for _, row in links]
-    return [link for each, link in found.items() if each in visible]
+    return [link for record_id, link in linked.items() if record_id in visible]
 
 
 def _is_visible(question: Question, record: AnyRecord) -> bool:

@@ -1,4 +1,4 @@
-"""Marks in a text what matched a question: its words, and tokens with nearly the same meaning."""
+"""Marks the parts of a text that matched a question: its words, and tokens with nearly the same meaning."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from scrubjay.search.retrieval.words import stem
 from scrubjay.text.terms import compared_words
 
 # Cosine from which two tokens in their sentences count as equal in meaning. Chosen by eye: of the tokens of
-# 27 answers, 0.6 to 4.7 % were as near to one of a question, among them MB to "memory" and "runs" to
+# 27 answers, 0.6 to 4.7 % were this near to a token of the question, for example MB to "memory" and "runs" to
 # "deploy".
 NEAR = 0.5
 # A word as a reader sees it: a name of several parts, or a number with its commas, is one word.
@@ -19,31 +19,31 @@ Piece = tuple[str, Literal["", "word", "token"]]  # a part of a text, and how it
 
 
 def marked(query: str, text: str, tokens: Iterable[tuple[int, int, float]] = ()) -> list[Piece]:
-    """Split a text at the words that match a query, by the rules of `retrieval.relevance.coverage`.
+    """Split a text at the words that match a query, by the rules of `retrieval.asked.coverage`.
 
-    `tokens` are places in the text, each with its cosine to the nearest token of the query. A word with a
-    token from `NEAR` on is marked whole.
+    `tokens` are places in the text, each with its cosine to the nearest token of the query. A word is marked
+    as a whole if the cosine of one of its tokens is at least `NEAR`.
 
 
     >>> marked("which port?", "The ports are 80.")
     [('The ', ''), ('ports', 'word'), (' are 80.', '')]
     """
-    wanted = {stem(word) for word in compared_words(query)}
-    near = [(start, end) for start, end, cosine in tokens if cosine >= NEAR]
+    query_stems = {stem(word) for word in compared_words(query)}
+    similar = [(start, end) for start, end, cosine in tokens if cosine >= NEAR]
     pieces: list[Piece] = []
-    done = 0
+    position = 0
     for word in _WORD.finditer(text):
-        by: Literal["", "word", "token"] = ""
-        own = set(map(stem, compared_words(word[0])))
-        # 5,000 and 1,000 both contain the other's last digits
-        if own & wanted and (own <= wanted or not word[0][0].isdigit()):
-            by = "word"
-        elif _overlaps(word.span(), near):
-            by = "token"
-        if by:
-            pieces += [(text[done : word.start()], ""), (word[0], by)]
-            done = word.end()
-    return [piece for piece in [*pieces, (text[done:], "")] if piece[0]]
+        reason: Literal["", "word", "token"] = ""
+        stems = set(map(stem, compared_words(word[0])))
+        # The words of a number include its last digits, which 5,000 and 1,000 share.
+        if stems & query_stems and (stems <= query_stems or not word[0][0].isdigit()):
+            reason = "word"
+        elif _overlaps(word.span(), similar):
+            reason = "token"
+        if reason:
+            pieces += [(text[position : word.start()], ""), (word[0], reason)]
+            position = word.end()
+    return [piece for piece in [*pieces, (text[position:], "")] if piece[0]]
 
 
 def _overlaps(word: Place, places: Sequence[Place]) -> bool:

@@ -1,8 +1,8 @@
 """The opening of a session: what a colleague would say in ten seconds, in at most 300 tokens.
 
-It says when the last session was, its subject, its outcome and what it left open, then the current facts that
-matter in this project, and at last a few about the user. What the project's own files for assistants say
-(`home/instructions`), or the host's own memory, is left out, because the host reads them itself.
+It gives the time, subject, outcome and open points of the last session, then the current facts that matter in
+this project, and finally a few facts about the user. It leaves out what the project's own files for
+assistants (`home/instructions`) or the host's own memory say, because the host reads these itself.
 """
 
 import asyncio
@@ -34,14 +34,14 @@ MOST_CHARACTERS = 1_200  # in the whole block: 300 tokens
 SESSIONS = 3  # sessions that are named
 TURNS = 40  # last turns of a session that are read
 FACTS = 200  # the newest facts, and as many lasting ones, to choose from
-COMPARED = 60  # facts, the weightiest, that are compared with each other and with the project's files
+COMPARED = 60  # the weightiest facts, which are compared with each other and with the project's files
 TRAITS = 2  # facts about the user
-# Characters of each part; facts get what the lines before them leave.
+# Characters of each part; facts get the room that the lines before them leave.
 OUTCOME, LEFT_OPEN, FACT = 200, 120, 140
 HALF_LIFE = timedelta(days=30)  # of a fact's novelty
-_SESSION = ("Last session", "Before that")  # how a line begins that names a session
-SAID = 0.8  # share of a fact's words in one line of a file, which says it then
-_RULE, _CHANGED = cues("rule"), cues("changed")  # a convention or a warning, and what changed
+_SESSION = ("Last session", "Before that")  # beginnings of lines that name a session
+MENTIONED = 0.8  # share of a fact's words from which one line of a file mentions it
+_RULE, _CHANGED = cues("rule"), cues("changed")  # of a convention or a warning, and of a change
 _HEAD = (
     "Quoted from this user's earlier sessions of this project, for reference; it may be outdated. "
     "More: search_memories."
@@ -50,9 +50,10 @@ _HEAD = (
 
 @dataclass(frozen=True)
 class Opening:
-    """The text for the model, possibly "", when the first fact in it expires, and what it names.
+    """The text for the model, possibly "", and the numbers of sessions and facts that it names.
 
-    `hints` are what hooks may say before an edit or a command, if that is wanted.
+    `until` is when the first of its facts expires. `hints`, if wanted, are for hooks before edits and
+    commands.
     """
 
     text: str = ""
@@ -60,7 +61,7 @@ class Opening:
     sessions: int = 0
     facts: int = 0
     hints: Mapping[str, Any] | None = None
-    by_host: Mapping[str, "Opening"] = field(default_factory=dict)  # without what the host's own memory says
+    by_host: Mapping[str, "Opening"] = field(default_factory=dict)  # without what its own memory says
 
 
 async def opening(
@@ -83,8 +84,8 @@ async def opening(
         scope: the project's scope.
         now: the current time.
         session_id: the session that starts; its own turns are left out.
-        source: why it starts. A resumed session gets what is newer than its own last turn; a fork has had
-            its opening already.
+        source: why it starts. A resumed session gets only what is newer than its last turn; a fork gets
+            nothing, because it already had its opening.
         max_bytes: limit in bytes of UTF-8.
         instructions: the lines that the project's own files say to an assistant.
         host: the host of the session; without it, the opening has one for each host with a memory.
@@ -93,56 +94,57 @@ async def opening(
         return Opening()
     sessions = await _sessions(store, scope, session_id, now)
     facts = await _facts(store, scope, now)
-    if source == "resume" and (own := await _last_turn(store, scope, session_id, now)):
-        sessions = [turns for turns in sessions if turns[-1].started_at > own.started_at]
-        facts = [fact for fact in facts if fact.created_at > own.started_at]
+    if source == "resume" and (last_turn := await _last_turn(store, scope, session_id, now)):
+        sessions = [turns for turns in sessions if turns[-1].started_at > last_turn.started_at]
+        facts = [fact for fact in facts if fact.created_at > last_turn.started_at]
     if not sessions and not any(fact.scope == scope for fact in facts):
         return Opening()
-    first, then = await asyncio.to_thread(_tell, sessions)
+    first, later = await asyncio.to_thread(_session_lines, sessions)
 
-    def composed(host: str | None) -> Opening:
+    def compose(host: str | None) -> Opening:
         chosen = _chosen(*_without_memory_of(host, facts, instructions), now)
         project = [fact for fact in chosen if fact.scope == scope]
         by_line = {
             f"- {fact.created_at:%Y-%m-%d}: {shorten(fact.content, FACT)}": fact
             for fact in (*project, *[fact for fact in chosen if fact.scope != scope][:TRAITS])
         }
-        text, taken = block(_HEAD, [*first, *by_line, *then], max_bytes, MOST_CHARACTERS)
-        shown = [by_line[line] for line in taken if line in by_line]
+        text, shown_lines = block(_HEAD, [*first, *by_line, *later], max_bytes, MOST_CHARACTERS)
+        shown = [by_line[line] for line in shown_lines if line in by_line]
         until = min((fact.expires_at for fact in shown if fact.expires_at), default=None)
-        return Opening(text, until, sum(line.startswith(_SESSION) for line in taken), len(shown))
+        return Opening(text, until, sum(line.startswith(_SESSION) for line in shown_lines), len(shown))
 
-    made = await asyncio.to_thread(composed, host)
+    result = await asyncio.to_thread(compose, host)
     hosts = {fact.source.removesuffix(SUFFIX) for fact in facts if is_of_host(fact)} if host is None else ()
-    return replace(made, by_host={each: await asyncio.to_thread(composed, each) for each in hosts})
+    by_host = {each: await asyncio.to_thread(compose, each) for each in hosts}
+    return replace(result, by_host=by_host)
 
 
 def _without_memory_of(
     host: str | None, facts: Sequence[Memory], instructions: Sequence[str]
 ) -> tuple[list[Memory], list[str]]:
-    """Return the facts without those of a host's own memory, and the lines that it reads itself."""
-    own = {fact.id: fact for fact in facts if is_of_host(fact) and fact.source == f"{host}{SUFFIX}"}
-    lines = [line for fact in own.values() for line in fact.content.splitlines()]
-    return [fact for fact in facts if fact.id not in own], [*instructions, *lines]
+    """Return the facts without those of a host's own memory, and the lines that the host reads itself."""
+    host_facts = {fact.id: fact for fact in facts if is_of_host(fact) and fact.source == f"{host}{SUFFIX}"}
+    lines = [line for fact in host_facts.values() for line in fact.content.splitlines()]
+    return [fact for fact in facts if fact.id not in host_facts], [*instructions, *lines]
 
 
 def _turns(scope: str, now: datetime, *parts: Where) -> Where:
-    """Return the condition for the current turns of a project's sessions, without chats between people."""
+    """Return the condition for current turns of a project's sessions, which excludes chats between people."""
     here = conditions.equal("scope", scope)
     return conditions.both(here, conditions.current(Turn, now), conditions.missing("role"), *parts)
 
 
-async def _sessions(store: Store, scope: str, own: str | None, now: datetime) -> list[list[Turn]]:
-    """Return the newest sessions, the newest first, each as its last turns, oldest first."""
+async def _sessions(store: Store, scope: str, session_id: str | None, now: datetime) -> list[list[Turn]]:
+    """Return the newest sessions but this one, newest first, each as its last turns, oldest first."""
     sessions: list[list[Turn]] = []
-    known = [own] if own else []
+    seen = [session_id] if session_id else []
     while len(sessions) < SESSIONS:
-        others = conditions.not_true(conditions.one_of("session_id", known))
+        others = conditions.not_true(conditions.one_of("session_id", seen))
         newest = await store.newest(Turn, _turns(scope, now, others), 1)
         if not newest:
             break
-        known.append(newest[0].session_id)
-        where = _turns(scope, now, conditions.equal("session_id", known[-1]))
+        seen.append(newest[0].session_id)
+        where = _turns(scope, now, conditions.equal("session_id", seen[-1]))
         sessions.append((await store.newest(Turn, where, TURNS))[::-1])
     return sessions
 
@@ -155,25 +157,25 @@ async def _last_turn(store: Store, scope: str, session_id: str | None, now: date
 async def _facts(store: Store, scope: str, now: datetime) -> list[Memory]:
     """Return the current facts of a project and its user to choose from."""
     scopes = conditions.one_of("scope", {scope, USER_SCOPE})
-    here = conditions.both(scopes, conditions.current(Memory, now), conditions.NOT_A_SUMMARY)
+    current = conditions.both(scopes, conditions.current(Memory, now), conditions.NOT_A_SUMMARY)
     lasting = conditions.either(
         conditions.equal("is_static", True), conditions.equal("partition_id", PREFERENCES)
     )
     rows = [
-        *await store.newest(Memory, here, FACTS),
-        *await store.newest(Memory, conditions.both(here, lasting), FACTS),
+        *await store.newest(Memory, current, FACTS),
+        *await store.newest(Memory, conditions.both(current, lasting), FACTS),
     ]
     return list({row.id: row for row in rows}.values())
 
 
 def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime) -> list[Memory]:
-    """Return the weightiest facts, without what a newer one replaces or repeats, and what the files say."""
+    """Return the weightiest facts, except those that a newer one replaces or repeats, or that a file says."""
     ranked = sorted(facts, key=lambda fact: -_worth(fact, now))[:COMPARED]
-    said = [set(compared_words(line)) for line in instructions]
+    lines = [set(compared_words(line)) for line in instructions]
     return [
         fact
         for fact in ranked
-        if not _is_said(fact, said)
+        if not _is_mentioned(fact, lines)
         and not any(
             other.created_at > fact.created_at
             and verdict(other.content, fact.content, None) in ("known", "update", "contradict")
@@ -182,58 +184,59 @@ def _chosen(facts: Sequence[Memory], instructions: Sequence[str], now: datetime)
     ]
 
 
-def _is_said(fact: Memory, lines: Sequence[Set[str]]) -> bool:
-    """Return True if one of these lines, each as its words, says a fact, its numbers included."""
+def _is_mentioned(fact: Memory, lines: Sequence[Set[str]]) -> bool:
+    """Return True if one of these lines, each a set of words, says a fact with its numbers."""
     words = set(compared_words(fact.content))
     numbers = {word for word in words if any(map(str.isdigit, word))}
-    return any(numbers <= line and len(words & line) >= SAID * len(words) for line in lines)
+    return any(numbers <= line and len(words & line) >= MENTIONED * len(words) for line in lines)
 
 
 def _worth(fact: Memory, now: datetime) -> float:
-    """Return the weight of a fact: importance, recalls, whether it lasts, rules, tells a change, or is new.
+    """Return the weight of a fact: importance, recalls, age, and if it lasts or states a rule or a change.
 
-    Preferring the subjects of the last sessions does not help: it answers no more of the made-up projects'
-    first prompts.
+    To prefer the subjects of the last sessions does not help: it answers no more first prompts of the made-up
+    projects.
     """
-    new = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
+    novelty = math.exp2(-(max(now - fact.created_at, timedelta()) / HALF_LIFE))
     is_change = statement(fact.content).is_change or bool(_CHANGED.search(fact.content))
     kind = 0.3 * is_lasting(fact) + 0.15 * bool(_RULE.search(fact.content)) + 0.15 * is_change
     recalled = math.log1p(fact.access_count + len(fact.occasions))
-    # Two short facts say more than a long one.
+    # Two short facts say more than one long fact.
     length = min(len(fact.content), FACT) / 500
-    return fact.importance_score / 10 + kind + 0.6 * new + 0.1 * recalled - length
+    return fact.importance_score / 10 + kind + 0.6 * novelty + 0.1 * recalled - length
 
 
-def _tell(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
-    """Return the lines about the last session, and those about sessions before it, for the room left.
+def _session_lines(sessions: Sequence[Sequence[Turn]]) -> tuple[list[str], list[str]]:
+    """Return the lines about the last session, and those about earlier sessions, which fill the room left.
 
     If the last session left nothing open, the one before it may have.
     """
     if not sessions:
         return [], []
-    last, told = sessions[0], digest(sessions[0])
+    last, summary = sessions[0], digest(sessions[0])
     count = f"{len(last)}{'+' * (len(last) == TURNS)} turn{'s' * (len(last) > 1)}"
-    place = f"{_day(last):%Y-%m-%d %H:%M}, {count} ({short_session(told.session_id)})"
-    by = f" (title by {told.told_by})" if told.told_by else ""
-    first = [f"{_SESSION[0]}: {place}: {shorten(told.title, TITLE_LIMIT)}{by}"]
+    place = f"{_day(last):%Y-%m-%d %H:%M}, {count} ({short_session(summary.session_id)})"
+    title_source = f" (title by {summary.title_by})" if summary.title_by else ""
+    first = [f"{_SESSION[0]}: {place}: {shorten(summary.title, TITLE_LIMIT)}{title_source}"]
     before = (open_points(sessions[at], chain(*sessions[:at])) for at in range(1, len(sessions)))
-    left = told.left_open or next(filter(None, before), ())
-    for label, said in (("Outcome", fitting(told.outcome, OUTCOME)), ("Left open", fitting(left, LEFT_OPEN))):
-        first += [f"{label}: {said}"] if said else []
+    left_open = summary.left_open or next(filter(None, before), ())
+    outcome, open_text = fitting(summary.outcome, OUTCOME), fitting(left_open, LEFT_OPEN)
+    for label, text in (("Outcome", outcome), ("Left open", open_text)):
+        first += [f"{label}: {text}"] if text else []
     titles = [(session, title_of(session)[0]) for session in sessions[1:]]
-    return first, [f"{_SESSION[1]}, {_day(session):%Y-%m-%d}: {said}" for session, said in titles if said]
+    return first, [f"{_SESSION[1]}, {_day(session):%Y-%m-%d}: {title}" for session, title in titles if title]
 
 
 def _day(session: Sequence[Turn]) -> datetime:
-    """Return when a session had its last turn, in this machine's time zone."""
+    """Return the time of a session's last turn, in this machine's time zone."""
     return session[-1].started_at.astimezone()
 
 
 def fitting(sentences: Sequence[str], room: int) -> str:
-    """Join as many of the first sentences as fit; the first one is cut if it is too long."""
-    said = shorten(sentences[0], room) if sentences else ""
+    """Join as many of the first sentences as fit into `room` characters; cut the first if it is too long."""
+    text = shorten(sentences[0], room) if sentences else ""
     for sentence in sentences[1:]:
-        if len(said) + len(sentence) + 1 > room:
+        if len(text) + len(sentence) + 1 > room:
             break
-        said += f" {sentence}"
-    return said
+        text += f" {sentence}"
+    return text

@@ -15,7 +15,7 @@ from scrubjay.store.store import Store
 from scrubjay.text.sentences import shorten
 
 TOKENS = 400  # for all facts together, by default
-LASTING = 0.6  # share of the tokens for lasting facts at most; the newest facts get the rest
+LASTING = 0.6  # greatest share of the tokens for lasting facts; the newest facts get the rest
 LONGEST = 300  # characters of one fact
 PREFERENCES = "mem_preference"  # the partition of preferences, which count as lasting
 
@@ -28,14 +28,14 @@ async def profile(
     max_tokens: int = TOKENS,
     filters: Filter | None = None,
 ) -> Profile:
-    """Choose facts of a project's scope and of the user, or of only these scopes.
+    """Choose facts of a project's scope and of the user; if `scope` is a tuple, only of these scopes.
 
     `static` is ordered by importance, `recent` by date. `filters` are on metadata. The caller has committed
     everything.
     """
-    seen = search_scopes(None, scope) or ()
+    scopes = search_scopes(None, scope) or ()
     where = conditions.both(
-        conditions.one_of("scope", seen), conditions.current(Memory, now), conditions.NOT_A_SUMMARY
+        conditions.one_of("scope", scopes), conditions.current(Memory, now), conditions.NOT_A_SUMMARY
     )
     rows = sorted(await store.select(Memory, where), key=lambda row: row.created_at, reverse=True)
     if filters is not None:
@@ -46,7 +46,7 @@ async def profile(
     spent = sum(map(cost, static))
     recent = _fit(others, max_tokens - spent)
     spent += sum(map(cost, recent))
-    return Profile(scope=seen[0], static=static, recent=recent, total=len(rows), spent=spent)
+    return Profile(scope=scopes[0], static=static, recent=recent, total=len(rows), spent=spent)
 
 
 def is_lasting(fact: Memory) -> bool:
@@ -55,8 +55,8 @@ def is_lasting(fact: Memory) -> bool:
 
 
 def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:
-    """Return facts, shortened to `LONGEST`, until the next one does not fit (in tokens)."""
-    taken = []
+    """Return facts, shortened to `LONGEST`, until the next one does not fit into `room` tokens."""
+    hits = []
     for row in rows:
         hit = as_hit(row)
         if len(row.content) > LONGEST:
@@ -64,5 +64,5 @@ def _fit(rows: Iterable[Memory], room: int) -> list[Hit]:
         room -= cost(hit)
         if room < 0:
             break
-        taken.append(hit)
-    return taken
+        hits.append(hit)
+    return hits

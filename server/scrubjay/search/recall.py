@@ -1,4 +1,4 @@
-"""Recall, for `search_memories`: retrieves candidates, scores them, selects hits within a budget."""
+"""Recall, for `search_memories`: retrieves candidates, scores them and selects hits within a budget."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ _SRCS: dict[str, tuple[PassageSrc, ...]] = {
     "memories": ("memory", "turn"),
     "hybrid": ("memory", "turn", "chunk"),
     "documents": ("chunk",),
-    "undistilled": ("turn",),  # for interfaces that cannot read it in order
+    "undistilled": ("turn",),  # for interfaces that cannot read turns in order
 }
 
 
@@ -54,16 +54,16 @@ async def search_memories(
     """Recall facts and turns, best first.
 
     score = weighted mean of relevance, importance / 10 and recency, each in [0, 1]. `related` holds the turns
-    of windows in time order, then, if `with_related`, records related to the first hits. The interface fills
-    in `timing` and `tokens.rendered`. If no filter applies and related records are wanted, `document` is a
-    passage of a document that answers about as well, and `commits` are the commits that do.
+    of windows in time order, then, with `with_related`, records related to the first hits. The interface
+    fills in `timing` and `tokens.rendered`. If no filter applies and related records are wanted, `document`
+    is a passage of a document that answers about as well, and `commits` are commits that answer as well.
 
     `scope` is the caller's project, or the only scopes that the caller may see; the request may override it
-    and `now`. `programmatic` is for programs: select hits as if no window were requested, keep each window
-    within the partition of its hit, count no tokens and include doubtful hits. Unless it is set, a question
-    about a time is answered from that time if `timed`; days are those of the time zone of `now`. No hit
-    scores below `least_score`, and only records `among` these ids are hits. `measure` counts the characters
-    of a hit as the interface shows it.
+    and `now`. `programmatic` is for programs: it selects hits as if no window were requested, keeps each
+    window within the partition of its hit, counts no tokens and includes doubtful hits. Without it, and with
+    `timed`, a question about a time is answered from that time; days are those of the time zone of `now`. No
+    hit scores below `least_score`, and only records `among` these ids are hits. `measure` counts the
+    characters of a hit as the interface shows it.
     """
     at = request.now or (request.as_of.astimezone(now.tzinfo) if request.as_of else now)
     question = replace(_question(request, scope, at), record_id=among)
@@ -73,38 +73,38 @@ async def search_memories(
     is_narrow = question.is_filtered or question.session_id is not None
     if not (programmatic or is_narrow) and is_small_talk(question.text):
         return no_hits(period_searched(question))
-    documents = not programmatic and await _has_others(store, question)
-    asks_documents = documents and with_related and not is_narrow and span is None and may_name_one(request)
-    embed = embed_once(embed) if asks_documents else embed
+    has_documents = not programmatic and await _has_unsearched_documents(store, question)
+    hints_wanted = has_documents and with_related and not is_narrow and span is None and may_name_one(request)
+    embed = embed_once(embed) if hints_wanted else embed
     if span is None:
         ranking = await retrieve(store, question, embed, thorough=programmatic)
     else:
         question, ranking = await retrieve_in_time(store, question, span, embed)
     period = span.period if span is not None and question is span.question else period_searched(question)
     confidence = "strong" if programmatic else _confidence(ranking, request, is_narrow=is_narrow)
-    hints = await document_hints(store, question, ranking, embed) if asks_documents else Hints()
-    others: dict[str, Any] = {"document": hints.document, "commits": list(hints.commits)}
+    hints = await document_hints(store, question, ranking, embed) if hints_wanted else Hints()
+    extras: dict[str, Any] = {"document": hints.document, "commits": list(hints.commits)}
     if confidence == "none":
-        return no_hits(period).model_copy(update=others | _unsearched(documents, hints))
+        return no_hits(period).model_copy(update=extras | _has_documents(has_documents, hints))
     weights = _weights(request, ranking)
     scored = await _score(store, ranking, weights, request, least_score, at, programmatic=programmatic)
     room = length(hints.document) + sum(map(measure, hints.commits))
     selector = Selector(store, request, question, with_related, programmatic, confidence, measure, spent=room)
     hits = await selector.select(scored)
-    others["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
+    extras["tokens"] = hits.tokens.model_copy(update={"spent": hits.tokens.spent - room // 4})
     if not hits.results:
-        others |= _unsearched(documents, hints)
+        extras |= _has_documents(has_documents, hints)
     if request.include.explain:
-        others["results"] = _explain(hits.results, ranking, weights)
-    return hits.model_copy(update={"period": period, **others})
+        extras["results"] = _explain(hits.results, ranking, weights)
+    return hits.model_copy(update={"period": period, **extras})
 
 
-def _unsearched(documents: bool, hints: Hints) -> dict[str, bool | None]:
-    """Return the field of an answer without hits that says if documents exist and none is named."""
-    return {"has_documents": (documents and hints == Hints()) or None}
+def _has_documents(has_documents: bool, hints: Hints) -> dict[str, bool | None]:
+    """Return the field of an answer without hits that says if documents exist but none is named."""
+    return {"has_documents": (has_documents and hints == Hints()) or None}
 
 
-async def _has_others(store: Store, question: Question) -> bool:
+async def _has_unsearched_documents(store: Store, question: Question) -> bool:
     """Return True if there are documents in the scopes of a question that does not search them."""
     return "chunk" not in question.srcs and await store.has_documents(question.scopes)
 
@@ -114,8 +114,8 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
     question = Question(text=request.query, scopes=(request.scope,), srcs=("memory",), now=now)
     ranking = await retrieve(store, question, embed, thorough=True)
     ids = [ranking.candidates.ids[at] for at in ranking.grounds.positions.tolist()]
-    found = zip(ids, ranking.grounds.similarity.tolist(), strict=True)
-    above = [(fact_id, value) for fact_id, value in found if value >= request.threshold]
+    scored = zip(ids, ranking.grounds.similarity.tolist(), strict=True)
+    above = [(fact_id, value) for fact_id, value in scored if value >= request.threshold]
     relevance = dict(sorted(above, key=lambda pair: -pair[1]))
     rows = await store.get(Memory, relevance)
     facts = [rows[fact_id] for fact_id in relevance if fact_id in rows and question.admits(rows[fact_id])]
@@ -126,9 +126,9 @@ async def facts_about(store: Store, request: ForgetMatching, now: datetime, embe
 
 
 def _confidence(ranking: Ranking, request: SearchMemories, *, is_narrow: bool) -> Confidence:
-    """Return how reliable the hits are; among the few records of a filter it is never "none"."""
-    named = request.top_k is not None or request.max_tokens is not None
-    confidence: Confidence = ranking.confidence(weak=WEAK / 2 if named else WEAK)
+    """Return how reliable the hits are; with a filter, which leaves few records, it is never "none"."""
+    is_sized = request.top_k is not None or request.max_tokens is not None
+    confidence: Confidence = ranking.confidence(weak=WEAK / 2 if is_sized else WEAK)
     return "weak" if is_narrow and confidence == "none" and ranking.rows else confidence
 
 
@@ -162,10 +162,10 @@ def _srcs(request: SearchMemories) -> tuple[PassageSrc, ...]:
 
 
 def _weights(request: SearchMemories, ranking: Ranking) -> Weights:
-    """Return the weights to use: by default none for recency if the question names its time."""
+    """Return the weights to use: if the question names a time, recency has none by default."""
     relevance, importance, _ = request.weights
-    timed = "weight_recency" not in request.model_fields_set and bool(ranking.grounds.signals.date.any())
-    return (relevance, importance, 0.0) if timed and relevance + importance > 0 else request.weights
+    names_time = "weight_recency" not in request.model_fields_set and bool(ranking.grounds.signals.date.any())
+    return (relevance, importance, 0.0) if names_time and relevance + importance > 0 else request.weights
 
 
 async def _score(
@@ -180,8 +180,8 @@ async def _score(
 ) -> ScoredCandidates:
     """Score candidates whose relevance reaches the threshold, best first, without repetitions.
 
-    Relevance is of each record alone. The score uses the rank instead, unless `programmatic` is set, for
-    programs that compare scores of different answers.
+    Relevance is that of each record alone. The score uses relevance by rank instead, except with
+    `programmatic`: programs compare the scores of different answers.
     """
     candidates = ranking.candidates
     first = ranking.grounds.positions[:MOST_CANDIDATES]
@@ -190,21 +190,21 @@ async def _score(
     srcs = [candidates.src(at) for at in first.tolist()]
     facts = [candidates.ids[at] for at, src in zip(first.tolist(), srcs, strict=True) if src == "memory"]
     dates = candidates.dated_at[first].astype(float)
-    used = dates
+    last_used = dates
     if programmatic and weights[2] > 0 and facts:
-        recalled = await store.last_accessed(facts)  # seed 002's decay; else a fact's age is its content's
-        used = np.array(
+        recalled = await store.last_accessed(facts)  # as in seed 002; otherwise a fact's age is its content's
+        last_used = np.array(
             [recalled.get(candidates.ids[at], date) for at, date in zip(first, dates, strict=True)],
             dtype=float,
         )
     importance = candidates.importance[first] / 10
-    fresh = recency(micros(now), used)
+    fresh = recency(micros(now), last_used)
     score = blend(ranked, importance, fresh, weights)
     best = order(score, ties=(ranked, dates))
     best = best[relevance[best] >= request.threshold]
     if "chunk" in srcs:
-        read = await store.get(Memory, facts, columns=["id", "document_ids"])
-        documents = {fact_id: fact.document_ids for fact_id, fact in read.items()}
+        rows = await store.get(Memory, facts, columns=["id", "document_ids"])
+        documents = {fact_id: fact.document_ids for fact_id, fact in rows.items()}
         repeats = _repeats([candidates.at(at) for at in first[best].tolist()], documents)
         best = best[[candidates.ids[at] not in repeats for at in first[best].tolist()]]
     best = best[score[best] >= least_score]
@@ -215,10 +215,10 @@ async def _score(
 
 
 def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]) -> set[str]:
-    """Return the candidates that only repeat a document's words: of a chunk and its facts, the later ones.
+    """Return the ids of candidates that only repeat a document: of a chunk and its facts, the later ones.
 
-    `rows` come best first. A chunk that holds nothing but a fact is returned even if it comes first.
-    `documents` are those of each fact, by its id.
+    `rows` come best first. A chunk that contains nothing but a fact is a repetition even if it comes first.
+    `documents` holds the documents of each fact, by its id.
     """
     facts: dict[str, list[tuple[int, Candidate]]] = {}
     for place, row in enumerate(rows):
@@ -230,12 +230,12 @@ def _repeats(rows: Sequence[Candidate], documents: Mapping[str, Collection[str]]
             continue
         text = _match_text(chunk)
         for place, fact in facts[chunk.id]:
-            words, below = _match_text(fact), _match_text(fact, headed=True)
-            within = words in text or (bool(below) and below in text)
-            if fact.id not in repeats and (text in words or (within and place < at)):
+            words, body = _match_text(fact), _match_text(fact, headed=True)
+            is_inside = words in text or (bool(body) and body in text)
+            if fact.id not in repeats and (text in words or (is_inside and place < at)):
                 repeats.add(chunk.id)
                 break
-            if within:
+            if is_inside:
                 repeats.add(fact.id)
     return repeats
 
@@ -249,13 +249,13 @@ def _match_text(row: Candidate, *, headed: bool = False) -> str:
 def _explain(hits: Sequence[Hit], ranking: Ranking, weights: Weights) -> list[Hit]:
     grounds = ranking.grounds
     signals = grounds.signals
-    column = {record_id: at for at, record_id in enumerate(ranking.candidates.ids)}
+    positions = {record_id: at for at, record_id in enumerate(ranking.candidates.ids)}
     distance = behind(grounds.total, quoted=signals.quoted)
     fall = dict(zip(grounds.positions.tolist(), grounds.fall.tolist(), strict=True))
     low, high = bounds(signals.quoted)
 
     def explanation(hit: Hit) -> Explanation:
-        at = column[hit.id]
+        at = positions[hit.id]
         scores = {
             "ranking": hit.ranking_score,
             "importance": hit.importance_score_normalized,

@@ -16,9 +16,9 @@ from scrubjay.store.cache import PassageRow
 from scrubjay.store.store import Store
 from scrubjay.text.entities import Tie, ties
 
-FOLLOWED = 5  # hits whose ties are followed; those of the tenth are far from the question
+FOLLOWED = 5  # hits whose ties are followed; the ties of a tenth hit are far from the question
 MOST_RECORDS = 5
-RARE = 8  # records that may share a tie of full weight; a more common tie means little
+RARE = 8  # records that may share a tie of full weight; a tie shared by more means little
 MOST_TIES = 60  # per look-up
 MOST_PASSAGES = 200  # per look-up
 
@@ -43,33 +43,35 @@ async def related(
 ) -> list[Hit]:
     """Find at most `MOST_RECORDS` facts and turns related to these hits, closest first, each with its reason.
 
-    They match the question's filters. `hits` come with their records, best first; `besides` are the ids that
-    are already in the answer.
+    They match the question's filters. `hits` come with their records, best first; `besides` are the ids of
+    records that are already in the answer.
     """
-    # A passage of a document means little alone; the summary of a session names so much that it is related to
-    # everything.
+    # No passages of documents, because one means little alone, and no summaries of sessions, because they
+    # name so much that they are related to everything.
     srcs = tuple(src for src in question.srcs if src in ("memory", "turn"))
-    own = _ties_of(hits[:FOLLOWED])
-    if not srcs or not own.ties:
+    hit_ties = _ties_of(hits[:FOLLOWED])
+    if not srcs or not hit_ties.ties:
         return []
-    asked = replace(question, srcs=srcs)
+    narrowed = replace(question, srcs=srcs)
     # The rarest ties first.
-    (found,) = await search(
-        store, asked, lambda where, dates: store.passages.by_ties(own.ties, where, MOST_PASSAGES, dates)
+    (tied,) = await search(
+        store,
+        narrowed,
+        lambda where, dates: store.passages.by_ties(hit_ties.ties, where, MOST_PASSAGES, dates),
     )
-    passages = [passage for passage, _ in found]
-    if own.parents:
-        passages += await _passages_of(store, asked, own.parents)
-    close = _closest(passages, own, besides)
+    passages = [passage for passage, _ in tied]
+    if hit_ties.parents:
+        passages += await _passages_of(store, narrowed, hit_ties.parents)
+    closest = _closest(passages, hit_ties, besides)
     src = {row.record_id: row.src for row in passages}
     turns, facts = await asyncio.gather(
-        store.get(Turn, [each.id for each in close if src[each.id] == "turn"]),
-        store.get(Memory, [each.id for each in close if src[each.id] == "memory"]),
+        store.get(Turn, [each.id for each in closest if src[each.id] == "turn"]),
+        store.get(Memory, [each.id for each in closest if src[each.id] == "memory"]),
     )
     records: dict[str, Turn | Memory] = {**turns, **facts}
     return [
         as_hit(records[each.id]).model_copy(update={"reason": each.tie.reason, "via": each.tie.via})
-        for each in close
+        for each in closest
         if each.id in records and question.admits(records[each.id])
     ]
 
@@ -80,45 +82,47 @@ async def _passages_of(store: Store, question: Question, record_ids: Iterable[st
 
 
 def _ties_of(hits: Sequence[tuple[Hit, AnyRecord]]) -> _HitTies:
-    """Collect the ties in the shown text of these hits: a long turn names much that is not relevant."""
-    found: dict[str, Tie] = {}
+    """Collect the ties in the shown text of these hits, because a long turn names much that is irrelevant."""
+    by_word: dict[str, Tie] = {}
     parents: dict[str, Tie] = {}
     carriers: Counter[str] = Counter()
     for hit, record in hits:
         files = record.files if isinstance(record, Turn) else ()
-        older = record.parent_ids if isinstance(record, Memory) else ()
-        own = (*older, *(() if isinstance(record, Document) else record.alike))
-        parents.update((parent, Tie(parent, "relation", record.id, 1.0)) for parent in own)
+        parent_ids = record.parent_ids if isinstance(record, Memory) else ()
+        linked_ids = (*parent_ids, *(() if isinstance(record, Document) else record.alike))
+        parents.update((parent, Tie(parent, "relation", record.id, 1.0)) for parent in linked_ids)
         text = hit.memory or hit.chunk or ""
-        for tie in ties(text, files=files, tags=record.tags, records=(record.id, *own)):
-            found.setdefault(tie.word, tie._replace(via=record.id) if tie.reason == "relation" else tie)
+        for tie in ties(text, files=files, tags=record.tags, records=(record.id, *linked_ids)):
+            by_word.setdefault(tie.word, tie._replace(via=record.id) if tie.reason == "relation" else tie)
             carriers[tie.word] += 1
-    best = sorted(found, key=lambda word: -found[word].weight * carriers[word])[:MOST_TIES]
-    return _HitTies({word: found[word] for word in best}, carriers, parents)
+    best = sorted(by_word, key=lambda word: -by_word[word].weight * carriers[word])[:MOST_TIES]
+    return _HitTies({word: by_word[word] for word in best}, carriers, parents)
 
 
-def _closest(passages: Sequence[PassageRow], own: _HitTies, besides: Collection[str]) -> list[_TiedRecord]:
+def _closest(
+    passages: Sequence[PassageRow], hit_ties: _HitTies, besides: Collection[str]
+) -> list[_TiedRecord]:
     shared: dict[str, dict[str, Tie]] = {}
     dated: dict[str, float] = {}
-    for row in passages:  # all passages of a parent turn are read, and one of them has its ties
-        held = {word: own.ties[word] for word in (row.tied or "").split() if word in own.ties}
-        shared.setdefault(row.record_id, {}).update(held)
+    for row in passages:  # all passages of a parent turn are read, but only one has its ties
+        tied = {word: hit_ties.ties[word] for word in (row.tied or "").split() if word in hit_ties.ties}
+        shared.setdefault(row.record_id, {}).update(tied)
         dated[row.record_id] = row.dated_at
-    common = Counter(word for held in shared.values() for word in held)
-    close = []
-    for record_id, held in shared.items():
+    counts = Counter(word for tied in shared.values() for word in tied)
+    related_records = []
+    for record_id, tied in shared.items():
         if record_id in besides:
             continue
         rare = [
-            tie for word, tie in held.items() if tie.reason == "relation" or common[word] <= RARE * tie.weight
+            tie for word, tie in tied.items() if tie.reason == "relation" or counts[word] <= RARE * tie.weight
         ]
-        if parent := own.parents.get(record_id):
+        if parent := hit_ties.parents.get(record_id):
             rare.append(parent)
         if rare:
             strength = {
-                tie: tie.weight * own.carriers.get(tie.word, 1) / common.get(tie.word, 1) for tie in rare
+                tie: tie.weight * hit_ties.carriers.get(tie.word, 1) / counts.get(tie.word, 1) for tie in rare
             }
             closest = max(rare, key=lambda tie: (tie.reason == "relation", strength[tie]))
             closeness = (closest.reason == "relation", sum(strength.values()), dated[record_id])
-            close.append(_TiedRecord(record_id, closest, closeness))
-    return sorted(close, key=lambda each: each.closeness, reverse=True)[:MOST_RECORDS]
+            related_records.append(_TiedRecord(record_id, closest, closeness))
+    return sorted(related_records, key=lambda each: each.closeness, reverse=True)[:MOST_RECORDS]

@@ -25,8 +25,8 @@ from scrubjay.text.likeness import Verdict, similarity, verdict
 
 PASSAGES = 10  # per search
 SHOWN = 3  # similar facts in an answer
-# Cosine below which no fact says the same as another: of the pairs in tests/bench/pairs.tsv that do, the
-# least has .76.
+# Cosine below which no two facts say the same: of the pairs in tests/bench/pairs.tsv that do, the lowest has
+# .76.
 REPEATED = 0.6
 COMPARED = 500  # characters; only the beginning of a longer text is compared
 _ORDER: Mapping[Verdict, int] = {"known": 0, "contradict": 1, "update": 2, "similar": 3}
@@ -42,12 +42,12 @@ class NearFact(NamedTuple):
 
 
 async def nearest_facts(store: Store, envelope: Envelope, embed: EmbedText) -> dict[str, NearFact]:
-    """Find the facts nearest to a new one in words and in meaning, by id, and all uncommitted ones.
+    """Find the facts nearest to a new one in words and in meaning, and all uncommitted ones, by id.
 
-    It may run concurrently with the write, so that words are searched while the vector is computed.
+    It may run concurrently with the write: words are searched while the vector is computed.
     """
     staged = _staged(store, envelope)  # first, because they may be committed during the search
-    return {**staged, **await _nearest(store, _question(envelope), envelope.args["content"], embed)}
+    return {**staged, **await _nearest(store, _question_of(envelope), envelope.args["content"], embed)}
 
 
 async def with_similar(
@@ -55,9 +55,9 @@ async def with_similar(
 ) -> MemoryAdded:
     """Add at most `SHOWN` similar facts to a result, and a note if one is equal or may be outdated.
 
-    `near` comes from `nearest_facts`; facts written since are compared by their wording.
+    `near` comes from `nearest_facts`; facts written since then are compared by their words.
     """
-    question = _question(envelope)
+    question = _question_of(envelope)
     judged = await _judged(store, question, {**_staged(store, envelope), **near}, {added.id})
     hits = [as_hit(fact).model_copy(update={"reason": judgement}) for fact, judgement in judged[:SHOWN]]
     return added.model_copy(update={"similar": hits, "note": _note(hits)})
@@ -66,9 +66,9 @@ async def with_similar(
 async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText) -> list[Hit]:
     """Find current facts of its scope that a fact repeats, contradicts, updates or resembles, in this order.
 
-    `reason` says which: known, contradict, update or similar. At most `SHOWN`, without linked facts.
+    `reason` says which: known, contradict, update or similar. Returns at most `SHOWN`, without linked facts.
     """
-    question = _about(fact, now)
+    question = _question_about(fact, now)
     near = await _nearest(store, question, fact.content, embed)
     judged = await _unlinked(store, fact, question, near)
     return [as_hit(other).model_copy(update={"reason": judgement}) for other, judgement in judged[:SHOWN]]
@@ -77,22 +77,23 @@ async def facts_like(store: Store, fact: Memory, now: datetime, embed: EmbedText
 async def facts_repeated_by(store: Store, fact: Memory, vector: NDArray[np.float32]) -> tuple[str, ...]:
     """Return the ids of older facts of its scope that a fact repeats in other words, except linked ones.
 
-    Only facts near in meaning are compared: an import brings 20,000, and few repeat one.
+    Only facts near in meaning are compared, because an import brings 20,000 facts, and few of them
+    repeat another.
     """
-    question = _about(fact, fact.updated_at)
+    question = _question_about(fact, fact.updated_at)
     (dense,) = await search(store, question, by_vector(store, _ready(EncodedQuery(vector)), PASSAGES))
     near = {row.record_id: NearFact(row.text, cosine) for row, cosine in dense if cosine >= REPEATED}
-    same = [
+    repeated = [
         other for other, judgement in await _unlinked(store, fact, question, near) if judgement == "known"
     ]
-    return tuple(sorted(other.id for other in same if other.created_at < fact.created_at))
+    return tuple(sorted(other.id for other in repeated if other.created_at < fact.created_at))
 
 
 async def _ready(query: EncodedQuery) -> EncodedQuery:
     return query
 
 
-def _about(fact: Memory, now: datetime) -> Question:
+def _question_about(fact: Memory, now: datetime) -> Question:
     return Question(text=fact.content[:COMPARED], scopes=(fact.scope,), srcs=("memory",), now=now)
 
 
@@ -143,7 +144,7 @@ def _staged(store: Store, envelope: Envelope) -> dict[str, NearFact]:
     }
 
 
-def _question(envelope: Envelope) -> Question:
+def _question_of(envelope: Envelope) -> Question:
     text = envelope.args["content"][:COMPARED]
     return Question(text=text, scopes=(envelope.scope,), srcs=("memory",), now=envelope.at)
 

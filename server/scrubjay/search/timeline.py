@@ -1,7 +1,7 @@
-"""Timelines: what was said in the period that a question asks about, in the order of time.
+"""Timelines: the records of the period that a question asks about, in the order of time.
 
-A question such as "what did we do yesterday?" names a period and nothing to search for. One such as "what did
-we decide about retries last week?" names both, and is first searched within that period.
+"What did we do yesterday?" names a period and nothing to search for. "What did we decide about retries last
+week?" names both; it is first searched within that period.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,19 +27,19 @@ from scrubjay.store.cache import PassageRow
 from scrubjay.store.schema import micros, moment
 from scrubjay.store.store import Store
 from scrubjay.text.dates import DAY, Period
-from scrubjay.text.time_asked import EPOCH, Event, PastSessions, said_as_days, time_asked
+from scrubjay.text.time_asked import EPOCH, Event, PastSessions, name_in_days, time_asked
 
 MOST = 12  # hits, unless the request gives a number
 ROOM = 800  # tokens of the answer, unless the request gives a number
-TOLD = 250  # tokens of an answer with sessions' summaries alone
-BRIEF = 150  # characters of one of them at least, shown; with more sessions, some are left out
-QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the asking one
+SUMMARIES_ROOM = 250  # tokens of an answer that consists of sessions' summaries
+BRIEF = 150  # least characters of each summary shown; if there are too many sessions, some are left out
+QUIET = timedelta(minutes=10)  # a session whose last turn is younger may be the caller's
 NEAREST = 3  # sessions that answer a question about the time before something
 RECENT = 30 * DAY  # the period in which past sessions are first searched for
-READ = 20_000  # passages read of one period
-NAMING = 100  # passages read that name an event
+READ = 20_000  # passages of a period that are read
+NAMING = 100  # passages that name an event that are read
 WHOLE = 1.0 - 1e-9  # full coverage, allowing for rounding of the weights
-LIKELY = 0.5  # relevance from which a hit of the period needs no comparison
+LIKELY = 0.5  # relevance from which a hit of the period is not compared with hits from anywhere
 NEARLY = 0.7  # otherwise, the least share of the best proof anywhere
 
 Key = tuple[str, str]  # a scope and a session, or the day of facts without one
@@ -50,8 +50,8 @@ class Span:
     """The period that a question asks about, as a narrower question. `period` is its name in words.
 
     Attributes:
-        words: the other content words of the question; if there are any, its text is these words.
-        backwards: it has no beginning, so the records nearest to its end come first.
+        words: the other content words of the question; if there are any, they are the text of `question`.
+        backwards: the period has no beginning, so the records nearest to its end come first.
     """
 
     question: Question
@@ -61,11 +61,11 @@ class Span:
 
 
 async def span_asked(store: Store, question: Question) -> Span | None:
-    """Return the period that a question asks about; None without one, or if only words can answer.
+    """Return the period that a question asks about; None if it names no period, or if only words can answer.
 
     The last session is the newest whose last turn is older than `QUIET`, because a younger one may be the
-    caller's; without another it is the newest of all. An event is dated by the session that mentions it most,
-    or the newest that mentions it half as much.
+    caller's; if all are younger, it is the newest of all. The date of an event is that of the newest session
+    that mentions it at least half as much as the session that mentions it most.
     """
     asked = time_asked(question.text, question.now)
     srcs = tuple(src for src in question.srcs if src != "chunk")
@@ -76,67 +76,71 @@ async def span_asked(store: Store, question: Question) -> Span | None:
         return None if question.session_id else await _sessions(store, inside, asked.when, asked.words)
     if isinstance(asked.when, Event):
         # "What did she feel after the race?" is answered by any mention of the race, at any time.
-        sure = not (asked.words and asked.when.after)
-        return await _around_event(store, inside, asked.when, asked.words) if sure else None
+        is_limited = not (asked.words and asked.when.after)
+        return await _around_event(store, inside, asked.when, asked.words) if is_limited else None
     start, end = asked.when.start, asked.when.end
     within = _within(inside, start, end)
-    return Span(within, said_as_days(start, end), asked.words, backwards=start <= EPOCH)
+    return Span(within, name_in_days(start, end), asked.words, backwards=start <= EPOCH)
 
 
 async def timeline(store: Store, request: SearchMemories, span: Span, measure: Measure) -> MemoryHits:
     """Answer with the turns and facts of a period in the order of time, all with the score 1.
 
-    Sessions with summaries are told by these alone, if no size is requested. If the records do not
-    all fit, they are spread over the sessions, summaries first. `left_out` counts the others.
-    `measure` as in `choosing`.
+    If every session has a summary and no size is requested, the answer consists of the summaries. If the
+    records do not all fit, those shown are spread over the sessions, summaries first. `left_out` counts the
+    others. `measure` is that of `choosing`.
     """
     entries = await _entries(store, span.question)
-    own = [entry for entry in entries if entry.src in span.question.srcs]
-    if request.top_k is None and request.max_tokens is None and _is_told(entries):
-        return await _told(store, span, [entry for entry in entries if entry.src == "summary"], measure)
-    most, room = request.top_k or MOST, request.max_tokens or ROOM
+    matching = [entry for entry in entries if entry.src in span.question.srcs]
+    if request.top_k is None and request.max_tokens is None and _is_summarised(entries):
+        return await _summaries(store, span, [entry for entry in entries if entry.src == "summary"], measure)
+    limit, room = request.top_k or MOST, request.max_tokens or ROOM
     room = 4 * (room - FRAME)
-    shown = await _afforded(store, own, most, room, measure) if len(own) <= most else own
-    if len(shown) < len(own) or len(own) > most:
+    shown = await _afforded(store, matching, limit, room, measure) if len(matching) <= limit else matching
+    if len(shown) < len(matching) or len(matching) > limit:
         groups = _sessions_of(entries)
         chosen = _alternating(groups[-NEAREST:] if span.backwards else groups)
-        shown = await _afforded(store, chosen[: 4 * most], most, room, measure)
-    begins = {entry.id: group[0].dated_at for group in _sessions_of(shown) for entry in group}
-    shown.sort(key=lambda entry: begins[entry.id] if entry.src == "summary" else entry.dated_at)
+        shown = await _afforded(store, chosen[: 4 * limit], limit, room, measure)
+    started_at = {entry.id: group[0].dated_at for group in _sessions_of(shown) for entry in group}
+    shown.sort(key=lambda entry: started_at[entry.id] if entry.src == "summary" else entry.dated_at)
     if not shown:
         return no_hits(span.period)
     whole = {"top_k": len(shown), "max_tokens": request.max_tokens or ROOM, "prev_turns": 0, "next_turns": 0}
     whole_request = request.model_copy(update=whole)
     selector = Selector(store, whole_request, span.question, False, False, "strong", measure)
     hits = await selector.select(await _same_score(store, span.question, shown))
-    left = len(own) - sum(entry.src in span.question.srcs for entry in shown)
-    return hits.model_copy(update={"period": span.period, "left_out": left or None})
+    left_out = len(matching) - sum(entry.src in span.question.srcs for entry in shown)
+    return hits.model_copy(update={"period": span.period, "left_out": left_out or None})
 
 
-def _is_told(entries: Sequence[PassageRow]) -> bool:
-    """Return True if there is more than one short turn, and each session has a summary."""
+def _is_summarised(entries: Sequence[PassageRow]) -> bool:
+    """Return True if there is more than one turn, and each session has a summary."""
     turns = [_session_or_day(entry) for entry in entries if entry.src == "turn"]
-    told = {_session_or_day(entry) for entry in entries if entry.src == "summary"}
-    return len(turns) > 1 and set(turns) <= told
+    summarised = {_session_or_day(entry) for entry in entries if entry.src == "summary"}
+    return len(turns) > 1 and set(turns) <= summarised
 
 
-async def _told(store: Store, span: Span, summaries: Sequence[PassageRow], measure: Measure) -> MemoryHits:
-    """Answer with the sessions' titles and what came of them, in the order of time."""
-    room = 4 * (TOLD - FRAME)
-    chosen = {entry.id for entry in _alternating([[each] for each in summaries])[: room // BRIEF]}
+async def _summaries(
+    store: Store, span: Span, summaries: Sequence[PassageRow], measure: Measure
+) -> MemoryHits:
+    """Answer with the title and the outcome of each session, in the order of time."""
+    room = 4 * (SUMMARIES_ROOM - FRAME)
+    chosen = {entry.id for entry in _alternating([[entry] for entry in summaries])[: room // BRIEF]}
     shown = [entry for entry in summaries if entry.id in chosen]
     records = await _records(store, shown)
     whole = [as_hit(records[entry.record_id]) for entry in shown if entry.record_id in records]
     frames = sum(measure(hit.model_copy(update={"memory": ""})) for hit in whole)
-    each = (room - frames) // (len(whole) or 1)
-    shorter = ({"memory": brief(hit.memory or "", each), "score": 1.0, "truncated": True} for hit in whole)
+    room_each = (room - frames) // (len(whole) or 1)
+    shorter = (
+        {"memory": brief(hit.memory or "", room_each), "score": 1.0, "truncated": True} for hit in whole
+    )
     hits = [hit.model_copy(update=changes) for hit, changes in zip(whole, shorter, strict=True)]
     return MemoryHits(
         confidence="strong",
         results=hits,
         total=len(hits),
         timing=0.0,
-        tokens=Tokens(spent=-(-sum(map(measure, hits)) // 4), budget=TOLD),
+        tokens=Tokens(spent=-(-sum(map(measure, hits)) // 4), budget=SUMMARIES_ROOM),
         left_out=len(summaries) - len(hits) or None,
         records=dict(records),
         period=span.period,
@@ -148,17 +152,17 @@ async def retrieve_in_time(
 ) -> tuple[Question, Ranking]:
     """Rank records from within a period, or from anywhere if those are much more likely.
 
-    The time before something is often told later, so there the period must be at least as likely. Anything
-    else that is likely within its period needs no comparison.
+    The time before something is often mentioned later, so there the period must be at least as likely.
+    Otherwise, what is likely within its period is not compared with anything.
     """
     inside = await retrieve(store, span.question, embed)
     best, proof = float(inside.relevance.max(initial=0.0)), inside.grounds.verdict.get("proof", 0.0)
-    found = inside.confidence() != "none"
-    if found and best >= LIKELY and not span.backwards:
+    is_found = inside.confidence() != "none"
+    if is_found and best >= LIKELY and not span.backwards:
         return span.question, inside
     anywhere = await retrieve(store, question, embed)
-    needed = anywhere.grounds.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
-    return (span.question, inside) if found and proof >= needed else (question, anywhere)
+    needed_proof = anywhere.grounds.verdict.get("proof", 0.0) * (1.0 if span.backwards else NEARLY)
+    return (span.question, inside) if is_found and proof >= needed_proof else (question, anywhere)
 
 
 def period_searched(question: Question) -> str | None:
@@ -167,7 +171,7 @@ def period_searched(question: Question) -> str | None:
         return None
     zone = question.now.tzinfo
     start, end = question.since or EPOCH, question.until or max(question.now, question.since or EPOCH)
-    return said_as_days(start.astimezone(zone), end.astimezone(zone))
+    return name_in_days(start.astimezone(zone), end.astimezone(zone))
 
 
 def _within(question: Question, start: datetime, end: datetime) -> Question:
@@ -181,11 +185,11 @@ async def _sessions(store: Store, question: Question, past: PastSessions, words:
     turns = replace(question, srcs=("turn",), until=question.until or question.now)
     needed = past.back + past.count
     recent = _sessions_of(await _entries(store, _within(turns, question.now - RECENT, question.now)))
-    found = recent if len(recent) > needed else _sessions_of(await _entries(store, turns))
-    found.sort(key=lambda session: session[-1].dated_at)
-    quiet = [each for each in found if each[-1].dated_at <= micros(question.now - QUIET)] or found
-    end = len(quiet) - past.back + 1
-    chosen = quiet[max(0, end - past.count) : max(0, end)]
+    sessions = recent if len(recent) > needed else _sessions_of(await _entries(store, turns))
+    sessions.sort(key=lambda session: session[-1].dated_at)
+    finished = [each for each in sessions if each[-1].dated_at <= micros(question.now - QUIET)] or sessions
+    end = len(finished) - past.back + 1
+    chosen = finished[max(0, end - past.count) : max(0, end)]
     name = "the last session" if past.back == 1 else f"the session {past.back} sessions ago"
     if past.count > 1:
         name = f"the last {past.count} sessions"
@@ -197,29 +201,29 @@ async def _sessions(store: Store, question: Question, past: PastSessions, words:
     if len(chosen) == 1:
         # Facts derived from a session are younger than its turns.
         inside = replace(question, session_id=chosen[0][0].session_id)
-    return Span(inside, f"{name}, {said_as_days(first, last)}", words)
+    return Span(inside, f"{name}, {name_in_days(first, last)}", words)
 
 
 async def _around_event(
     store: Store, question: Question, event: Event, words: tuple[str, ...]
 ) -> Span | None:
-    asked = replace(question, text=event.words, srcs=("memory", "turn"))
-    (naming,) = await search(store, asked, by_words(store, event.words, NAMING))
-    covered = coverage(event.words, [passage.text for passage, _ in naming])
+    narrowed = replace(question, text=event.words, srcs=("memory", "turn"))
+    (mentions,) = await search(store, narrowed, by_words(store, event.words, NAMING))
+    covered = coverage(event.words, [passage.text for passage, _ in mentions])
     before = micros(question.now - QUIET)
-    about: dict[Key, list[tuple[PassageRow, float]]] = {}
-    for (passage, score), share in zip(naming, covered.tolist(), strict=True):
+    by_session: dict[Key, list[tuple[PassageRow, float]]] = {}
+    for (passage, score), share in zip(mentions, covered.tolist(), strict=True):
         if share > WHOLE and passage.dated_at <= before:
-            about.setdefault(_session_or_day(passage), []).append((passage, score))
-    if not about:
+            by_session.setdefault(_session_or_day(passage), []).append((passage, score))
+    if not by_session:
         return None
-    most = max(sum(score for _, score in each) for each in about.values())
-    much = (each for each in about.values() if 2 * sum(score for _, score in each) >= most)
-    dates = max([passage.dated_at for passage, _ in each] for each in much)
-    at = moment(min(dates)).astimezone(question.now.tzinfo)
+    greatest = max(sum(score for _, score in entries) for entries in by_session.values())
+    often = (entries for entries in by_session.values() if 2 * sum(score for _, score in entries) >= greatest)
+    dates = max([passage.dated_at for passage, _ in entries] for entries in often)
+    date = moment(min(dates)).astimezone(question.now.tzinfo)
     if event.after:
-        return Span(_within(question, at, question.now), said_as_days(at, question.now), words)
-    return Span(_within(question, EPOCH, at), said_as_days(EPOCH, at), words, backwards=True)
+        return Span(_within(question, date, question.now), name_in_days(date, question.now), words)
+    return Span(_within(question, EPOCH, date), name_in_days(EPOCH, date), words, backwards=True)
 
 
 async def _entries(store: Store, question: Question) -> list[PassageRow]:
@@ -246,18 +250,19 @@ def _session_or_day(entry: PassageRow) -> Key:
 
 
 def _alternating(groups: Sequence[Sequence[PassageRow]]) -> list[PassageRow]:
-    """Order entries so that the first are spread over all groups: of each the summaries, then the ends."""
+    """Order entries so that the first are spread over all groups: of each its summaries, then its ends."""
     orders = []
     for group in groups:
         turns = [entry for entry in group if entry.src != "summary"]
-        orders.append([*(e for e in group if e.src == "summary"), *(turns[at] for at in _spread(len(turns)))])
+        summaries = [entry for entry in group if entry.src == "summary"]
+        orders.append([*summaries, *(turns[at] for at in _spread(len(turns)))])
     longest = max(map(len, orders), default=0)
     places = list(_spread(len(orders)))
     return [orders[at][turn] for turn in range(longest) for at in places if turn < len(orders[at])]
 
 
 def _spread(count: int) -> Iterator[int]:
-    """Yield the positions of a row so that each is far from those before: the ends, then middles.
+    """Yield positions 0 to `count` - 1 so that each is far from those before: the ends, then middles.
 
     >>> list(_spread(5))
     [0, 4, 2, 1, 3]
@@ -278,20 +283,20 @@ def _spread(count: int) -> Iterator[int]:
 
 
 async def _afforded(
-    store: Store, entries: Sequence[PassageRow], most: int, room: int, measure: Measure
+    store: Store, entries: Sequence[PassageRow], limit: int, room: int, measure: Measure
 ) -> list[PassageRow]:
-    """Take at most `most` entries in order, while they fit, in characters."""
+    """Return the entries, at most `limit`, that fit into `room` characters; the first one always fits."""
     records = await _records(store, entries)
-    taken: list[PassageRow] = []
+    shown: list[PassageRow] = []
     for entry in entries:
-        if len(taken) == most:
+        if len(shown) == limit:
             break
         if (record := records.get(entry.record_id)) is not None:
             length = measure(as_hit(record))
-            if length <= room or not taken:
-                taken.append(entry)
+            if length <= room or not shown:
+                shown.append(entry)
                 room -= length
-    return taken
+    return shown
 
 
 async def _records(store: Store, entries: Sequence[PassageRow]) -> Mapping[str, AnyRecord]:

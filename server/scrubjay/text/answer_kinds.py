@@ -1,4 +1,4 @@
-"""The kind of answer that a question wants, such as a port or a reason, and whether a text has one.
+"""Recognises which kind of answer a question wants, such as a port or a reason, and which texts have one.
 
 "Redis is the cache" does not answer "Which Redis version?": it is about the subject but has no version.
 """
@@ -12,8 +12,7 @@ from scrubjay.text.developer_words import gloss
 from scrubjay.text.tables import filled, listed, table
 
 AnswerKind = str  # the name of a kind in `answer_kinds.toml`
-# Characters around an answer in which the question's words count most; 24 to 90 is a plateau.
-_NEAR = 40
+_NEAR = 40  # characters around an answer in which the question's words count most; 24 to 90 is a plateau
 _BY_NEARNESS = 0.5  # share of nearby words in a sentence's score; 0.3 to 0.5 is a plateau
 _NEIGHBOUR = 0.6  # weight of a word in the sentence before or after; 0.3 to 0.9 is a plateau
 
@@ -21,21 +20,21 @@ _NEIGHBOUR = 0.6  # weight of a word in the sentence before or after; 0.3 to 0.9
 class _Kind(NamedTuple):
     """How a question asks for a kind of answer, and what such an answer looks like.
 
-    `asked` matches only the words that name the kind, which an answer need not repeat; words that it should
-    repeat are in look-aheads. Both match lower-case text, which is several times as fast as ignoring case;
-    `held` matches the original text if it is `cased`.
+    `asked` matches the words of a question that name the kind, which an answer need not repeat; words that it
+    should repeat are in look-aheads. `answer` matches an answer. Both match lower-case text, which is several
+    times as fast as ignoring case; if `cased`, `answer` matches the original text.
     """
 
     name: AnswerKind
     asked: re.Pattern[str]
-    held: re.Pattern[str]
+    answer: re.Pattern[str]
     cased: bool
 
 
 def _read() -> tuple[dict[AnswerKind, _Kind], re.Pattern[str]]:
-    """Read the kinds, in the order in which they are tried, and the words that are no person's name."""
-    read, parts = table("answer_kinds"), {"countries": "|".join(listed("countries"))}
-    for name, text in read["parts"].items():
+    """Read the kinds in the order in which they are tried, and a pattern of what is never a person's name."""
+    content, parts = table("answer_kinds"), {"countries": "|".join(listed("countries"))}
+    for name, text in content["parts"].items():
         parts[name] = filled(text, parts)
     kinds = {
         name: _Kind(
@@ -44,7 +43,7 @@ def _read() -> tuple[dict[AnswerKind, _Kind], re.Pattern[str]]:
             re.compile(filled(kind["held"], parts)),
             kind.get("cased", False),
         )
-        for name, kind in read["kinds"].items()
+        for name, kind in content["kinds"].items()
     }
     return kinds, re.compile(parts["no_person"], re.IGNORECASE)
 
@@ -90,7 +89,7 @@ def holds(kind: AnswerKind, text: str) -> bool:
     >>> holds("version", "Redis 7.2 is the cache."), holds("version", "Redis is the cache.")
     (True, False)
     """
-    return next(_held(kind, text), None) is not None
+    return next(_answers(kind, text), None) is not None
 
 
 def fit(
@@ -98,17 +97,16 @@ def fit(
 ) -> float:
     """Return how well the best sentence of a text answers, in [0, 1]; 0 without an answer of this kind.
 
-    `weights` maps the stem of each word of the question's `topic` to its weight. A sentence's score is the
-    share of them that it has: half of it counts the words near the answer, and words of adjacent sentences
-    count less. Without a kind, every sentence counts.
-
+    `weights` maps the stem of each word of the question's `topic` to its weight. The score of a sentence is
+    the share of these weights that it has: words near the answer make up half of it, and words of adjacent
+    sentences count less. If the kind is None, every sentence counts as an answer.
 
     >>> weights = {"redis": 1.0, "cache": 0.5}
     >>> [fit("version", weights, text, str) for text in ("Redis 7.2 is the cache.", "Redis is the cache.")]
     [1.0, 0.0]
     """
     total = sum(weights.values())
-    answers = [] if kind is None else list(_held(kind, text))
+    answers = [] if kind is None else list(_answers(kind, text))
     if not total or (kind is not None and not answers):
         return 0.0
     places = [(at, word) for at, word in _words(text, stem) if word in weights]
@@ -124,27 +122,27 @@ def fit(
         if kind is not None and not inside:
             continue
         before, after = sentences[max(number - 1, 0)][0], sentences[min(number + 1, len(sentences) - 1)][1]
-        proven = (1.0 - _NEIGHBOUR) * share(start, end) + _NEIGHBOUR * share(before, after)
+        in_context = (1.0 - _NEIGHBOUR) * share(start, end) + _NEIGHBOUR * share(before, after)
         if kind is None:
-            best = max(best, proven)
+            best = max(best, in_context)
         for first, last in inside:
             if all(word in weights for _, word in _words(text[first:last], stem)):
-                continue  # the question contains this itself
+                continue  # these words are from the question
             near = share(max(start, first - _NEAR), min(end, last + _NEAR))
-            best = max(best, _BY_NEARNESS * near + (1.0 - _BY_NEARNESS) * proven)
+            best = max(best, _BY_NEARNESS * near + (1.0 - _BY_NEARNESS) * in_context)
     return best
 
 
 @lru_cache(maxsize=256)
 def _words(text: str, stem: Callable[[str], str]) -> tuple[tuple[int, str], ...]:
-    """Return the position and stem of each word; in Chinese and Japanese, of each pair of characters."""
+    """Return the position and the stem of each word; in Chinese and Japanese, of each pair of characters."""
     return tuple((match.start(), stem((match[1] or match[0]).casefold())) for match in _WORD.finditer(text))
 
 
-def _held(kind: AnswerKind, text: str) -> Iterator[tuple[int, int]]:
-    """Yield the positions of answers of this kind in a text; a tool's name is not a person's."""
+def _answers(kind: AnswerKind, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the position of each answer of this kind in a text; a tool is not a person."""
     form = _KINDS[kind]
-    for match in form.held.finditer(text if form.cased else text.lower()):
-        name = kind == "person" and match[0][:1].isupper() and not match[0].startswith(("I ", "We "))
-        if not (name and (_NO_PERSON.match(match[0]) or gloss(match[0]))):
+    for match in form.answer.finditer(text if form.cased else text.lower()):
+        may_be_name = kind == "person" and match[0][:1].isupper() and not match[0].startswith(("I ", "We "))
+        if not (may_be_name and (_NO_PERSON.match(match[0]) or gloss(match[0]))):
             yield match.span()

@@ -1,4 +1,4 @@
-"""The wording that all interfaces share about an answer: doubtful or empty, and what was searched."""
+"""The sentences that all interfaces use for doubtful and empty answers, and for what was searched."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ DOUBTFUL = "Doubtful, perhaps related:"
 
 
 def named(scopes: tuple[str, ...] | None) -> str:
-    """Return the names of the searched scopes in readable form; None is every scope.
+    """Return the searched scopes as a readable phrase; None means every scope.
 
     >>> named(("repo_sparrow__0123456789abcdef", "user")), named(None)
     ("sparrow and the user's own facts", 'every project')
@@ -16,16 +16,16 @@ def named(scopes: tuple[str, ...] | None) -> str:
     if scopes is None:
         return "every project"
     return " and ".join(
-        "the user's own facts" if each == USER_SCOPE else display_name(each) for each in scopes
+        "the user's own facts" if scope == USER_SCOPE else display_name(scope) for scope in scopes
     )
 
 
 def nothing(
     scopes: tuple[str, ...] | None, period: str | None, everywhere: str, documents: str | None = None
 ) -> str:
-    """Return a sentence that says that nothing was found, and what was not searched.
+    """Return sentences for an empty answer: what was searched, and what was not.
 
-    `everywhere` is how to search every project, `documents` how to search documents, if there are any.
+    `everywhere` says how to search every project, `documents` how to search documents, if there are any.
     """
     when = f" from {period}" if period else ""
     searched = f"No memory answers this{when}. Searched: {named(scopes)}."
@@ -36,7 +36,7 @@ def nothing(
 
 
 def may_answer(name: str, lines: Sequence[int], project: str, documents: str) -> str:
-    """Return a sentence that says that a passage may answer; `documents` is how to search documents.
+    """Return a sentence about a passage that may answer; `documents` says how to search documents.
 
     >>> may_answer("docs/runbook.md", (9, 11), "", "search_documents")
     'docs/runbook.md lines 9-11 may answer this: search_documents'
@@ -45,7 +45,7 @@ def may_answer(name: str, lines: Sequence[int], project: str, documents: str) ->
 
 
 def no_document(scopes: tuple[str, ...] | None, place: str | None, everywhere: str) -> str:
-    """Return a sentence that says that no document answers; `place` is the path or id that was searched."""
+    """Return sentences for a search of documents without a hit; `place` is the searched path or id."""
     within = f"{place} in {named(scopes)}" if place else f"the documents of {named(scopes)}"
     wider = [*(["no path or doc_id"] if place else []), *([everywhere] if scopes is not None else [])]
     advice = ", or ".join(["Try other words, names of functions or headings", *wider])

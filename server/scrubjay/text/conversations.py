@@ -1,4 +1,4 @@
-"""Conversations: a chat client's messages as one readable text, and as turns.
+"""Turns the messages of a chat client into one readable text, and into turns.
 
 A client may send parts of a conversation again: only new messages are added, and a turn keeps its key.
 """
@@ -17,7 +17,7 @@ LONGEST_RESULT = 2_000  # characters of a tool's result; the rest is left out
 
 @dataclass(frozen=True)
 class Message:
-    """One message. `role` is user, assistant, system or tool; `tools` are the names of the tools it calls."""
+    """One message. `role` is user, assistant, system or tool; `tools` are the names of the called tools."""
 
     role: str
     text: str = ""
@@ -28,9 +28,9 @@ class Message:
 
 @dataclass(frozen=True)
 class Exchange:
-    """One turn: a prompt and all its answers. `key` stays the same however often the conversation is sent.
+    """One turn: a prompt and all its answers, joined; `texts` are the separate messages.
 
-    `texts` are its messages, separately.
+    `key` stays the same however often the conversation is sent.
     """
 
     key: str
@@ -42,12 +42,11 @@ class Exchange:
 
 
 def transcript(text: str, messages: Iterable[Message]) -> str:
-    """Add the new ones of these messages to the text of a conversation, each as `role: text`, in order.
+    """Add the messages that are new to the text of a conversation, each as `role: text`, in order.
 
-    A message is known if it follows the one before it in the text. So sending the whole conversation again,
-    or its last part, adds only the new end, a single new message adds itself, and a repeated call adds
+    A message is not new if it follows the message before it in the text. So a client may send the whole
+    conversation, its last part, or a single message: only what is new is added, and a repeated call adds
     nothing.
-
 
     >>> transcript("user: hi", [Message("user", "hi"), Message("assistant", "hello")])
     'user: hi\\n\\nassistant: hello'
@@ -64,19 +63,20 @@ def transcript(text: str, messages: Iterable[Message]) -> str:
 
 
 def user_messages(text: str) -> list[str]:
-    """Return what the user says in the text of a conversation.
+    """Return the user's messages in the text of a conversation.
 
     >>> user_messages(transcript("", [Message("user", "hi"), Message("assistant", "hello")]))
     ['hi']
     """
-    _, *blocks = _SPEAKER.split(text)  # a role and a text in turn
-    return [said.strip() for role, said in zip(blocks[::2], blocks[1::2], strict=True) if role == "user"]
+    _, *parts = _SPEAKER.split(text)  # roles and texts in turn
+    return [words.strip() for role, words in zip(parts[::2], parts[1::2], strict=True) if role == "user"]
 
 
 def exchanges(messages: Iterable[Message]) -> list[Exchange]:
-    """Group messages into turns: each is what the user says, and what the assistant then says and calls.
+    """Group messages into turns: a message of the user, and the assistant's messages and calls after it.
 
-    What the assistant says first is its own turn. System messages and tools' results are left out.
+    Messages of the assistant before any of the user are a turn of their own. System messages and tools'
+    results are left out.
     """
     turns: list[Exchange] = []
     seen: Counter[str] = Counter()
@@ -100,16 +100,16 @@ def exchanges(messages: Iterable[Message]) -> list[Exchange]:
 
 
 def contains(sides: tuple[str | None, str | None], exchange: Exchange) -> bool:
-    """Return True if the user's and the assistant's side of a turn contain those of an exchange."""
+    """Return True if both sides of a turn, the user's and the assistant's, contain those of an exchange."""
     user, assistant = sides
     return exchange.user in (user or "") and exchange.assistant in (assistant or "")
 
 
 def _key(message: Message, seen: Counter[str]) -> str:
-    """Hash the message that begins an exchange; a repetition of the same words has another key."""
-    begins = f"{message.role}\n{message.text}"
-    seen[begins] += 1
-    return hashlib.sha256(f"{seen[begins]}\n{begins}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    """Hash the first message of an exchange; if its words are repeated later, they get another key."""
+    content = f"{message.role}\n{message.text}"
+    seen[content] += 1
+    return hashlib.sha256(f"{seen[content]}\n{content}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _block(message: Message) -> str:
@@ -117,9 +117,9 @@ def _block(message: Message) -> str:
     if message.role == "tool" and len(text) > LONGEST_RESULT:
         text = f"{text[:LONGEST_RESULT]} [and {len(text) - LONGEST_RESULT:,} more characters]"
     parts = filter(None, (text, f"[calls {', '.join(message.tools)}]" if message.tools else ""))
-    who = f"{message.role} ({message.name})" if message.name else message.role
+    speaker = f"{message.role} ({message.name})" if message.name else message.role
     content = "\n".join(parts).strip()
-    return f"{who}: {content}" if content else ""
+    return f"{speaker}: {content}" if content else ""
 
 
 def _find(text: str, block: str, start: int) -> int | None:

@@ -1,4 +1,4 @@
-"""The days, months and years that a question names in English, and how close a moment is to them.
+"""Finds the days, months and years that a question names in English, and rates how close a moment is to them.
 
 Relative dates are relative to the `now` that is passed in, in its time zone.
 """
@@ -12,7 +12,7 @@ from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, tzinfo
 from scrubjay.text.terms import NUMBER_WORDS, STOP
 
 DAY = timedelta(days=1)
-# Events are often told the next day or some days later: allowing for that is worth 1.5-2 points on LoCoMo.
+# Events are often told the next day or some days later; to allow for that is worth 1.5-2 points on LoCoMo.
 AFTER_A_DAY = timedelta(days=10)
 AFTER_A_SPAN = timedelta(days=14)
 
@@ -55,18 +55,18 @@ _PART = r"(?:(?P<part>early|mid|late)(?: in |-| )|(?P<edge>beginning|start|middl
 _IN = r"(?:in|during|since|until|till|by|before|after|from|of|throughout|around|last|this)"
 
 
-# Takes a match and today; returns None if it is not a date.
+# A function of a match and today; it returns None if the match is not a date.
 _Reader = Callable[[re.Match[str], datetime], "Period | None"]
 
 
 @dataclass(frozen=True)
 class Period:
-    """The time from `start` up to `end`, both aware, as a question names it.
+    """The time that a question names, from `start` up to `end`, both aware.
 
     Attributes:
-        exact: it is one day, not a week, month, year or several of them.
-        any_year: the question names no year: start and end are the latest past occurrence, and every other
-            year matches too.
+        exact: True for one day, False for a week, month, year or several of them.
+        any_year: True if the question names no year: start and end are the latest past occurrence, and every
+            other year matches too.
     """
 
     start: datetime
@@ -87,7 +87,7 @@ class LocalZone(tzinfo):
         return None if dt is None else dt.replace(tzinfo=None).astimezone().tzname()
 
     def dst(self, dt: datetime | None) -> timedelta | None:
-        """Return None: the share of summer time in the offset is unknown."""
+        """Return None, because the share of summer time in the offset is unknown."""
         return None
 
     def fromutc(self, dt: datetime) -> datetime:
@@ -96,7 +96,7 @@ class LocalZone(tzinfo):
 
 
 def periods(text: str, now: datetime) -> list[Period]:
-    """Return the periods that the text names, each once, in the order of the text.
+    """Return the periods that a text names, each once, in the order of the text.
 
     Dates that countries read differently (05/07/2023) are ignored; "may" and "march" are months only next to
     a number or after a preposition.
@@ -111,19 +111,20 @@ def named_periods(text: str, now: datetime) -> list[tuple[range, Period]]:
     """
     places: list[tuple[range, Period]] = []
     weekdays = [range(*match.span()) for match in _ADJACENT_WEEKDAY.finditer(text)]
-    rest = _ADJACENT_WEEKDAY.sub(lambda match: " " * len(match[0]), text)
+    unread = _ADJACENT_WEEKDAY.sub(lambda match: " " * len(match[0]), text)
     today = midnight(now)
     for pattern, read in _READERS:
-        for match in pattern.finditer(rest):
+        for match in pattern.finditer(unread):
             try:
                 period = read(match, today)
             except (ValueError, OverflowError):  # 30 February, or a year outside the calendar
                 continue
             if period is not None:
-                places.append((range(*match.span()), _onward(rest, match, period, today)))
-                rest = rest[: match.start()] + "\x00" * (match.end() - match.start()) + rest[match.end() :]
-    joined = ((_with_weekdays(at, weekdays), period) for at, period in places)
-    return sorted(joined, key=lambda place: place[0].start)
+                places.append((range(*match.span()), _onward(unread, match, period, today)))
+                mask = "\x00" * len(match[0])
+                unread = unread[: match.start()] + mask + unread[match.end() :]
+    with_weekdays = ((_with_weekdays(at, weekdays), period) for at, period in places)
+    return sorted(with_weekdays, key=lambda place: place[0].start)
 
 
 def closeness(period: Period, moment: datetime) -> float:
@@ -294,16 +295,16 @@ def _month_number(name: str) -> int:
 
 
 def count_of(words: str) -> int:
-    """Return the number that "3", "three", "a few" or "a couple of" name; 1 for any other word."""
+    """Return the number for words such as "3", "three", "a few" or "a couple of"; 1 for any others."""
     words = words.lower().removeprefix("a ")
     if words.isdecimal():
         return int(words)
-    known = {"few": 3, "couple": 2, "couple of": 2}
-    return NUMBER_WORDS.index(words) if words in NUMBER_WORDS else known.get(words, 1)
+    phrases = {"few": 3, "couple": 2, "couple of": 2}
+    return NUMBER_WORDS.index(words) if words in NUMBER_WORDS else phrases.get(words, 1)
 
 
 def day_ago(today: datetime, unit: str, count: int) -> datetime:
-    """Return the day so many days, weeks, fortnights, months or years ago, the last of a shorter month."""
+    """Return the day `count` days, weeks, fortnights, months or years ago; the last of a shorter month."""
     if unit not in ("month", "year"):
         return today - DAY * _DAYS[unit] * count
     month = _month(_months_before(today, count * (12 if unit == "year" else 1)))
@@ -374,7 +375,7 @@ def _pattern(source: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w-]){source}(?![\w-])", re.IGNORECASE)
 
 
-# The more specific first: the text that one matched is blanked for the others.
+# More specific patterns first: the text that one matches is blanked for the others.
 _READERS: tuple[tuple[re.Pattern[str], _Reader], ...] = (
     (re.compile(rf"(?<![\w-]){_YEAR}[-/](?P<month>[01]\d)[-/](?P<day>[0-3]\d)(?=T\d|(?![\w-]))"), _on_date),
     (_pattern(rf"{_DAY_NUMBER}(?: of)? {_MONTH},? {_YEAR}"), _on_date),

@@ -1,8 +1,8 @@
-"""Entities: the files, identifiers, addresses, codes and issues that a text names, and ties between records.
+"""Finds entities, the files, identifiers, addresses, codes and issues in a text, and ties between records.
 
-Two spellings of one thing have the same form. Entities are recognised by spelling only, so they are precise
-rather than complete: prose has almost none. Two records are tied if they share an entity or a tag, or if one
-builds on the other.
+Two spellings of one thing have the same form. Entities are recognised only by their spelling, so they are
+precise rather than complete: prose has almost none. Two records are tied if they share an entity or a tag, or
+if one builds on the other.
 """
 
 import errno
@@ -14,14 +14,14 @@ from typing import Literal, NamedTuple
 from scrubjay.text import tables
 from scrubjay.text.terms import PLAIN, parts
 
-MOST = 40  # entities of one text; a listing has more, and would be tied to everything
+MOST = 40  # entities of one text; a text with more is a listing, and would be tied to everything
 READ = 20_000  # characters of a text that are read, some 3 ms
 LEAST_QUERY_WEIGHT = 0.5  # a single word, even in backticks, is not looked up
 
 Kind = Literal["path", "identifier", "address", "code", "issue", "name"]
 Reason = Literal["relation", "tag", "entity"]
 
-# An entity has no colon after a word, so its key needs no prefix.
+# Keys of entities need no prefix, because no entity has a colon after a word.
 _TAG_PREFIX, _RECORD_PREFIX = "tag:", "id:"
 
 _EXTENSIONS = tables.words("extensions")
@@ -66,7 +66,7 @@ class Tie(NamedTuple):
 
 
 def entities(text: str, files: Iterable[str] = ()) -> tuple[Entity, ...]:
-    """Return at most `MOST` entities of a text and its files: each form once, in its most specific spelling.
+    """Return at most `MOST` entities of a text and its files; each form once, in its most specific spelling.
 
     >>> [entity.form for entity in entities("HttpClient lives in src/app/http_client.py, see #512")]
     ['httpclient', '#512']
@@ -90,22 +90,27 @@ def ties(
     return (
         *(Tie(f"{_RECORD_PREFIX}{record_id}", "relation", record_id, 1.0) for record_id in records),
         *(Tie(f"{_TAG_PREFIX}{tag}", "tag", tag, 0.7) for tag in tags),
-        *(Tie(each.form, "entity", each.spelling, each.specificity) for each in entities(text, files)),
+        *(
+            Tie(entity.form, "entity", entity.spelling, entity.specificity)
+            for entity in entities(text, files)
+        ),
     )
 
 
 def tie_words(
     text: str, *, files: Iterable[str] = (), tags: Iterable[str] = (), records: Iterable[str] = ()
 ) -> str | None:
-    """Return the ties of a record as the store holds them: words separated by blanks; None without any."""
+    """Return the ties of a record as words separated by blanks, as the store has them; None for no ties."""
     all_ties = ties(text, files=files, tags=tags, records=records)
     return " ".join(dict.fromkeys(tie.word for tie in all_ties)) or None
 
 
 def query_ties(query: str) -> list[Tie]:
-    """Return the entities of a query. A hyphen makes a word code here: an unknown name costs nothing."""
-    hyphened = " ".join(f"`{word}`" for word in re.findall(r"(?<![\w-])[A-Za-z]\w*(?:-\w+)+(?![\w-])", query))
-    return [tie for tie in ties(f"{query} {hyphened}") if tie.weight >= LEAST_QUERY_WEIGHT]
+    """Return the ties of a query. Words with a hyphen count as code here: an unknown name does no harm."""
+    hyphenated = " ".join(
+        f"`{word}`" for word in re.findall(r"(?<![\w-])[A-Za-z]\w*(?:-\w+)+(?![\w-])", query)
+    )
+    return [tie for tie in ties(f"{query} {hyphenated}") if tie.weight >= LEAST_QUERY_WEIGHT]
 
 
 def _text_entities(text: str) -> Iterator[Entity]:
@@ -146,8 +151,8 @@ def _address(match: re.Match[str]) -> Iterator[Entity]:
 
 
 def _token(spelling: str, *, marked: bool) -> Iterator[Entity]:
-    """Yield the entities in one word without spaces; `marked` if it is in backticks."""
-    called = spelling.endswith("()")
+    """Yield the entities in one word; `marked` is True if it is in backticks."""
+    is_call = spelling.endswith("()")
     token = spelling.removesuffix("()").rstrip(".:,;")
     if not token.isascii() or " " in token:
         return
@@ -156,31 +161,31 @@ def _token(spelling: str, *, marked: bool) -> Iterator[Entity]:
     elif token.startswith("--"):
         yield from _identifier(token.strip("-"), spelling)
     elif "." in token:
-        yield from _dotted(token.lstrip("."), spelling, marked=marked or called)
+        yield from _dotted(token.lstrip("."), spelling, marked=marked or is_call)
     elif token in _ERRNO:
         yield Entity(token.lower(), "code", spelling, 0.7)
     elif "-" not in token or marked:
         identifiers = list(_identifier(token, spelling))
         yield from identifiers
-        if not identifiers and (marked or called) and len(token) > 3 and token.isidentifier():
+        if not identifiers and (marked or is_call) and len(token) > 3 and token.isidentifier():
             yield Entity(token.lower(), "name", spelling, 0.4)
 
 
 def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
-    """Name a file without its extension if that is specific, else with its folder. `and/or` is not a path."""
-    rooted = path.startswith(("/", "./", "../", "~/", "~\\", ".\\", "\\\\")) or path[1:3] in (":\\", ":/")
+    """Yield a file name without its extension if that is specific, else with its folder; not `and/or`."""
+    is_rooted = path.startswith(("/", "./", "../", "~/", "~\\", ".\\", "\\\\")) or path[1:3] in (":\\", ":/")
     names = [name for name in re.split(r"[/\\]+", path) if name not in ("", ".", "..", "~")]
     if not names:
         return
     stem, _, extension = names[-1].rpartition(".") if "." in names[-1].strip(".") else (names[-1], "", "")
     is_file = len(stem) > 1 and extension.lower() in _EXTENSIONS  # a.m. is not a file
     stem = stem if is_file else names[-1]
-    compound = len(_words(stem)) > 1
-    is_path = (len(names) > 1 or path[0] in ".~") and (rooted or marked or compound)
+    is_compound = len(_words(stem)) > 1
+    is_path = (len(names) > 1 or path[0] in ".~") and (is_rooted or marked or is_compound)
     if not (is_file or is_path):
         return
     form = _form(stem)
-    if compound:
+    if is_compound:
         subject = _TEST.sub("", form)  # test_http_client.py is about http_client
         yield Entity(subject if len(subject) >= 8 else form, "path", path, 1.0)
         return
@@ -191,24 +196,24 @@ def _path(path: str, *, marked: bool = True) -> Iterator[Entity]:
 
 
 def _dotted(token: str, spelling: str, *, marked: bool) -> Iterator[Entity]:
-    """Yield a file name or the last identifier of a dotted name."""
+    """Yield a dotted token as a file name, or the last identifier in it."""
     names = [name for name in token.split(".") if name]
     if len(names) < 2 or not all(re.fullmatch(r"[\d_-]*+[A-Za-z][\w-]*", name) for name in names):
         return
-    branded = len(names) == 2 and token.replace(".", "").lower() in _BRANDS
-    if names[-1].lower() in _EXTENSIONS and not branded:
+    is_brand = len(names) == 2 and token.replace(".", "").lower() in _BRANDS
+    if names[-1].lower() in _EXTENSIONS and not is_brand:
         yield from _path(token)
         return
-    last = list(_identifier(names[-1], spelling))
-    yield from last
-    if not last and (marked or any(len(_words(name)) > 1 for name in names)):
+    identifiers = list(_identifier(names[-1], spelling))
+    yield from identifiers
+    if not identifiers and (marked or any(len(_words(name)) > 1 for name in names)):
         yield Entity(_form(names[-2]) + _form(names[-1]), "identifier", spelling, 0.7)
-    if not last and len(names) > 2 and len(_words(names[0])) > 1:
+    if not identifiers and len(names) > 2 and len(_words(names[0])) > 1:
         yield from _identifier(names[0], spelling)
 
 
 def _identifier(token: str, spelling: str) -> Iterator[Entity]:
-    """Yield a token of several parts as an identifier, unless it is prose."""
+    """Yield a token as an identifier if it has several parts and is not prose."""
     words = _words(token)
     form = "".join(words)
     if len(words) < 2 or len(form) < 5 or form in _BRANDS or not any(word.isalpha() for word in words):
@@ -218,14 +223,14 @@ def _identifier(token: str, spelling: str) -> Iterator[Entity]:
 
 
 def _is_prose(token: str, words: list[str]) -> bool:
-    """Return True if capitals inside a word are those of a family name, an abbreviation (PhD) or a plural."""
+    """Return True if the inner capitals are those of a family name, an abbreviation (PhD) or a plural."""
     if "_" in token or "-" in token or len(words) > 2:
         return False
     return words[0] in _FAMILIES or min(map(len, words)) < 2 or (token[0].isupper() and words[1].isdigit())
 
 
 def _words(name: str) -> list[str]:
-    """Split a name into its parts, folded: `HttpClient`, `http_client` and `http-client` give the same."""
+    """Split a name into lower-case parts: the same for `HttpClient`, `http_client` and `http-client`."""
     runs = re.findall(r"[^\W_]+", name)
     return [part.lower() for run in runs for part in (parts(run) if run.isascii() else [run])]
 

@@ -1,4 +1,4 @@
-"""Makes text from others harmless to show, on a terminal and between the tags that a model sees.
+"""Makes text from others safe to show on a terminal, and between the tags that a model sees.
 
 Standard library only and linear in the length of the text.
 """
@@ -21,7 +21,7 @@ _ESCAPE = re.compile(
 )
 _OVERSTRUCK = re.compile("[^\n\x08]\x08")  # bold and underlined letters of a manual page
 _NEXT_COLOUR = re.compile(r"(?<=\w)\x1b\[0?m\x1b\[[1-9][\d;]*+m(?=\w)")
-# Our tags, and the one by which hosts speak to a model, lose their hyphen; if they were removed, what is left
+# Our tags, and the one in which hosts speak to a model, lose their hyphen. If they were removed, the rest
 # could be a tag again.
 _TAG = re.compile(
     r"(<[\s/]*)(?:(scrubjay)-(memory|command)|(recalled)-(data)|(system)-(reminder))", re.IGNORECASE
@@ -40,7 +40,7 @@ def visible(text: str) -> str:
 def without_escapes(text: str) -> str:
     r"""Remove the escape sequences by which programs colour what they print.
 
-    A colour that follows another one at once begins a new word.
+    A space replaces the place where one colour directly follows another.
 
     >>> without_escapes("\x1b[31mError\x1b[0m\x1b[33mcode\x1b[0m: disk full")
     'Error code: disk full'
@@ -60,12 +60,12 @@ def defused(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a text of unknown origin on one line, `defused`."""
+    """Return a text of unknown origin on one line, and `defused`."""
     return " ".join(defused(text).split())
 
 
 def visible_json(text: str) -> str:
-    r"""Return JSON in which characters that are not `visible` are written as `\uXXXX`: the same values."""
+    r"""Escape the invisible characters in JSON as `\uXXXX`, which keeps its values."""
     return _HIDDEN.sub(lambda match: json.dumps(match[0])[1:-1].replace("\x7f", "\\u007f"), text)
 
 

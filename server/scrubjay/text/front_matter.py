@@ -4,8 +4,8 @@ import re
 import tomllib
 from typing import Any
 
-_LONGEST = 20_000  # characters; more is no front matter
-_LONGEST_TITLE = 300  # characters; each part of a note is searched with it
+_LONGEST = 20_000  # characters; a longer block is not front matter
+_LONGEST_TITLE = 300  # characters; the title is searched with each part of a note
 _BEGIN = re.compile(r"\s*(---|\+\+\+)[ \t]*\n(?=\s*(?:#.*\n\s*)*[\w\"'][\w \"'-]*[:=])")
 _END = {
     "---": re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE),
@@ -27,7 +27,7 @@ def front_matter(text: str) -> dict[str, Any]:
 
 
 def front_title(text: str) -> str | None:
-    """Return the title that a note's front matter names."""
+    """Return the title in a note's front matter."""
     title = front_matter(text).get("title")
     is_text = title is not None and not isinstance(title, dict | list)
     return (" ".join(str(title).split())[:_LONGEST_TITLE] or None) if is_text else None
@@ -39,7 +39,7 @@ def end_of_front_matter(text: str) -> int:
 
 
 def _span(text: str) -> tuple[str, int, int, int]:
-    """Return the mark around the fields, where they begin and end, and where the text begins."""
+    """Return the mark around the fields, the start and the end of the fields, and the start of the text."""
     head = text[:_LONGEST].replace("\r\n", " \n")  # of the same length
     begin = _BEGIN.match(head)
     end = _END[begin[1]].search(head, begin.end()) if begin else None
@@ -65,6 +65,6 @@ def _yaml(block: str) -> dict[Any, Any]:
         fields = None
     if isinstance(fields, dict):
         return fields
-    # Notes are full of what is no YAML: `title: Notes: a plan`.
+    # Notes often have fields that are not valid YAML: `title: Notes: a plan`.
     lines = (_FIELD.match(line) for line in block.split("\n"))
     return {line[1]: line[2].strip().strip("\"'") for line in lines if line}

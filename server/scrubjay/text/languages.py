@@ -1,8 +1,7 @@
 """The language of a question, and its function words.
 
-A question's function words tell nothing about the answer: only `heißt` and `Datenbank` matter in "Wie heißt
-die Datenbank?". Chinese and Japanese are written without spaces, so their function words are cut out of a
-run.
+Function words say nothing about the answer: in "Wie heißt die Datenbank?" only `heißt` and `Datenbank`
+matter. Chinese and Japanese are written without spaces, so their function words are cut out of longer runs.
 """
 
 import re
@@ -31,13 +30,14 @@ def function_words() -> dict[str, frozenset[str]]:
 
 
 def language_of(words: Sequence[str], english: frozenset[str]) -> str:
-    """Return the language with the most function words among these; English in a tie.
+    """Return the language that has the most function words among these words; English in a tie.
 
     >>> language_of("was ist der port".split(), frozenset({"was", "is"}))
     'de'
     """
-    counts = {name: sum(word in own for word in words) for name, own in function_words().items()}
-    best = max(counts, key=lambda name: counts[name])
+    lists = function_words().items()
+    counts = {language: sum(word in stop_words for word in words) for language, stop_words in lists}
+    best = max(counts, key=lambda language: counts[language])
     return best if counts[best] > sum(word in english for word in words) else "en"
 
 
@@ -53,7 +53,7 @@ def is_english(text: str) -> bool:
 
 
 def without_function_words(text: str) -> str:
-    """Replace the function words of Chinese and Japanese with spaces; other text stays.
+    """Replace the function words of Chinese and Japanese with spaces; other text does not change.
 
     >>> without_function_words("我们使用什么包管理器?"), without_function_words("デプロイはどこですか")
     (' 包管理器?', 'デプロイ ')

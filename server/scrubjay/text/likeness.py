@@ -1,10 +1,10 @@
-"""Compares two facts: the same, a contradiction, two values of the same thing, or different matters.
+"""Compares two facts: the same, a contradiction, two values of the same thing, or unrelated.
 
-"Uses tabs" and "does not use tabs" are alike, and not the same. `scrubjay.text.statements` reads what the
-words state; meaning is given as a cosine.
+"Uses tabs" and "does not use tabs" are alike, but not the same. `scrubjay.text.statements` parses the
+words; how similar the meanings are is passed in as a cosine.
 """
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from typing import Literal, NamedTuple
@@ -19,18 +19,18 @@ from scrubjay.text.terms import words
 PARAPHRASE = 0.84  # cosine from which facts that differ only in words of little weight are the same
 SAME_MATTER = 1.15  # cosine + share of common words from which facts are about the same matter
 SAME_MATTER_BY_WORDS = 0.6  # the share alone, without a cosine
-COMMON = 100  # facts with a word from which the word alone makes no two of them worth comparing
+COMMON = 100  # facts with one word; a word of more facts is no reason to compare two of them
 
 Verdict = Literal["known", "update", "contradict", "similar"]
 
-_TURNED = frozenset({("from", "to"), ("to", "from")})
+_REVERSALS = frozenset({("from", "to"), ("to", "from")})
 _AGENTS = frozenset({"by", "from"})  # the prepositions of the agent of a passive verb
 
 
 def similarity(one: str, other: str) -> float:
-    """Compare the wording of two texts in [0, 1]: 1 for the same words, in any order, case and punctuation.
+    """Compare the wording of two texts, in [0, 1]: 1 for the same words in any order, case and punctuation.
 
-    It is the better of two edit-distance ratios: of the texts, and of their words sorted.
+    The result is the higher of two edit-distance ratios: of the texts, and of their sorted words.
     """
     first, second = " ".join(words(one)), " ".join(words(other))
     if not first or not second:
@@ -57,11 +57,11 @@ class _Pair(NamedTuple):
 
 
 def verdict(new: str, old: str, cosine: float | None) -> Verdict | None:
-    """Return the relation of a new fact to an old one: known, update, contradict or similar; else None.
+    """Return the relation of a new fact to an old one: known, update, contradict or similar, else None.
 
-    `cosine` is that of their vectors in [-1, 1], None if unknown.
+    `cosine` is that of their vectors in [-1, 1], None if it is not known.
     """
-    return _verdict(_paired(statement(old), statement(new)), cosine)
+    return _verdict(_pair(statement(old), statement(new)), cosine)
 
 
 def _verdict(pair: _Pair, cosine: float | None) -> Verdict | None:
@@ -81,7 +81,7 @@ def _verdict(pair: _Pair, cosine: float | None) -> Verdict | None:
 
 
 def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
-    """Return True if two facts give a value of the same attribute of the same thing, so the newer one holds.
+    """Return True if two facts give the same attribute of the same thing, so that only the newer is valid.
 
     >>> is_same_matter("The API listens on port 8080.", "The API moved from port 8080 to 9090.")
     True
@@ -89,38 +89,39 @@ def is_same_matter(one: str, other: str, cosine: float | None = None) -> bool:
     False
     """
     both = statement(one), statement(other)
-    return any(_is_same_matter(_paired(*each), cosine) for each in (both, both[::-1]))
+    return any(_is_same_matter(_pair(*order), cosine) for order in (both, both[::-1]))
 
 
 def disagreements(texts: Sequence[str]) -> Iterator[tuple[int, int, Verdict]]:
-    """Yield the pairs of facts that contradict each other or give two values, as far as their words say.
+    """Yield the pairs of facts that contradict each other or give two values, judged by their words alone.
 
-    `texts` has the newest first; a pair is the place of the newer one and of the older one, and the verdict.
+    `texts` has the newest first. Each result is the newer fact's position, the older one's, and the verdict.
     """
-    said = [statement(text) for text in texts]
-    stems = [each.stems for each in said]
-    places: defaultdict[str, list[int]] = defaultdict(list)
-    for place, own in enumerate(stems):
-        for stem in own:
-            places[stem].append(place)
-    for newer, own in enumerate(stems):
-        near = Counter(place for stem in own if len(places[stem]) <= COMMON for place in places[stem])
-        for older in sorted(place for place in near if place > newer):
-            least = SAME_MATTER_BY_WORDS * min(len(own), len(stems[older]))
-            if len(own & stems[older]) >= least:
-                judgement = _verdict(_paired(said[older], said[newer]), None)
+    statements = [statement(text) for text in texts]
+    positions: defaultdict[str, list[int]] = defaultdict(list)
+    for position, fact in enumerate(statements):
+        for stem in fact.stems:
+            positions[stem].append(position)
+    for newer, fact in enumerate(statements):
+        rare_stems = (stem for stem in fact.stems if len(positions[stem]) <= COMMON)
+        candidates = {position for stem in rare_stems for position in positions[stem] if position > newer}
+        for older in sorted(candidates):
+            stems = statements[older].stems
+            least = SAME_MATTER_BY_WORDS * min(len(fact.stems), len(stems))
+            if len(fact.stems & stems) >= least:
+                judgement = _verdict(_pair(statements[older], fact), None)
                 if judgement in ("contradict", "update"):
                     yield newer, older, judgement
 
 
-def _paired(old: Statement, new: Statement) -> _Pair:
+def _pair(old: Statement, new: Statement) -> _Pair:
     gone = [word for word in old.words if word.stem not in new.stems]
     come = [word for word in new.words if word.stem not in old.stems]
     return _Pair(old, new, gone, come, old.stems & new.stems)
 
 
 def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
-    """Return True if facts have the same subject and are similar; a change may differ in more places."""
+    """Return True if two facts are similar and have the same subject; a change may differ in more places."""
     if not pair.shared:
         return False
     if not pair.gone or not pair.come or _is_moved(pair):
@@ -134,12 +135,12 @@ def _is_same_matter(pair: _Pair, cosine: float | None) -> bool:
     return share >= SAME_MATTER_BY_WORDS if cosine is None else share + cosine >= SAME_MATTER
 
 
-def _parts(found: Iterable[Word]) -> frozenset[str]:
-    return PARTS & {word.stem for word in found}
+def _parts(differences: Iterable[Word]) -> frozenset[str]:
+    return PARTS & {word.stem for word in differences}
 
 
 def _is_moved(pair: _Pair) -> bool:
-    """Return True if the new fact says that the thing moved: away from the old value, or elsewhere."""
+    """Return True if the new fact says that the thing moved: from the old value, or to another place."""
     old, new, gone, come, _ = pair
     if not new.is_change:
         return False
@@ -152,46 +153,46 @@ def _is_moved(pair: _Pair) -> bool:
 
 
 def _has_same_subject(pair: _Pair) -> bool:
-    """Return True if facts are about the same thing: what is owned, served or led, else their beginning."""
-    owns = _holding(pair.old) and _holding(pair.new)
+    """Return True if facts have the same subject: what is owned, served or led, else their beginning."""
+    owns = _holding_verbs(pair.old) and _holding_verbs(pair.new)
     if pair.has_other_start:
         return bool(owns) or any(word.stem in pair.new.reason for word in pair.gone)
     has_same_owner = bool(owns) and pair.old.words[0].stem == pair.new.words[0].stem
     return not has_same_owner or any(word.stem[0].isdigit() for word in pair.gone)
 
 
-def _holding(one: Statement) -> frozenset[str]:
-    """Return the verbs whose subject is a statement's value: who owns, leads or serves something."""
-    return HOLDING & {word.stem for word in one.words if not word.is_after_be}
+def _holding_verbs(fact: Statement) -> frozenset[str]:
+    """Return the verbs of a statement whose subject is its value: who owns, leads or serves something."""
+    return HOLDING & {word.stem for word in fact.words if not word.is_after_be}
 
 
 def _is_one_value(pair: _Pair) -> bool:
-    """Return True if facts differ in one place, or the old one only in a number that the new one replaces."""
+    """Return True if facts differ in one place, or if the new one only replaces a number of the old one."""
     if _places(pair.old, pair.shared) <= 1 and _places(pair.new, pair.shared) <= 1:
         return True
-    have_numbers = (any(word.stem[0].isdigit() for word in each) for each in (pair.gone, pair.come))
+    have_numbers = (any(word.stem[0].isdigit() for word in side) for side in (pair.gone, pair.come))
     return len(pair.gone) == 1 and all(have_numbers)
 
 
 def _places(one: Statement, shared: frozenset[str]) -> int:
-    """Count the runs of words that the other statement does not have."""
-    is_apart = [word.stem not in shared for word in one.words]
-    return sum(here and not before for before, here in pairwise([False, *is_apart]))
+    """Count the runs of words that the other statement lacks."""
+    differs = [word.stem not in shared for word in one.words]
+    return sum(current and not previous for previous, current in pairwise([False, *differs]))
 
 
 def _share(pair: _Pair) -> float:
-    """Return the share of the shorter fact that the other one has; for owners, the share of what is owned."""
+    """Return the share of the shorter fact's words that the other has; owners themselves do not count."""
     one, other = pair.old.stems, pair.new.stems
-    if pair.has_other_start and _holding(pair.old) and _holding(pair.new):
+    if pair.has_other_start and _holding_verbs(pair.old) and _holding_verbs(pair.new):
         one = one - HOLDING - {pair.old.words[0].stem}
         other = other - HOLDING - {pair.new.words[0].stem}
     return len(one & other) / max(1, min(len(one), len(other)))
 
 
 def _is_reversed(pair: _Pair) -> bool:
-    """Return True if common words are negated in only one statement, or differently, or once more."""
+    """Return True if facts differ only in the number of negations, or in which common words are negated."""
     one, other = (
-        {word.stem for word in each.words if word.is_negated} & pair.shared for each in (pair.old, pair.new)
+        {word.stem for word in fact.words if word.is_negated} & pair.shared for fact in (pair.old, pair.new)
     )
     if not pair.differences and pair.old.negations != pair.new.negations:
         return True
@@ -208,19 +209,19 @@ def _is_paraphrase(pair: _Pair, cosine: float | None) -> bool:
 
 
 def _has_same_roles(pair: _Pair) -> bool:
-    """Return True if common words have the same roles in both, and at most one phrase has moved."""
-    old, new = ({word.stem: word.role for word in each.words} for each in (pair.old, pair.new))
+    """Return True if common words have the same roles in both facts, and at most one phrase has moved."""
+    old, new = ({word.stem: word.role for word in fact.words} for fact in (pair.old, pair.new))
     changes = {(old[stem], new[stem]) for stem in pair.shared}
     if any(before != after and (after, before) in changes for before, after in changes):
         return False
-    if not changes.isdisjoint(_TURNED):
+    if not changes.isdisjoint(_REVERSALS):
         return False
     if not (_acts_in(new, pair.old) and _acts_in(old, pair.new)):
         return False
     steady = {stem for stem in pair.shared if old[stem] == new[stem]}
     one, other = (
-        [word.stem for word in _sorted_lists(each.words) if word.stem in steady]
-        for each in (pair.old, pair.new)
+        [word.stem for word in _sorted_lists(fact.words) if word.stem in steady]
+        for fact in (pair.old, pair.new)
     )
     return _is_rotated(one, other)
 
@@ -233,7 +234,10 @@ def _has_same_extent(pair: _Pair) -> bool:
 
 
 def _acts_in(active: Mapping[str, str], passive: Statement) -> bool:
-    """Return True if the words after "by" in one statement precede the verb in the other, given by roles."""
+    """Return True if the agents after "by" in a passive statement precede their verbs in the active one.
+
+    `active` maps the stems of the active statement to their roles, in order.
+    """
     order = {stem: at for at, stem in enumerate(active)}
     for verb, agent in pairwise(passive.words):
         is_agent = agent.role in _AGENTS and verb.role not in _AGENTS and active.get(agent.stem) == ""
@@ -242,11 +246,11 @@ def _acts_in(active: Mapping[str, str], passive: Statement) -> bool:
     return True
 
 
-def _sorted_lists(found: Sequence[Word]) -> list[Word]:
-    """Sort the items of each list, because their order means nothing."""
+def _sorted_lists(sentence: Sequence[Word]) -> list[Word]:
+    """Sort the items of each list in a statement, because their order means nothing."""
     ordered: list[Word] = []
     items: list[Word] = []
-    for word in found:
+    for word in sentence:
         if not word.is_listed:
             ordered += sorted(items)
             items = []
@@ -270,4 +274,4 @@ def _is_rotated(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _same_beginning(one: Sequence[str], other: Sequence[str]) -> int:
-    return sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(one, other, strict=False)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -1,4 +1,4 @@
-"""The words that say that something is left open, or that nothing is: those in `cues.toml`, and patterns."""
+"""Words that say that something is left open, or that nothing is: lists from `cues.toml`, and patterns."""
 
 import re
 
@@ -7,7 +7,7 @@ from scrubjay.text import tables
 LATER, STATE = tables.cues("later"), tables.cues("state")
 PLAN, NOTHING_OPEN = tables.cues("plan"), tables.cues("nothing_open")
 SIGNS = {name: tables.cues(name, "signs") for name in tables.table("cues")["signs"]}
-# At the start of the next prompt, which says or asks that it is done.
+# The start of a next prompt that says that something is done, or asks for it.
 _DONE = re.compile(
     r"(?i)\s*(?:(?:i |we )?(?:did|done|ran|fixed|sent|merged)\b"
     r"|(?:(?:ok(?:ay)?|yes|and|now|then|please|pls),? )*(?:do|fix|port|add|run|make|write|finish|handle)"
@@ -34,7 +34,7 @@ OFFER = re.compile(
 
 
 def is_done(prompt: str) -> bool:
-    """Return True if a prompt begins by saying or asking that what was open is done."""
+    """Return True if a prompt begins by saying that the open point is done, or by asking for it."""
     return _DONE.match(prompt) is not None
 
 
@@ -44,6 +44,6 @@ def begins_list(line: str) -> bool:
 
 
 def task_of(line: str) -> str | None:
-    """Return the text of a task that is not ticked; None if a line is not one."""
+    """Return the text of a task that is not ticked; None for any other line."""
     task = _UNTICKED.match(line)
     return task[1] if task else None

@@ -1,8 +1,8 @@
 """Finds what a session left open: questions, tasks, and sentences about what is still to be done.
 
-Two judgements are added up. One is a sum: the weights of the signs in a sentence (`signs` in `cues.toml`) and
-of its place in the session, which `tests/bench/fit_open.py` fits. The other is that of a model, which reads
-the turn and what follows (`Read`). The model knows more ways to say it; the sum knows marks in long answers.
+Two scores are added. One is a sum of weights for the signs in a sentence (`signs` in `cues.toml`) and for its
+place in the session; `tests/bench/fit_open.py` fits them. The other is from a model, which reads the turn and
+what follows (`Read`). The model recognises more wordings; the sum recognises marks in long answers.
 """
 
 import json
@@ -23,38 +23,40 @@ LONGEST_OPEN = 200  # one sentence about an open point
 MOST_OPEN = 4  # sentences about open points
 FILE = "open_weights.json"
 WEIGHTS: Mapping[str, float] = json.loads((files("scrubjay.text") / FILE).read_text("utf-8"))["weights"]
-# The weight of a phrase of `later` or `state`. Where the phrases were chosen it would be fitted too high.
+# The weight of a phrase of `later` or `state`. It is not fitted: on the sessions that the phrases were chosen
+# from, it would come out too high.
 PHRASE = 2.5
-# The weight of the model's log odds, and what they and the sum must exceed together. A task, a listed point,
-# an offer or a plan is open unless the model's log odds are below UNLIKELY. Chosen on the dev sessions.
+# READ is the weight of the model's log odds, LEAST what these and the sum must exceed together. A task, a
+# listed point, an offer or a plan is open unless the model's log odds are below UNLIKELY. Chosen on the dev
+# sessions.
 READ, LEAST, UNLIKELY = 0.6, 0.25, -2.5
 _MARKED = re.compile(r"(?i)(?:todo|fixme|remaining|still open|left to do|not done)\s*:")  # beyond doubt
 _STATE_TURNS = 2  # last turns of a session, in which a phrase of `state` counts
 _LEAST_WORDS = 2  # content words of a point
-_TAKEN_UP = 0.6  # share of a sentence's words that occur again later: the point was taken up
+_TAKEN_UP = 0.6  # share of a point's words in a later turn, from which that turn takes up the point
 _STEM = 5  # letters by which "mirror" and "mirrored" are the same word
 
 
-# The sentences of a turn with the log odds that something is open by them, given what follows.
+# Returns the sentences of a turn with the log odds that they leave something open, given what follows.
 Read = Callable[[Exchange, Sequence[Exchange]], Iterable[tuple[str, float]]]
 
 
 @dataclass(frozen=True)
 class Point:
-    """A sentence that may be open; one without evidence is, unless the model denies it."""
+    """A sentence about a point that may be open; without evidence it is open unless the model denies it."""
 
     text: str
-    evidence: dict[str, float]  # values of the signs that the weights are for
+    evidence: dict[str, float]  # the value of each sign in `WEIGHTS`
     is_phrased: bool = False  # it has a phrase of `later` or `state`
-    is_later: bool = False  # it has a phrase of `later`, which counts wherever it is said
-    read: float | None = None  # log odds of the model; None if it does not know the language or the text
+    is_later: bool = False  # it has a phrase of `later`, which counts anywhere in a session
+    read: float | None = None  # log odds of the model; None if it did not read the language or the text
 
 
 def left_open(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchange] = ()) -> list[str]:
-    """Return the open points of a session, at most `MOST_OPEN` sentences, the last one first.
+    """Return the open points of a session, at most `MOST_OPEN` sentences, the latest first.
 
-    They are an unanswered last prompt, a question at the end of the last answer, and what is still to be done
-    and no later turn, nor one of a later session (`after`), takes up. `read` reads English.
+    They are an unanswered last prompt, a question at the end of the last answer, and work that is still to be
+    done and that no later turn, here or in a later session (`after`), takes up. `read` reads English.
     """
     points = (point.text for point in candidates(exchanges, read, after) if _is_open(point))
     return list(dict.fromkeys(clip(text, LONGEST_OPEN) for text in points))[:MOST_OPEN]
@@ -62,13 +64,13 @@ def left_open(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchang
 
 def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchange] = ()) -> Iterator[Point]:
     """Yield the sentences of a session that no later turn takes up, with the evidence that they are open."""
-    later = [_stems(f"{excerpt(each.user)} {excerpt(each.assistant)}") for each in after]
+    later = [_stems(f"{excerpt(turn.user)} {excerpt(turn.assistant)}") for turn in after]
     following: list[Exchange] = []
     for back, exchange in enumerate(reversed(exchanges)):
         turn = Exchange(excerpt(exchange.user), excerpt(exchange.assistant))
         for point in _read_points(turn, following, back, read):
             words = _stems(point.text)
-            taken = max((len(words & turn) / (len(words) or 1) for turn in later), default=0.0)
+            taken = max((len(words & stems) / (len(words) or 1) for stems in later), default=0.0)
             if len(words) >= _LEAST_WORDS and taken < _TAKEN_UP:
                 if point.evidence:
                     point.evidence["taken"] = taken
@@ -78,7 +80,7 @@ def candidates(exchanges: Sequence[Exchange], read: Read, after: Iterable[Exchan
 
 
 def _read_points(turn: Exchange, following: Sequence[Exchange], back: int, read: Read) -> Iterator[Point]:
-    """Yield what may be open of a turn, with what the model says, and what it finds in the prompt."""
+    """Yield what may be open in a turn with the model's log odds, then what only it finds in the prompt."""
     is_read = is_english(f"{turn.user} {turn.assistant}")
     odds = dict(read(turn, following)) if is_read else {}
     is_done = bool(following) and open_cues.is_done(following[0].user)
@@ -89,9 +91,9 @@ def _read_points(turn: Exchange, following: Sequence[Exchange], back: int, read:
             yield from points
         return
     yield from (replace(point, read=odds.get(point.text)) for point in points)
-    known = {point.text for point in points}
+    texts = {point.text for point in points}
     for text in (sentence.text for sentence in sentences(turn.user)):
-        if text not in known and odds.get(text, LEAST) > LEAST:
+        if text not in texts and odds.get(text, LEAST) > LEAST:
             yield Point(text, {}, read=odds[text])
 
 
@@ -114,9 +116,9 @@ def _stems(text: str) -> set[str]:
 
 
 def _points(user: str, assistant: str, back: int) -> Iterator[Point]:
-    """Yield what may be open of one turn: a question at the end, lists of open points, other sentences.
+    """Yield what may be open in one turn: a question at the end, lists of open points, other sentences.
 
-    `back` is how many turns follow.
+    `back` is the number of turns that follow.
     """
     if _is_unanswered(turn := Exchange(user, assistant), back):
         yield Point(title([turn]), {})
@@ -130,14 +132,14 @@ def _points(user: str, assistant: str, back: int) -> Iterator[Point]:
     for at, text in reversed(list(enumerate(answer))):
         is_task = text.startswith(("[ ] ", "[x] ")) or text in listed
         if not (is_task or text.endswith(":") or open_cues.NOTHING_OPEN.search(text)):
-            yield _weighed(text, at, size, back)
+            yield _point(text, at, size, back)
     for text in reversed([sentence.text for sentence in sentences(user)]):
         if open_cues.PLAN.search(text) and not open_cues.ASKS.search(text):
             yield Point(text, {})
 
 
-def _weighed(text: str, at: int, size: int, back: int) -> Point:
-    """Return a sentence with its signs and place: `at` of `size` in an answer that `back` turns follow."""
+def _point(text: str, at: int, size: int, back: int) -> Point:
+    """Return a point for sentence `at` of the `size` sentences of an answer, which `back` turns follow."""
     is_later = open_cues.LATER.search(text) is not None
     is_state = back < _STATE_TURNS and open_cues.STATE.search(text) is not None
     place = {"first": at == 0 and size > 1, "last": at == size - 1 and size > 1, "end": back == 0}
@@ -154,12 +156,12 @@ def _signs(text: str) -> Mapping[str, float]:
 
 def _open_list(text: str) -> Iterator[str]:
     """Yield tasks that are not ticked, and the items of a list below a line such as `Remaining:`."""
-    listed = False
+    is_open_list = False
     for line in text.split("\n"):
         if task := open_cues.task_of(line):
             yield flat(task)
         elif (item := item_of(line)) is not None:
-            if listed:
+            if is_open_list:
                 yield item
         elif line.strip():
-            listed = open_cues.begins_list(line)
+            is_open_list = open_cues.begins_list(line)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from scrubjay.text.chunking.cuts import SIZE, Section, Span, line_starts, split
 from scrubjay.text.chunking.markdown import sections
 
-SHORT = 500  # characters: a shorter text stays whole if it has one paragraph, code or a table
+SHORT = 500  # characters; a text up to this length stays whole if it has one paragraph, code or a table
 LONGEST = SIZE  # characters of a paragraph; a longer one is cut at its lines or sentences
-MOST = 200  # paragraphs of one text; later ones are only found as chunks
+MOST = 200  # paragraphs of one text; later ones can only be found as chunks
 
 _ENDS = (".", "!", "?", "\u3002", "\uff01", "\uff1f")  # ends of sentences
 _WORD = re.compile(r"[\u3040-\u9fff]{2}|[^\W\u3040-\u9fff]+")  # in Chinese or Japanese, two characters
@@ -25,7 +25,6 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
     Each begins with a line of its headings, the title first. A short text with one paragraph, or with code or
     a table, is returned whole, because its parts belong together.
 
-
     >>> paragraphs("# Deploys\\n\\nDeploys go out on Tuesdays.\\n\\nRollbacks need two approvals.")
     ['Deploys\\nDeploys go out on Tuesdays.', 'Deploys\\nRollbacks need two approvals.']
     """
@@ -34,9 +33,9 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
         return [whole] if any(char.isalnum() for char in whole) else []
     unique: dict[str, None] = {}
     for section in sections(text, line_starts(text)):
-        above = " > ".join(dict.fromkeys(filter(None, (title, *section.headings))))
+        headings = " > ".join(dict.fromkeys(filter(None, (title, *section.headings))))
         for paragraph in _fit(_pieces(text, section)):
-            unique[f"{above}\n{paragraph}" if above else paragraph] = None
+            unique[f"{headings}\n{paragraph}" if headings else paragraph] = None
             if len(unique) == MOST:
                 return list(unique)
     return list(unique)
@@ -45,8 +44,8 @@ def paragraphs(text: str, title: str | None = None) -> list[str]:
 def _is_one(text: str) -> bool:
     """Return True if a text has at most one paragraph, or has code or a table."""
     parts = list(sections(text, line_starts(text)))
-    coded = any(part.whole for part in parts) or any(map(_INDENTED.fullmatch, _BLANK.split(text)))
-    return coded or sum(len(list(_fit(_pieces(text, part)))) for part in parts) < 2
+    has_code = any(part.whole for part in parts) or any(map(_INDENTED.fullmatch, _BLANK.split(text)))
+    return has_code or sum(len(list(_fit(_pieces(text, part)))) for part in parts) < 2
 
 
 def _pieces(text: str, section: Section) -> Iterator[str]:
@@ -69,7 +68,7 @@ def _between(start: int, end: int, whole: Sequence[Span]) -> Iterator[Span]:
 
 
 def _fit(pieces: Iterator[str]) -> Iterator[str]:
-    """Join pieces that mean nothing alone, or that introduce the next one, with it; cut long ones."""
+    """Join pieces that mean nothing alone, or that are introductions, with the next one; cut long ones."""
     waiting = ""
     for piece in pieces:
         both = f"{waiting}\n\n{piece}" if waiting else piece
@@ -83,6 +82,6 @@ def _fit(pieces: Iterator[str]) -> Iterator[str]:
 
 
 def _is_meaningful(text: str) -> bool:
-    """Return True if a text is meaningful alone: three words, or a sentence of two, and no introduction."""
+    """Return True if a text has three words, or is a sentence of two, and is not an introduction."""
     words = len(_WORD.findall(text))
     return not text.endswith((":", "\uff1a")) and (words > 2 or (words == 2 and text.endswith(_ENDS)))

@@ -1,4 +1,4 @@
-"""Splits a text into sentences, joins them again, and cuts what is too long after a word."""
+"""Splits a text into sentences, joins sentences, and cuts long texts after a word."""
 
 import re
 import unicodedata
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 _FENCE = re.compile(r"\s{0,3}(`{3,}|~{3,})")
 _BULLET = re.compile(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|>)\s+")
 _BOLD = re.compile(r"(?<![\w*])\*\*([^\s*][^*]{0,200})\*\*(?![\w*])")
-# A sentence ends before anything but a lower-case letter, but not after a form of address, or after a longer
-# word, which spares `e.g. this`; CJK needs no space.
+# A sentence ends before anything but a lower-case letter, except after a form of address; before a lower-case
+# letter only after a longer word, so not in `e.g. this`. CJK needs no space.
 _SENTENCE_END = re.compile(
     r"(?<=[.!?\u2026])(?<!\b[DHM][rs]\.)(?<!\bMrs\.)(?<!\bProf\.)[\"'\u201d\u2019)\]]{0,3}\s+(?![a-z])"
     r"|(?<=[\u3002\uff01\uff1f])"
@@ -21,7 +21,7 @@ _CLOSED = tuple(".!?:;,\u2026\u3002\uff01\uff1f\uff1a)")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a text, on one line, and its position."""
+    """One sentence of a text, on one line, with the number of its paragraph."""
 
     text: str
     paragraph: int
@@ -29,7 +29,7 @@ class Sentence:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Split prose into sentences, each list item one; leave out fenced code, tables, headings and rules."""
+    """Split prose and list items into sentences; leave out fenced code, tables, headings and rules."""
     for number, paragraph in enumerate(_paragraphs(text)):
         first = True
         for unit in paragraph:
@@ -41,13 +41,13 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def item_of(line: str) -> str | None:
-    """Return the text of an item of a list; None for any other line."""
+    """Return the text of a list item; None for any other line."""
     bullet = _BULLET.match(line)
     return flat(_BOLD.sub(r"\1", line[bullet.end() :])) if bullet else None
 
 
 def _paragraphs(text: str) -> Iterator[list[str]]:
-    """Split a text into paragraphs, each as its units: one for running text, one for each list item."""
+    """Split a text into paragraphs, each a list of units: running text is one unit, each list item one."""
     units: list[list[str]] = []  # lines of each unit
     fence = ""
     for line in [*text.split("\n"), ""]:
@@ -75,7 +75,7 @@ def join(sentences: list[str]) -> str:
 
 
 def apart(line: str) -> list[str]:
-    """Return the sentences of a summary's line, which `join` joined."""
+    """Split a line of a summary, written by `join`, into its sentences."""
     return [text for part in line.split("; ") for text in _SENTENCE_END.split(part) if text]
 
 
@@ -85,7 +85,7 @@ def flat(text: str) -> str:
 
 
 def clip(text: str, room: int) -> str:
-    """Cut a long text after a word and add an ellipsis; "" if not one word fits."""
+    """Cut a long text after a word and add an ellipsis; "" if no word fits."""
     if len(text) <= room:
         return text
     cut = room - 1
@@ -96,14 +96,14 @@ def clip(text: str, room: int) -> str:
 
 
 def shorten(text: str, most: int) -> str:
-    """Cut a text of more than `most` characters after a word, or in its only word, with an ellipsis."""
+    """Cut a text of more than `most` characters after a word, or inside its first word, with an ellipsis."""
     if len(text) <= most:
         return text
     return clip(text, most) or f"{text[: max(most - 1, 0)]}\u2026"[: max(most, 0)]
 
 
 def _is_inside_word(before: str, after: str) -> bool:
-    """Return True if a cut here is inside a word. Between Chinese or Japanese characters it never is."""
+    """Return True if a cut between these characters is inside a word; next to an ideograph it never is."""
     pair = (before, after)
     return all(map(_is_word_character, pair)) and not any(map(_is_ideographic, pair))
 

@@ -1,7 +1,7 @@
-"""What a fact states, as far as its words show: about what, in which roles, what is negated or changed.
+"""Parses a fact into its content words: their roles, and what is negated or changed.
 
 Each content word has a stem shared by its inflections and synonyms, its preposition, and a mark if it is
-negated. The tables, in `words.toml`, are English; for German, French and Spanish they have negations,
+negated. The tables in `words.toml` are English; for German, French and Spanish they have only negations,
 articles, prepositions and words of change.
 """
 
@@ -59,11 +59,11 @@ _REASON = re.compile(
 )
 _TOKEN = re.compile(r"[~#/.@]{0,3}\w+(?:[./:@'\u2019-]+\w+)*%?|[,;.:!?()]")
 _NUMBERS = {word: str(number) for number, word in enumerate(NUMBER_WORDS)}
-# Inflectional endings, with the least number of letters before them; the first that matches is cut off.
+# Inflectional endings, and how many letters must precede them; the first ending that matches is cut off.
 _SUFFIXES = tuple(
     zip("ations ation ments ment ings ing ed es s e".split(), (4, 4, 4, 4, 3, 3, 3, 3, 3, 3), strict=True)
 )
-# Words for the extent of a fact: those of one group exclude those of the other.
+# Words for the extent of a fact; the two groups of an axis exclude each other.
 _EXTENTS = {
     word: (axis, extent)
     for axis, lines in enumerate(
@@ -78,24 +78,24 @@ _EXTENTS = {
 LIGHT = frozenset("use run keep need app cod class fil region cluster".split())
 LIMITS = frozenset("only except unless".split())
 PARTS = tables.words("parts")
-# Verbs whose subject is the value: the owner may change, but another owned thing is another fact.
+# Verbs whose subject is the value of a fact: the owner may change, but another owned thing is another fact.
 HOLDING = frozenset("maintain lead review approv handl manag serv hold host takeover render".split())
 
 
 class Word(NamedTuple):
-    """A content word: its stem, numbered if it is repeated, and its function in the sentence."""
+    """A content word: its stem, numbered if the word is repeated, and its function in the sentence."""
 
     stem: str
     role: str = ""  # its preposition
     is_negated: bool = False
-    is_name: bool = False  # a name, a number or code: a different one makes a different fact
-    is_listed: bool = False  # joined to the word before it by "and" or the like
+    is_name: bool = False  # a name, a number or code; if it differs, so does the fact
+    is_listed: bool = False  # joined to the word before it, as by "and"
     is_after_be: bool = False  # as in "is owned"
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact's words in order, the words of its reason, and other properties that distinguish facts."""
+    """The words of a fact in order, those of its reason, and other properties that distinguish facts."""
 
     words: tuple[Word, ...]
     is_change: bool
@@ -124,7 +124,7 @@ def statement(text: str) -> Statement:
     reason = frozenset(word.stem for word in _Reader(_TOKEN.findall(reasons)).read())
     is_change = any(token.casefold() in _CHANGES for token in tokens)
     extents = frozenset(_EXTENTS[word] for word in map(str.casefold, tokens) if word in _EXTENTS)
-    return Statement(_counted(_Reader(tokens).read()), is_change, reason, extents, _negations(tokens))
+    return Statement(_numbered(_Reader(tokens).read()), is_change, reason, extents, _negations(tokens))
 
 
 def stem(word: str) -> str:
@@ -152,9 +152,9 @@ class _Reader:
     def __init__(self, tokens: list[str]) -> None:
         self._tokens = tokens
         self._words: list[Word] = []
-        self._begin = 0  # the start of the clause
+        self._clause_start = 0
         self._role = ""
-        self._negated: int | None = None  # the start of a negation
+        self._negation_start: int | None = None
         self._is_listed = self._has_verb = self._is_after_be = False
 
     def read(self) -> list[Word]:
@@ -164,18 +164,18 @@ class _Reader:
             if word in _JOINTS and self._joins_list(at):
                 self._is_listed = True
             elif word in _TURNS or word in _JOINTS:
-                self._turn("" if word in _TURNS else "+")
+                self._end_clause("" if word in _TURNS else "+")
             elif word in _NEGATIONS:
-                self._negated = len(self._words)
+                self._negation_start = len(self._words)
             elif word in _MARKERS:
                 self._role = _MARKERS[word]
-                if self._negated is not None and self._negated < len(self._words):
-                    self._negated = None
+                if self._negation_start is not None and self._negation_start < len(self._words):
+                    self._negation_start = None
             elif word in _BE:
                 self._role, self._has_verb, self._is_after_be = "", True, True
             elif word in HOLDING or word not in _SAYING_NOTHING:
                 self._add(token, word)
-        self._turn("")
+        self._end_clause("")
         return self._words
 
     def _joins_list(self, at: int) -> bool:
@@ -185,12 +185,13 @@ class _Reader:
             return any(token in _JOINTS for token in after[:2])
         return not (self._has_verb and any(token in _BE for token in after))
 
-    def _turn(self, role: str) -> None:
-        """End a clause; a negation at its end applies to all of it."""
-        if self._negated == len(self._words):
-            clause = [word._replace(is_negated=True) for word in self._words[self._begin :]]
-            self._words[self._begin :] = clause
-        self._role, self._negated, self._is_listed, self._begin = role, None, False, len(self._words)
+    def _end_clause(self, role: str) -> None:
+        """End a clause; if a negation ends it, the negation applies to the whole clause."""
+        if self._negation_start == len(self._words):
+            clause = [word._replace(is_negated=True) for word in self._words[self._clause_start :]]
+            self._words[self._clause_start :] = clause
+        self._role, self._negation_start = role, None
+        self._is_listed, self._clause_start = False, len(self._words)
 
     def _add(self, token: str, word: str) -> None:
         bare = re.sub(r"['\u2019]s$", "", word)
@@ -199,7 +200,7 @@ class _Reader:
             Word(
                 stem(opposite or bare),
                 self._role if bare == word else "of",
-                (self._negated is not None) != (opposite is not None),
+                (self._negation_start is not None) != (opposite is not None),
                 not word.isalpha() or token != word or word in _NUMBERS,
                 self._is_listed,
                 self._is_after_be,
@@ -209,17 +210,17 @@ class _Reader:
 
 
 def _negations(tokens: list[str]) -> int:
-    """Count the negations; "any more" after a negation adds none."""
-    found = [word for word in map(str.casefold, tokens) if word in _NEGATIONS or word in _OPPOSITES]
-    return len(found) - found.count("nolonger") or len(found[:1])
+    """Count the negations; "any more" after a negation does not count."""
+    words = [word for word in map(str.casefold, tokens) if word in _NEGATIONS or word in _OPPOSITES]
+    return len(words) - words.count("nolonger") or len(words[:1])
 
 
-def _counted(found: list[Word]) -> tuple[Word, ...]:
+def _numbered(words: list[Word]) -> tuple[Word, ...]:
     """Number repeated stems, so that each is distinct."""
-    met: Counter[str] = Counter()
-    counted = []
-    for word in found:
-        met[word.stem] += 1
-        count = met[word.stem]
-        counted.append(word if count == 1 else word._replace(stem=f"{word.stem}#{count}"))
-    return tuple(counted)
+    counts: Counter[str] = Counter()
+    numbered = []
+    for word in words:
+        counts[word.stem] += 1
+        count = counts[word.stem]
+        numbered.append(word if count == 1 else word._replace(stem=f"{word.stem}#{count}"))
+    return tuple(numbered)

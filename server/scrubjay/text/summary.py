@@ -1,4 +1,4 @@
-"""Extractive summaries of turns and documents: sentences are selected in order and never rewritten.
+"""Summarises turns and documents by selecting sentences, which keep their order and are never rewritten.
 
 So a summary cannot invent anything. English cues identify decisions and small talk; in other languages only
 the position counts.
@@ -20,12 +20,12 @@ from scrubjay.text.titles import Exchange, cut_to_gist, is_empty, subject, witho
 TURN_LIMIT = 1200  # a turn's summary
 ABSTRACT_LIMIT = 600  # a document's
 LONGEST = 320  # one sentence; a longer one is cut after a word
-READ = 60_000  # a document: a book's first forty pages are representative enough
+READ = 60_000  # what is read of a document: a book's first forty pages are representative enough
 _LEAST_ABSTRACT_WORDS = 4  # content words; a shorter sentence is a label
-_LEAD = 1.5  # factor for a document's first sentence: authors begin with the subject
-_ONCE = 0.1  # weight of a word that occurs in only one sentence: matters only if all do
-_LEAST_SHARE = 0.2  # of the best sentence's score; less central sentences only fill space
-_MOST_SAID = 0.75  # share of a sentence's words that others have already; more is a repetition
+_LEAD = 1.5  # factor for a document's first sentence, because authors begin with the subject
+_ONCE = 0.1  # weight of a word in only one sentence, which matters only if all words are such
+_LEAST_SHARE = 0.2  # of the best sentence's score; sentences below it only fill space
+_MOST_COVERED = 0.75  # share of a sentence's words in chosen ones; with more it is a repetition
 _MOST_NAMES = 12  # definitions of a source file
 _DECISION, _CHANGE, _SMALL_TALK = map(tables.cues, ("decision", "change", "small_talk"))
 _CODE = re.compile(r"`[^`]+`|\b[a-z]+[A-Z]\w*|\w_\w|\w\(\)|\w[/\\.]\w{2,}")
@@ -63,20 +63,20 @@ def summarise(
 def gist(user: str | None, assistant: str | None) -> str:
     """Return the gist of a turn whose words are not to be stored: lines `Asked:` and `Answered:`.
 
-    For the prompt it is the title; for the answer a dozen words if it is one sentence, else the most
-    important sentences, at most half of it.
+    The gist of a prompt is its title. The gist of an answer is a dozen words if it is one sentence, else its
+    most important sentences, at most half of it.
     """
     asked = cut_to_gist(without_opener(subject([Exchange(user or "", "")])))
     answer = assistant or ""
-    said = [sentence.text for sentence in sentences(answer)]
+    texts = [sentence.text for sentence in sentences(answer)]
     half = min(len(answer) // 2, TURN_LIMIT // 2)
-    answered = answered_by(user or "", answer, half) if len(said) > 1 else cut_to_gist("".join(said))
+    answered = answered_by(user or "", answer, half) if len(texts) > 1 else cut_to_gist("".join(texts))
     lines = (("Asked", asked), ("Answered", answered))
     return "\n".join(f"{label}: {text}" for label, text in lines if text)
 
 
 def exchange_in(summary: str, files: Iterable[str] = ()) -> Exchange:
-    """Parse a turn's summary, written by `summarise` or a caller; lines without a label count as answered."""
+    """Parse a turn's summary, written by `summarise` or a caller; lines without a label are the answer's."""
     asked: list[str] = []
     answered: list[str] = []
     for line in summary.split("\n"):
@@ -98,7 +98,7 @@ def abstract(
 ) -> str:
     """Summarise a document in at most `limit` characters: its heading, then central sentences in order.
 
-    With `code`, summarise the comment at its top, then list the first of the `names` that it defines. No word
+    With `code`, summarise the comment at the top, then list the first `names` that the file defines. No word
     is cut; "" if there is no text.
     """
     lines = [clip(heading, limit)] if heading else []
@@ -119,7 +119,7 @@ def _labelled(label: str, choose: Callable[[str, int], str], text: str, room: in
 
 
 def _asked(text: str, room: int) -> str:
-    """Choose a prompt's first meaningful sentences, and its questions, which often follow a pasted log."""
+    """Choose a prompt's first meaningful sentences and its questions, which often follow a pasted log."""
 
     def worth(sentence: Sentence) -> float:
         if sentence.text.endswith(QUESTION):
@@ -132,7 +132,7 @@ def _asked(text: str, room: int) -> str:
 
 
 def answered_by(question: str, answer: str, room: int) -> str:
-    """Choose sentences that decide, answer the question, have numbers or code, or begin or end the answer."""
+    """Choose sentences with decisions, words of the question, numbers or code, or at an end of the answer."""
     question_words = set(content_words(question[:2000]))
     last = max((sentence.paragraph for sentence in sentences(answer)), default=0)
 
@@ -152,8 +152,8 @@ def answered_by(question: str, answer: str, room: int) -> str:
 
 def _chosen(text: str, worth: Callable[[Sentence], float], room: int) -> str:
     """Join the best sentences that fit, in the order of the text; "" if none fits."""
-    whole_text = Sentence(flat(text.replace("`", " ").replace("~", " ")), 0, True)
-    candidates = list(sentences(text)) or [whole_text]
+    flat_text = Sentence(flat(text.replace("`", " ").replace("~", " ")), 0, True)
+    candidates = list(sentences(text)) or [flat_text]
     scores = [worth(sentence) for sentence in candidates]
     order = sorted(range(len(candidates)), key=lambda at: (-scores[at], at))
     chosen: dict[int, str] = {}
@@ -168,36 +168,38 @@ def _chosen(text: str, worth: Callable[[Sentence], float], room: int) -> str:
 
 
 def _central(sentences: Sequence[Sentence], room: int) -> str:
-    """Join the sentences whose words the whole text uses most, each new word counted once, as many as fit.
+    """Join as many as fit of the sentences whose words the text uses most; repeated words count less.
 
     Sentences that differ only in their numbers, as lines of a log or a table do, count as one.
     """
     words = [set(content_words(sentence.text)) for sentence in sentences]
-    shapes = [frozenset(word for word in each if not word.isdigit()) or frozenset(each) for each in words]
+    shapes = [frozenset(word for word in bag if not word.isdigit()) or frozenset(bag) for bag in words]
     firsts = {shape: at for at, shape in reversed(list(enumerate(shapes)))}
     uses = Counter(word for at in firsts.values() for word in words[at])
-    seen: set[str] = set()
+    covered: set[str] = set()
 
     def worth(at: int) -> float:
-        """Sum the uses of the words, half for seen ones; length is no advantage."""
-        weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in seen else 1.0) for word in words[at])
+        """Sum the uses of the words, half for covered ones; length is no advantage."""
+        weights = ((_ONCE + math.log(uses[word])) * (0.5 if word in covered else 1.0) for word in words[at])
         # fsum: in a plain sum, the order of a set, and so the hash seed, would decide a tie.
         return math.fsum(weights) / math.sqrt(len(words[at]) + 1)
 
-    left = sorted(at for at in firsts.values() if len(words[at]) >= _LEAST_ABSTRACT_WORDS)
-    left = left or sorted(at for at in firsts.values() if words[at])
-    least = _LEAST_SHARE * max(map(worth, left), default=0.0)
+    remaining = sorted(at for at in firsts.values() if len(words[at]) >= _LEAST_ABSTRACT_WORDS)
+    remaining = remaining or sorted(at for at in firsts.values() if words[at])
+    least = _LEAST_SHARE * max(map(worth, remaining), default=0.0)
     chosen: dict[int, str] = {}
-    while left:
-        worths = {at: worth(at) * (_LEAD if at == 0 else 1.0) for at in left}
-        best = max(left, key=lambda at: (worths[at], -at))
+    while remaining:
+        worths = {at: worth(at) * (_LEAD if at == 0 else 1.0) for at in remaining}
+        best = max(remaining, key=lambda at: (worths[at], -at))
         if worths[best] < least:
             break
         chosen[best] = clip(sentences[best].text, min(room, LONGEST))
         room -= len(chosen[best]) + 2  # a semicolon, a space
-        seen |= words[best]
-        fitting = [at for at in left if at not in chosen and len(sentences[at].text) <= min(room, LONGEST)]
-        left = [at for at in fitting if len(words[at] & seen) <= _MOST_SAID * len(words[at])]
+        covered |= words[best]
+        fitting = [
+            at for at in remaining if at not in chosen and len(sentences[at].text) <= min(room, LONGEST)
+        ]
+        remaining = [at for at in fitting if len(words[at] & covered) <= _MOST_COVERED * len(words[at])]
     return join([chosen[at] for at in sorted(chosen) if chosen[at]])
 
 

@@ -26,18 +26,18 @@ def words(name: str) -> frozenset[str]:
 
 
 def pairs(name: str) -> dict[str, str]:
-    """Return the words of a list of pairs, `one-other`, by the first of each."""
+    """Return a list of pairs, written as `one-other`, as a dict."""
     return dict(pair.split("-") for pair in listed(name))
 
 
 def first_of_line(name: str) -> dict[str, str]:
-    """Return for each word of a list the first word of its line."""
+    """Map each word of a list to the first word of its line."""
     lines: str = table("words")[name]
     return {word: line.split()[0] for line in lines.strip().splitlines() for word in line.split()}
 
 
 def filled(text: str, parts: Mapping[str, str]) -> str:
-    """Return a pattern without its line breaks, with each {name} replaced by the part of that name.
+    """Replace each {name} in a pattern by the part of that name, and remove line breaks.
 
     >>> filled("{day}\\n|today", {"day": "monday"})
     'monday|today'
@@ -48,11 +48,12 @@ def filled(text: str, parts: Mapping[str, str]) -> str:
 
 
 def cues(name: str, kind: str = "lists") -> re.Pattern[str]:
-    """Compile alternatives of `cues.toml`; each begins with a word.
+    """Compile a list of alternatives in `cues.toml`, each at the start of a word.
 
-    A bar may have spaces on both sides, or begin a line. A space on one side of a bar counts.
+    A bar may have spaces on both sides, or begin a line. A space on only one side of a bar is part of the
+    alternative.
     """
     lines = filter(None, map(str.strip, table("cues")[kind][name].splitlines()))
     joined = "".join(f"|{line[1:].lstrip()}" if line[0] == "|" else f" {line}" for line in lines)
-    written = joined.strip().replace(" | ", "|")
-    return re.compile(rf"\b(?:{filled(written, table('cues')['parts'])})", re.IGNORECASE)
+    alternatives = joined.strip().replace(" | ", "|")
+    return re.compile(rf"\b(?:{filled(alternatives, table('cues')['parts'])})", re.IGNORECASE)

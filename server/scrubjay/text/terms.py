@@ -1,6 +1,6 @@
-"""The words of a text: for the index, for queries, and for recognising quotations.
+"""Splits texts into words: for the index, for queries, and to recognise quotations.
 
-The index splits at everything except letters and digits, so `user_profile_id` is three words to it,
+The index splits at everything except letters and digits, so `user_profile_id` is three words,
 `userProfileId` one, and a Japanese sentence one. `expand` adds the words that this loses, both to texts and
 to queries.
 """
@@ -18,8 +18,8 @@ SMALL_TALK = tables.words("small_talk")
 # by value
 NUMBER_WORDS = tuple("zero one two three four five six seven eight nine ten eleven twelve".split())
 
-# Vowel signs and other marks are part of their word; Python does not count them as letters, the index mostly
-# does.
+# Vowel signs and other marks, which are part of their word: Python does not count them as letters, the index
+# mostly does.
 _MARK = (
     r"\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
     r"\u0900-\u0963\u0966-\u0df3\u0e31-\u0e4e\u0eb1-\u0ecd\u0f71-\u0f84\u102b-\u103e\u17b4-\u17d3\u3099\u309a"
@@ -36,8 +36,8 @@ _CJK_OR_RUN = re.compile(rf"(?=\w)[{_CJK}]|[^\W_{_CJK}]+")
 _UNSPACED = r"\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED_RUN = re.compile(f"[{_UNSPACED}]+")
 _TONES: dict[int, None] = dict.fromkeys([*range(0x0E47, 0x0E4F), *range(0x0EC8, 0x0ECE), 0x17D2], None)
-# Characters inside words that no reader sees, such as soft hyphens.
-_UNSEEN: dict[int, None] = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"), None)
+# Invisible characters inside words, such as soft hyphens.
+_INVISIBLE: dict[int, None] = dict.fromkeys(map(ord, "\xad\u200b\u2060\ufeff"), None)
 _JOINED = _TONES | dict.fromkeys(map(ord, "_-.,'\u2019"), None)  # characters inside names and numbers
 _SINGULARS = tables.pairs("singulars")
 # HTTPServer2 -> HTTP, Server2; userIDs -> user, IDs. Code is ASCII nearly everywhere, so case is read in
@@ -53,7 +53,7 @@ _COMPOUND = tuple(
     for mark, lead, tail in (("_", "_{0,2}", "_{0,2}"), (r"\-", "-{0,2}", ""), (r"\.", "", ""))
 )
 _VERSION = re.compile(r"(?<![\w.])(?:[vV](\d+(?:\.\d+){1,3})|(\d+(?:\.\d+){2,3}))(?!\d|\.\d)")
-# A word of prose, as most words are, which contains no other words.
+# A plain word of prose, which contains no other words; most words are plain.
 _PLAIN = r"[\"'(\[*]*+[A-Za-z]?[a-z'\u2019]*+[\"')\]*.,:;!?]*+"
 PLAIN = re.compile(_PLAIN)
 _ODD = re.compile(rf"(?<!\S)(?!{_PLAIN}(?!\S))\S+")  # any other word
@@ -61,7 +61,7 @@ _DECIMAL = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.]*\d)")
 _JOINED_VERSION = re.compile(r"(?:v\d+)+")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{8,64}")
-_SHORT_HASH = 7  # characters: what git shows of a commit
+_SHORT_HASH = 7  # characters of a commit that git shows
 _HEX = re.compile(r"0[xX]([0-9A-Fa-f]{3,})")
 _GROUPED = re.compile(
     r"(?<![\w.,])\d{1,3}(?:([_,.'\u2019])\d{3})(?:\1\d{3})*+(?!\w|[_,.'\u2019]\d)"
@@ -102,7 +102,7 @@ def is_small_talk(query: str) -> bool:
 
 
 def compared_words(text: str) -> list[str]:
-    """Return the content words by which two texts are compared, as the index has them; CJK runs as pairs.
+    """Return the content words by which texts are compared, as the index has them; CJK runs become pairs.
 
     >>> compared_words("部署脚本")
     ['部署', '署脚', '脚本']
@@ -111,23 +111,23 @@ def compared_words(text: str) -> list[str]:
 
 
 def spelled_words(text: str, beginnings: Iterable[str] = ("",)) -> list[str]:
-    """Return the compared words that occur in the text unchanged and have one of these beginnings."""
+    """Return the compared words with one of these beginnings that occur unchanged in a text."""
     prefixes = tuple(beginnings)
     if text.isascii() and "" not in prefixes:
         return list(_beginning(text.lower(), prefixes))
-    found = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
-    return found if text.isascii() else [word for word in found if not _has_parts(word)]
+    candidates = [word for word in words(text) if word.startswith(prefixes) and word not in STOP]
+    return candidates if text.isascii() else [word for word in candidates if not _has_parts(word)]
 
 
 def _has_parts(word: str) -> bool:
-    """Return True if parts of the word are compared in its place."""
+    """Return True if parts of a word are compared in place of it."""
     if _CJK_RUN.fullmatch(word):
         return len(word) > 2
     return len(word.translate(_TONES)) > 3 and _UNSPACED_RUN.fullmatch(word) is not None
 
 
 def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
-    """Yield the words with these prefixes in a lower-case ASCII text, skipping the others."""
+    """Yield the words of a lower-case ASCII text that have one of these prefixes."""
     for prefix in prefixes:
         at = letters.find(prefix)
         while at >= 0:
@@ -141,7 +141,7 @@ def _beginning(letters: str, prefixes: Iterable[str]) -> Iterator[str]:
 
 
 def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
-    """List the other compared words with one of these beginnings: parts of names, and names joined."""
+    """Return the other compared words with one of these beginnings: parts of names, and joined names."""
     composed = _composed(text)
     odd = (word for word in _ODD.findall(composed) if may_begin(word, beginnings))
     lower = composed.lower()
@@ -151,12 +151,12 @@ def hidden_words(text: str, beginnings: Collection[str]) -> list[str]:
 
 
 def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
-    """Return the beginnings that a compared word of the text may have; no word has one of the others.
+    """Return those of the beginnings that compared words of a text may have; no word has any of the others.
 
     >>> may_begin("user_profile of Ada", ["userprof", "rename"])
     {'userprof'}
     """
-    # Every word, joined name and part of a name is in here.
+    # These letters contain every word, joined name and part of a name.
     letters = _normal(text).translate(_JOINED)
     letters += "".join(f" {single}" for plural, single in _SINGULARS.items() if plural in letters)
     return {
@@ -167,7 +167,7 @@ def may_begin(text: str, beginnings: Iterable[str]) -> set[str]:
 
 
 def expand(text: str) -> str:
-    """Add the words that the index would not find in a text; plain prose does not change.
+    """Add to a text the words that the index would not find in it; plain prose does not change.
 
     >>> expand("call getUserByName twice")
     'call getUserByName twice get User Name'
@@ -178,7 +178,7 @@ def expand(text: str) -> str:
 def query_terms(query: str) -> str:
     """Return the words to look up in the index: the query's content words and their expansion, each once.
 
-    A query with only stop words keeps them, because no words would find nothing.
+    If a query has only stop words, they are looked up.
     """
     plain = content_words(query) or words(query)
     expansion = (word.casefold() for word in _additions(query))
@@ -188,7 +188,7 @@ def query_terms(query: str) -> str:
 
 
 def without_separators(query: str) -> str:
-    """Return a query whose numbers have no separators, as the index also has them.
+    """Remove the separators from the numbers of a query; the index has both forms.
 
     >>> without_separators("why 1_000_000 rows?")
     'why 1000000 rows?'
@@ -203,8 +203,8 @@ def _digits(number: re.Match[str]) -> str:
 def remove_names(query: str, names: Collection[str]) -> str:
     """Remove these names (and their possessive 's) from a query, unless only stop words would remain.
 
-    The name of a speaker or project is in most texts of its scope, and yet dominates a small model's vector
-    of the query.
+    The name of a speaker or a project is in most texts of its scope, but it dominates the vector that a small
+    model makes of the query.
     """
     pattern = _any_of(names)
     if pattern is None or not pattern.search(query):
@@ -214,22 +214,22 @@ def remove_names(query: str, names: Collection[str]) -> str:
 
 
 def mentions(query: str, names: Collection[str]) -> list[str]:
-    """Return the names that occur in the query as whole words, in order; "Ann Lee" is not "Ann"."""
+    """Return the names that occur in a query as whole words; "Ann Lee" does not count as "Ann"."""
     pattern = _any_of(names)
-    folded = {match[1].casefold() for match in pattern.finditer(query)} if pattern else set()
-    return [name for name in dict.fromkeys(names) if name.strip().casefold() in folded]
+    mentioned = {match[1].casefold() for match in pattern.finditer(query)} if pattern else set()
+    return [name for name in dict.fromkeys(names) if name.strip().casefold() in mentioned]
 
 
 def quotes(query: str, text: str) -> bool:
-    """Return True if the query quotes the text: its words occur there in a row, in any case and punctuation.
+    """Return True if a query quotes a text: its words occur there in a row, in any case and punctuation.
 
-    It takes at least three words, one of them not a stop word; or a single code word, hash or path. A CJK
-    character is half a word.
+    A quotation has at least three words with one that is not a stop word, or is a code word, hash or path. A
+    CJK character counts as half a word.
     """
     quote = _sequence(query)
-    whole = _normal(text)
-    if not quote or not all(word in whole for word in quote):
-        return False  # most texts end here, at a tenth of the time
+    normal = _normal(text)
+    if not quote or not all(word in normal for word in quote):
+        return False  # true of most texts, and takes a tenth of the time of the rest
     sequence = _sequence(text)
     if f" {' '.join(quote)} " not in f" {' '.join(sequence)} ":
         return False
@@ -242,38 +242,38 @@ def quotes(query: str, text: str) -> bool:
 def _normal(text: str) -> str:
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFKC", text.translate(_UNSEEN)).casefold()
-    return folded.replace("i\u0307", "i")  # what is left of a Turkish capital i with its dot
+    folded = unicodedata.normalize("NFKC", text.translate(_INVISIBLE)).casefold()
+    return folded.replace("i\u0307", "i")  # a Turkish capital i with its dot, after folding
 
 
 def _composed(text: str) -> str:
-    """Compose letters and their accents (apart in file names of macOS), and narrow full-width letters."""
+    """Compose letters and accents, which file names of macOS separate, and narrow full-width letters."""
     if text.isascii():
         return text
     normal = text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
     # A Turkish capital i, whose dot the index keeps, and a German sharp s.
-    return normal.translate(_UNSEEN).replace("\u0130", "I").replace("ß", "ss")
+    return normal.translate(_INVISIBLE).replace("\u0130", "I").replace("ß", "ss")
 
 
 def _additions(text: str) -> list[str]:
-    """Return the words to add, each once: not in the text, not a stop word, at least two characters."""
+    """Return the words to add to a text, each once: not in it, no stop word, at least two characters."""
     normal = _composed(text)
     respelled = [] if normal == text else _RUN.findall(normal)
     hidden = [*_hidden_words(" ".join(_ODD.findall(normal))), *_singulars(normal)]
     if not (respelled or hidden):
         return []
     present = {run.lower() for run in _RUN.findall(text)}
-    added = []
+    additions = []
     for word in (*respelled, *hidden):
         folded = word.casefold()
         if folded not in present and folded not in STOP and (len(word) > 1 or _CJK_RUN.match(word)):
             present.add(folded)
-            added.append(word)
-    return added
+            additions.append(word)
+    return additions
 
 
 def singular(word: str) -> str:
-    """Return the singular of a plural that its ending does not tell.
+    """Return the singular of an irregular plural; any other word unchanged.
 
     >>> singular("indices"), singular("tables")
     ('index', 'tables')
@@ -292,7 +292,7 @@ def _hidden_words(text: str) -> Iterator[str]:
     for run in _RUN.findall(text):
         if not run.isascii():
             yield from _unspaced_parts(run)
-        elif run.isalpha() and run.islower():  # most are words with a punctuation mark next to them
+        elif run.isalpha() and run.islower():  # mostly a word next to a punctuation mark
             continue
         elif _HASH.fullmatch(run.lower()):
             yield run[:_SHORT_HASH]
@@ -337,12 +337,12 @@ def _camel_parts(run: str) -> Iterator[str]:
 
 
 def _joined_version(version: str) -> str:
-    """Return one word for a version that is three to the index: v2v13v0 for 2.13.0."""
+    """Join a version, which is several words to the index, to one word: v2v13v0 for 2.13.0."""
     return "".join(f"v{number.lstrip('0') or '0'}" for number in version.split("."))
 
 
 def _unspaced_parts(run: str) -> Iterator[str]:
-    """Split a run, one word to the index, into CJK pairs or Thai triples and what is glued to them."""
+    """Split a run, one word to the index, into CJK pairs or Thai triples and the words attached to them."""
     for pattern, size in ((_CJK_RUN, 2), (_UNSPACED_RUN, 3)):
         if not (pieces := pattern.findall(run)):
             continue
@@ -366,9 +366,9 @@ def _is_code(token: str) -> bool:
     pieces = _RUN.findall(token)
     if any(len(parts(run)) > 1 for run in pieces if run.isascii()):
         return True
-    mixed = any(char.isdigit() for char in token) and any(char.isalpha() for char in token)
-    joined = len(pieces) > 1 and any(mark in token.strip(".:") for mark in "_./\\:@#")
-    return (mixed and len(token) >= 6) or joined
+    is_mixed = any(char.isdigit() for char in token) and any(char.isalpha() for char in token)
+    is_joined = len(pieces) > 1 and any(mark in token.strip(".:") for mark in "_./\\:@#")
+    return (is_mixed and len(token) >= 6) or is_joined
 
 
 @lru_cache(maxsize=256)  # a query is compared with thirty passages, often the same ones

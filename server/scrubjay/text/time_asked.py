@@ -1,4 +1,4 @@
-"""The time that a question asks about: a period, past sessions, or the time before or after an event.
+"""Parses the time that a question asks about: a period, past sessions, or the time before or after an event.
 
 Days are those of the time zone of the `now` that is passed in.
 """
@@ -12,8 +12,8 @@ from scrubjay.text import tables
 from scrubjay.text.dates import DAY, Period, count_of, day_ago, midnight, named_periods
 from scrubjay.text.terms import NUMBER_WORDS, content_words
 
-LONGEST = 300  # characters of a question about a time; longer texts only mention one
-LONGEST_PHRASE = 60  # characters of a time in an argument
+LONGEST = 300  # characters of a question about a time; a longer text only mentions one
+LONGEST_PHRASE = 60  # characters of a time that is passed as an argument
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the start of a period that only has an end
 
 _FILLER = tables.words("about_time")
@@ -70,7 +70,7 @@ class PastSessions:
 
 @dataclass(frozen=True)
 class Event:
-    """An event in the question's words; the question is about the time before it, or with `after`, since."""
+    """An event in the words of the question, which asks about the time before it or, with `after`, since."""
 
     words: str
     after: bool
@@ -82,8 +82,8 @@ class TimeAsked:
 
     Attributes:
         rest: the rest of the question, without words for talk and work.
-        certain: it can only be this time, because it is relative to now ("last week", "November 11"). A date
-            with its year may be the day that something was done, and told later.
+        certain: True for a time relative to now ("last week", "November 11"). A date with its year may be the
+            day of an event that was told later.
     """
 
     when: Period | PastSessions | Event
@@ -92,14 +92,14 @@ class TimeAsked:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The content words of the rest; none if the question is only about a time."""
+        """The content words of the rest; empty if the question is only about a time."""
         return _content(self.rest)
 
 
 def time_asked(text: str, now: datetime) -> TimeAsked | None:
     """Parse the time that a question asks about; None if it names none, or several.
 
-    Every period ends after it begins, and begins by `now` unless the question itself names a later date.
+    Every period ends after it begins, and does not begin after `now` unless the question names such a date.
     """
     if len(text) > LONGEST:
         return None
@@ -140,38 +140,39 @@ def moment_named(text: str, now: datetime, *, end: bool) -> datetime | None:
             return day + DAY if end else day
     except (ValueError, OverflowError):  # before the start of the calendar
         return None
-    for said in (phrase, f"on {phrase}", f"in {phrase}"):
-        asked = time_asked(said, now)
+    for question in (phrase, f"on {phrase}", f"in {phrase}"):
+        asked = time_asked(question, now)
         if asked is not None and isinstance(asked.when, Period) and not asked.words:
             return asked.when.end if end else asked.when.start
     return None
 
 
-def said_as_days(start: datetime, end: datetime) -> str:
-    """Return a period's name in days: "2026-11-11", "2026-11-09 to 2026-11-15", "before 2026-11-14".
+def name_in_days(start: datetime, end: datetime) -> str:
+    """Name a period by its days: "2026-11-11", "2026-11-09 to 2026-11-15", "before 2026-11-14".
 
-    Times of day are given unless it begins or ends at midnight. Both are in one time zone.
+    Times of day are added unless it begins and ends at midnight. Both ends are in one time zone.
     """
-    whole = end == midnight(end) and (start <= EPOCH or start == midnight(start))
-    form = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M"
+    is_whole_days = end == midnight(end) and (start <= EPOCH or start == midnight(start))
+    form = "%Y-%m-%d" if is_whole_days else "%Y-%m-%d %H:%M"
     if start <= EPOCH:
         return f"before {end:{form}}"
-    last = end - DAY if whole else end
-    if whole and last <= start:
+    last = end - DAY if is_whole_days else end
+    if is_whole_days and last <= start:
         return f"{start:%Y-%m-%d}"
-    return f"{start:{form}} to {last:{form if whole or last.date() != start.date() else '%H:%M'}}"
+    is_one_day = not is_whole_days and last.date() == start.date()
+    return f"{start:{form}} to {last:{'%H:%M' if is_one_day else form}}"
 
 
 def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime) -> Period | None:
-    """Return the only period of a question: a single one, the same twice, or from one to the other."""
+    """Return the period that a question names: one, the same one twice, or from one to another; else None."""
     (at, period), *others = places
     before = text[max(0, at.start - _NEAR_BEFORE) : at.start]
     if _RELATIVE.search(before):
         return None  # "the day before November 11"
     if len(others) == 1:
-        (to, last), within = others[0], text[at.start : at.stop]
+        (to, last), phrase = others[0], text[at.start : at.stop]
         joined = _TO.fullmatch(text[at.stop : to.start]) or _BEFORE_WITHIN.match(text[to.start : to.stop])
-        if joined and (_FROM.search(before) or _FROM_WITHIN.match(within)) and period.start < last.end:
+        if joined and (_FROM.search(before) or _FROM_WITHIN.match(phrase)) and period.start < last.end:
             return Period(period.start, last.end, exact=False)
     if any((other.start, other.end) != (period.start, period.end) for _, other in others):
         return None
@@ -182,7 +183,7 @@ def _one_period(text: str, places: Sequence[tuple[range, Period]], now: datetime
 
 
 def _part_of_day(text: str, at: range, day: Period) -> Period:
-    """Narrow a day to its morning or night if the question does; a night ends at five."""
+    """Narrow a day to the part of it that the question names, if any; a night ends at five."""
     part = _PART.search(text[at.start : at.stop]) or _PART_AFTER.match(text, at.stop)
     if part is None:
         return day
@@ -191,7 +192,7 @@ def _part_of_day(text: str, at: range, day: Period) -> Period:
 
 
 def _until_today(period: Period, now: datetime) -> Period:
-    """End a period of several days, such as this week, with the day of `now`."""
+    """End a period that reaches into the future, such as this week, with the day of `now`."""
     tomorrow = midnight(now) + DAY
     return replace(period, end=tomorrow) if period.start < tomorrow < period.end else period
 
@@ -222,8 +223,8 @@ def _sessions_asked(text: str, match: re.Match[str]) -> TimeAsked | None:
     else:
         sessions = PastSessions(1, max(1, count_of(match["count"] or "one")))
     asked = TimeAsked(sessions, _without(text, [range(*match.span())]), certain=True)
-    session = (match["noun"] or "session").lower().startswith("session")
-    if asked.words and (not session or _ABOUT.match(text, match.end())):
+    is_session = (match["noun"] or "session").lower().startswith("session")
+    if asked.words and (not is_session or _ABOUT.match(text, match.end())):
         return None  # "the last time we discussed retries" may be long ago
     return asked
 

@@ -1,20 +1,20 @@
-"""What a turn or a session is about: one sentence of it, without politeness."""
+"""Titles a turn or a session by one of its sentences, without politeness."""
 
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from scrubjay.text import tables
 from scrubjay.text.sentences import Sentence, clip, flat, sentences
 from scrubjay.text.terms import content_words
 
-TITLE_LIMIT = 120  # a session's title; a longer sentence is no title while there is a shorter one
-READ_SIDE = 6_000  # the beginning and the end of one side of a turn, when a session is summarised
-GIST_WORDS, GIST_LIMIT = 12, 90  # of a sentence whose turn is not to be stored
-_FIRST = 1.4  # factor for a prompt's first paragraph: logs and details follow
-_MINOR = 0.4  # factor for a sentence that is no title while there is another
+TITLE_LIMIT = 120  # characters of a title; a longer sentence is chosen only if there is no shorter one
+READ_SIDE = 6_000  # characters at each end of a turn's prompt or answer that a session's summary reads
+GIST_WORDS, GIST_LIMIT = 12, 90  # words and characters of a gist, for a turn that is not to be stored
+_FIRST = 1.4  # factor for a prompt's first paragraph, which logs and details follow
+_MINOR = 0.4  # factor for a sentence that makes a poor title
 _LEAST_CLAUSE = 30  # characters of a clause that may be a gist alone
 _SMALL_TALK, _ASIDE = tables.cues("small_talk"), tables.cues("aside")
 _EMPTY = tables.words("empty_prompt")
@@ -30,7 +30,7 @@ _OPENER = re.compile(  # politeness before the subject of a prompt
 
 
 class Exchange(NamedTuple):
-    """The content of a turn: the user's and the assistant's text, "" if missing, and the touched files."""
+    """The content of a turn: the user's and the assistant's text, "" for none, and the touched files."""
 
     user: str
     assistant: str
@@ -40,9 +40,9 @@ class Exchange(NamedTuple):
 def title(exchanges: Sequence[Exchange]) -> str:
     """Return the subject of a session, or of a single turn: a whole sentence, without politeness.
 
-    It is of the prompt whose words the session uses most and that got most of an answer; if no prompt has a
-    subject, it is of an answer. Only a sentence longer than `TITLE_LIMIT` is cut, after a word. "" if there
-    is no text.
+    It is from the prompt whose words the session uses most and that has the longest answers; if no prompt has
+    a subject, it is from an answer. Only a sentence longer than `TITLE_LIMIT` is cut, after a word. "" if
+    there is no text.
     """
     return clip(without_opener(subject(exchanges)).rstrip(".:;,\u3002"), TITLE_LIMIT)
 
@@ -58,7 +58,7 @@ def opening(text: str) -> str:
 
 
 def subject_words(text: str) -> set[str]:
-    """Return the content words of a text without those of politeness and agreement."""
+    """Return the content words of a text, without words of politeness and agreement."""
     return set(content_words(text)) - _EMPTY
 
 
@@ -69,63 +69,57 @@ def is_empty(prompt: str) -> bool:
 
 
 def excerpt(text: str) -> str:
-    """Return the beginning and the end of a long text, where a turn has its subject and its outcome."""
+    """Return the beginning and the end of a long text, which have the subject and the outcome of a turn."""
     return text if len(text) <= 2 * READ_SIDE else f"{text[:READ_SIDE]}\n\n{text[-READ_SIDE:]}"
 
 
 def subject(exchanges: Sequence[Exchange]) -> str:
-    """Choose the sentence that represents the session best: a prompt's, else an answer's."""
+    """Choose the sentence that represents a session best: from a prompt, else from an answer."""
     sides = [(excerpt(exchange.user), excerpt(exchange.assistant)) for exchange in exchanges]
     words = [set(content_words(f"{user} {answer}")) for user, answer in sides]
-    uses = Counter(word for each in words for word in each)
+    uses = Counter(word for turn_words in words for word in turn_words)
     prompts = ["" if is_empty(user) else user for user, _ in sides]
-    said = [0] * len(
-        sides
-    )  # how much is said about each prompt; what follows "yes, do it" is about the last one
+    # The number of words about each prompt. What follows "yes, do it" is about the prompt before.
+    sizes = [0] * len(sides)
     about = 0
-    for at, each in enumerate(words):
+    for at, turn_words in enumerate(words):
         about = at if prompts[at] else about
-        said[about] += len(each)
+        sizes[about] += len(turn_words)
     answers = [answer for _, answer in sides]
     return (
-        _central_of(prompts, said, uses, 2)
-        or _central_of(answers, said, uses, 2)
-        or _central_of(prompts, said, uses, 1)
+        _central_of(prompts, sizes, uses, 2)
+        or _central_of(answers, sizes, uses, 2)
+        or _central_of(prompts, sizes, uses, 1)
     )
 
 
-def _central_of(texts: Sequence[str], said: Sequence[int], uses: Counter[str], least: int) -> str:
-    """Choose the sentence whose words are used most, of a text about which much is said.
+def _central_of(texts: Sequence[str], sizes: Sequence[int], uses: Counter[str], least: int) -> str:
+    """Choose the sentence with at least `least` content words whose words the session uses most.
 
-    It must have `least` content words.
+    `sizes` are the numbers of words about each text; a sentence of a text with more of them is preferred.
     """
     best, most = "", 0.0
-    for text, much in zip(texts, said, strict=True):
+    for text, size in zip(texts, sizes, strict=True):
         for sentence in _whole_sentences(text):
             bare = without_opener(sentence.text)
             words = subject_words(bare)
             worth = math.fsum(math.log(1 + uses[word]) for word in words) / math.sqrt(len(words) + 2)
-            worth *= (
-                math.log(2 + much) * (_FIRST if sentence.paragraph == 0 else 1.0) * (1.0 if best else _FIRST)
-            )
-            if (
-                _SMALL_TALK.match(bare)
-                or _ASIDE.search(bare)
-                or not _is_prose(bare)
-                or len(bare) > TITLE_LIMIT
-            ):
+            first = _FIRST if sentence.paragraph == 0 else 1.0
+            worth *= math.log(2 + size) * first * (1.0 if best else _FIRST)
+            is_aside = _SMALL_TALK.match(bare) or _ASIDE.search(bare)
+            if is_aside or not _is_prose(bare) or len(bare) > TITLE_LIMIT:
                 worth *= _MINOR
             if worth > most and len(words) >= least:
                 best, most = sentence.text, worth
     return best
 
 
-def _whole_sentences(text: str) -> Iterator[Sentence]:
-    """Split a text into sentences, and a long one, which may be several lines without a stop, into lines."""
-    found = list(sentences(text))
-    if any(len(sentence.text) > TITLE_LIMIT for sentence in found):
-        found = [each for line in text.split("\n") for each in sentences(line)]
-    yield from found
+def _whole_sentences(text: str) -> list[Sentence]:
+    """Split a text into sentences; if one is too long, also at its lines, which may lack a full stop."""
+    parts = list(sentences(text))
+    if any(len(sentence.text) > TITLE_LIMIT for sentence in parts):
+        parts = [sentence for line in text.split("\n") for sentence in sentences(line)]
+    return parts
 
 
 def without_opener(sentence: str) -> str:

@@ -1,4 +1,4 @@
-"""Collects the turns of a conversation while a reader reports its lines, and cleans their words.
+"""Collects the turns of a conversation as a reader reports its lines, and cleans their texts.
 
 It leaves out the output of tools, the model's thinking, and everything that hosts or Scrubjay added to the
 user's words. Standard library only, Python 3.9 syntax.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import time
 
-from scrubjay.transcripts.injected import is_of_others, is_said, strip_injected
+from scrubjay.transcripts.injected import is_from_others, is_said, strip_injected
 from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
-from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, said_in_result
+from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, user_words_in_result
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _ADDED = frozenset(
     "environment_context environment_details user_instructions current_datetime timestamp "
     "qwen:user-prompt-submit-context qwen:session-start-context".split()
 )
-_INSTRUCTIONS = "# AGENTS.md instructions"  # begins what Codex says in the user's name
-# Blocks of pictures and files by their type, and by a key.
+_INSTRUCTIONS = "# AGENTS.md instructions"  # how a message that Codex writes in the user's name begins
+# Types of the blocks that hold a picture or a file, and keys of other such blocks.
 _PICTURES = frozenset(
     "image input_image local_image localImage image_url document file resource image_asset_pointer".split()
 )
@@ -52,16 +52,19 @@ _OPENING = re.compile(r"\s*<([\w:-]{1,60})>")
 
 
 class Book:
-    """The turns so far, the last of them open. Texts are raw, without what hosts added."""
+    """The turns so far; the last one is open. Texts are raw, but without what hosts added.
+
+    `around` are the tags in which the host wraps a prompt.
+    """
 
     def __init__(self, around: tuple[str, ...] = ()) -> None:
         self._around = around
         self._turns: list[Fields] = []
-        self._said: set[str] = set()  # the prompts of the open turn
+        self._open_prompts: set[str] = set()  # those of the open turn
         self._session_id: Any = None
         self._folder: str | None = None
-        self._questions: dict[str, list[str]] = {}  # calls of tools that ask the user
-        self._is_answering = True  # the assistant speaks to the user, and not to a notice of the host
+        self._questions: dict[str, list[str]] = {}  # by the id of the tool call that asks the user
+        self._is_answering = True  # the assistant answers the user, not a notice of the host
         self._host_words: Fields = {}
         self.is_main = True  # False: the whole file is a subagent's
 
@@ -80,20 +83,20 @@ class Book:
             self._folder = folder
 
     def noticed(self) -> None:
-        """Note that the host spoke in the user's name; after a complete turn, the next answer is to that."""
+        """Note that the host wrote in the user's name; after a complete turn, the next answer is to it."""
         turn = self._open()
         self._is_answering = turn is None or not turn["complete"]
 
-    def said(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
-        """Note what the user said; the same words under the same id are one prompt.
+    def add_prompt(self, text: Any, prompt_id: Any = None, uuid: Any = None, at: Any = None) -> None:
+        """Add a prompt; the same words under the same id are one prompt.
 
-        After a line without words of theirs, the next answer does not belong to a complete turn.
+        If none of the text is the user's and the turn is complete, the next answer does not belong to it.
         """
         text = _without_added(string(text))
         for tag in self._around:
             text = _between(text, tag)
         text = strip_injected(text)
-        if not text or is_of_others(text):
+        if not text or is_from_others(text):
             self.noticed()
         if not text or not is_said(text) or text.startswith(_INSTRUCTIONS):
             return
@@ -103,17 +106,17 @@ class Book:
                 turn["prompt_id"] = turn["prompt_id"] or prompt_id
             return  # one prompt on two kinds of lines
         if turn and prompt_id and turn["prompt_id"] == prompt_id:
-            if text not in self._said:
-                self._said.add(text)
+            if text not in self._open_prompts:
+                self._open_prompts.add(text)
                 turn["prompts"].append(text)
                 turn["complete"] = False
             return
-        self._said, self._is_answering = {text}, True
+        self._open_prompts, self._is_answering = {text}, True
         self._turns.append(new_turn(text, prompt_id, self._session_id, uuid, instant(at)))
         self._goes_on(self._turns[-1])
 
-    def answered(self, text: Any) -> None:
-        """Add to the answer; some formats write one text on several lines."""
+    def add_answer(self, text: Any) -> None:
+        """Add a text to the answer, but not twice in a row: some formats write it on several lines."""
         turn = self._open()
         text = strip_injected(string(text))
         if turn and text:
@@ -122,8 +125,8 @@ class Book:
             turn["complete"], turn["failed"] = True, False
             self._goes_on(turn)
 
-    def used(self, tool: Any, inputs: Any = None, call_id: Any = None) -> None:
-        """Note that the assistant used a tool, so its turn is not complete."""
+    def add_tool_call(self, tool: Any, inputs: Any = None, call_id: Any = None) -> None:
+        """Add the assistant's call of a tool; the turn is not complete until an answer follows."""
         turn = self._open()
         if not turn:
             return
@@ -132,32 +135,32 @@ class Book:
             self._questions[call_id] = _questions(inputs)
         turn["tools"] = once([*turn["tools"], tool])
         turn["files"] = once([*turn["files"], *map(inputs.get, _FILE_INPUTS)])
-        for given in map(inputs.get, _SHELL_INPUTS):
-            command = given[-1] if isinstance(given, list) and given else given  # ["bash", "-lc", "make"]
+        for words in map(inputs.get, _SHELL_INPUTS):
+            command = words[-1] if isinstance(words, list) and words else words  # ["bash", "-lc", "make"]
             if isinstance(command, str):
                 add_command(turn, command, call_id)
         turn["complete"] = False
         self._goes_on(turn)
 
-    def returned(self, call_id: Any, result: Any, is_error: bool | None = None) -> None:
-        """Take from a tool's result the user's words (answers, or why they rejected it), or its failure."""
+    def add_tool_result(self, call_id: Any, result: Any, is_error: bool | None = None) -> None:
+        """Add the user's words in a tool's result (answers, or why they rejected it), or its failure."""
         turn, text = self._open(), _result(result)
         if not turn or not text:
             return
         add_result(turn, call_id, text, is_error)
-        said = said_in_result(text)
+        replies = user_words_in_result(text)
         questions = self._questions.pop(call_id, None) if isinstance(call_id, str) else None
-        if not said and questions is not None and not _UNANSWERED.match(text):
-            said = _paired(questions, _answers(text))
-        turn["prompts"] += [each for each in said if each not in turn["prompts"]]
+        if not replies and questions is not None and not _UNANSWERED.match(text):
+            replies = _with_questions(questions, _answers(text))
+        turn["prompts"] += [reply for reply in replies if reply not in turn["prompts"]]
 
-    def titled(self, title: Any) -> None:
-        """The host named the session; its last name counts."""
+    def set_title(self, title: Any) -> None:
+        """Note the host's title of the session; the last one counts."""
         if string(title).strip():
             self._host_words["title"] = title
 
-    def recapped(self, summary: Any) -> None:
-        """The host's model summarised the session so far, as hosts do when the context is full."""
+    def set_recap(self, summary: Any) -> None:
+        """Note the host's summary of the session so far, which its model writes when the context is full."""
         if string(summary).strip():
             self._host_words["recap"] = summary
 
@@ -168,7 +171,7 @@ class Book:
             turn["interrupted"], turn["complete"] = True, False
 
     def close(self) -> list[Fields]:
-        """Return the turns, with their answers joined; the last has what the host wrote about the session."""
+        """Return the turns with their answers joined; the last one has the host's title and summary."""
         for turn in self._turns[-1:]:
             turn.update(self._host_words)
         for turn in self._turns:
@@ -184,7 +187,7 @@ class Book:
 
 
 def joined(content: Any) -> str:
-    """Return the texts of a content: a string, a block or blocks; those with a text count."""
+    """Join the texts of a message's content, which is a string, a block or a list of blocks."""
     if isinstance(content, str):
         return content
     if isinstance(content, dict):
@@ -195,50 +198,51 @@ def joined(content: Any) -> str:
 
 
 def words(content: Any) -> str:
-    """Return the texts of a user's message; `IMAGE` for a picture or file alone, "" for tools' results."""
+    """Join the texts of a user's message; `IMAGE` for only a picture or a file, "" for tools' results."""
     text = joined(content)
     text = "" if _PICTURE_MARK.fullmatch(text) else text
     blocks = dicts([content] if isinstance(content, dict) else content)
-    kept = [each for each in blocks if not _PICTURE_MARK.fullmatch(str(each.get("text")))]
-    if len(kept) < len(blocks):
-        text = joined(kept)
+    others = [block for block in blocks if not _PICTURE_MARK.fullmatch(str(block.get("text")))]
+    if len(others) < len(blocks):
+        text = joined(others)
     is_picture = any(
-        str(each.get("type")) in _PICTURES or any(map(each.get, _PICTURE_KEYS)) for each in blocks
+        str(block.get("type")) in _PICTURES or any(map(block.get, _PICTURE_KEYS)) for block in blocks
     )
     return text if text.strip() or not is_picture else IMAGE
 
 
 def _questions(inputs: Fields) -> list[str]:
-    """Return the questions of a tool to the user."""
-    asked = [each.get("question") for each in dicts(inputs.get("questions"))]
-    asked = asked or [inputs.get("question") or inputs.get("prompt") or inputs.get("message")]
-    return [each for each in asked if isinstance(each, str)]
+    """Return the questions in the arguments of a tool that asks the user."""
+    questions = [item.get("question") for item in dicts(inputs.get("questions"))]
+    questions = questions or [inputs.get("question") or inputs.get("prompt") or inputs.get("message")]
+    return [question for question in questions if isinstance(question, str)]
 
 
 def _answers(text: str) -> list[str]:
-    """Return the user's answers as hosts hand them to the model: as JSON, or as a sentence."""
-    whole = parsed(text)
-    if isinstance(whole, dict):
-        return _leaves(whole.get("answers", whole))
-    return list(filter(None, [text[found.end() :] if (found := _ANSWERED.match(text)) else text]))
+    """Read the user's answers from a tool's result, which is JSON or a sentence."""
+    result = parsed(text)
+    if isinstance(result, dict):
+        return _leaves(result.get("answers", result))
+    answer = text[intro.end() :] if (intro := _ANSWERED.match(text)) else text
+    return [answer] if answer else []
 
 
-def _paired(questions: list[str], answers: list[str]) -> list[str]:
-    """Join each question with its answer, or all with all if their numbers differ; [] without an answer."""
+def _with_questions(questions: list[str], answers: list[str]) -> list[str]:
+    """Join each question with its answer, or all in one text if their numbers differ; [] without answers."""
     if len(questions) != len(answers):
         return [" ".join([*questions, *answers])] if answers else []
     return [f"{question} {answers[place]}" for place, question in enumerate(questions)]
 
 
 def _leaves(value: Any) -> list[str]:
-    """Return an answer to each question; several texts for one question become one."""
-    each = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
-    flat = [one if isinstance(one, str) else ", ".join(_leaves(one)) for one in each if one]
-    return [one for one in flat if one.strip()]
+    """Return one text for each answer in a JSON value; a nested list becomes one text."""
+    items = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else [value]
+    texts = [item if isinstance(item, str) else ", ".join(_leaves(item)) for item in items if item]
+    return [text for text in texts if text.strip()]
 
 
 def _result(result: Any) -> str:
-    """Return the text of a tool's result, without the objects and lists around it."""
+    """Return the text of a tool's result from inside its objects and lists."""
     for key in ("functionResponse", "response", "output", "result", "content", "message"):
         if isinstance(result, list) and len(result) == 1:
             result = result[0]
@@ -248,7 +252,7 @@ def _result(result: Any) -> str:
 
 
 def _between(text: str, tag: str) -> str:
-    """Return the text inside a tag that begins a text; the whole text without one."""
+    """Return the text inside the tag that a text begins with; the whole text if it does not."""
     start = text.lstrip()
     if not start.startswith(f"<{tag}"):
         return text
@@ -258,7 +262,7 @@ def _between(text: str, tag: str) -> str:
 
 
 def _without_added(text: str) -> str:
-    """Remove blocks in hosts' tags from the beginning and the end of a text."""
+    """Remove the blocks that hosts add at the beginning and the end of a text."""
     text = text.strip()
     start, end = 0, len(text)
     while (opening := _OPENING.match(text, start, end)) and opening[1] in _ADDED:
@@ -279,7 +283,7 @@ def _without_added(text: str) -> str:
 
 
 def instant(value: Any) -> str | None:
-    """Return an instant as ISO 8601: as it is written, or from milliseconds since 1970."""
+    """Return a time as ISO 8601; a number is milliseconds since 1970, a string is returned as it is."""
     if isinstance(value, float) and 0 < value < 1e14:
         return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(value / 1000)) + "Z"
     return value if isinstance(value, str) else None

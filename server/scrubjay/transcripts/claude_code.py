@@ -1,6 +1,6 @@
 """The turns in the lines of Claude Code's transcripts.
 
-The format is internal to the host and changes without notice, so lines that are not understood are skipped.
+The format is internal to the host and changes without notice, so lines in an unknown form are skipped.
 The file lags behind: the end of a turn may be missing while the host's Stop hook runs. The time is linear in
 the length of a line. Standard library only, Python 3.9 syntax.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from scrubjay.transcripts.injected import INTERRUPTED, is_of_others, is_said, strip_injected, tagged
+from scrubjay.transcripts.injected import INTERRUPTED, is_from_others, is_said, strip_injected, tagged
 from scrubjay.transcripts.json_lines import dicts, mapping, parsed, string
-from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, said_in_result
+from scrubjay.transcripts.turn import IMAGE, add_command, add_result, new_turn, once, user_words_in_result
 
 TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # `agentName` names a teammate; the prompts in its transcript are its lead's.
 _NOT_CONVERSATION = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "agentName")
-# Lines with a name of the session: older versions' and the model's, and the user's, which goes first.
+# Types of the lines with a title, and its key: of older versions, of the model, and of the user (preferred).
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}
 _FILE_INPUTS = ("file_path", "path", "notebook_path")
 _SHELLS = ("Bash", "PowerShell")
@@ -31,35 +31,35 @@ _SHELLS = ("Bash", "PowerShell")
 def turns(lines: Iterable[str | bytes]) -> list[Fields]:
     """Read the turns of a transcript, in the order of the file; abandoned branches are turns too.
 
-    Each line is one JSON object. Lines that are broken, repeated, unknown or not between the user and the
-    main assistant are skipped. The texts are raw: the caller redacts them.
+    Each line is one JSON object. Lines that are broken, repeated or unknown are skipped, and so are those
+    that are not between the user and the main assistant. The texts are raw: the caller redacts them.
     """
     all_turns: list[Fields] = []
     open_turn: Fields | None = None
     host_words: Fields = {}
-    typed: list[str] = []  # commands of the user since the last prompt
+    shell_lines: list[str] = []  # commands that the user ran since the last prompt
     for entry, is_orphan in _entries(lines):
         if _note_host_words(entry, host_words):
             continue
         is_answer = entry["type"] == "assistant"
-        is_foreign = is_orphan if is_answer else _is_of_others(entry)
+        is_foreign = is_orphan if is_answer else _is_from_others(entry)
         if is_foreign and open_turn and open_turn["complete"]:
-            open_turn = None  # what follows answers a line that could not be read, or that is not the user's
+            open_turn = None  # the next answers are to a line that was not read, or that is not the user's
         if is_answer and open_turn:
             _add_answer(open_turn, entry)
         elif is_foreign:
             continue
         elif not is_answer:
             texts, results = _texts(entry)
-            typed += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
+            shell_lines += [tagged(text, "bash-input") for text in texts if text.startswith("<bash-input>")]
             prompt = _command("\n\n".join(text for text in texts if is_said(text)))
             if open_turn:
                 _add_words(open_turn, entry, texts, results, prompt)
             if prompt and not results and entry["type"] != "attachment":
                 open_turn = new_turn(prompt, entry.get("promptId"), *_origin(entry), entry.get("timestamp"))
-                for line in typed:
+                for line in shell_lines:
                     add_command(open_turn, line)
-                typed = []
+                shell_lines = []
                 all_turns.append(open_turn)
         if open_turn:
             _goes_on(open_turn, entry)
@@ -71,7 +71,7 @@ def turns(lines: Iterable[str | bytes]) -> list[Fields]:
 
 
 def _note_host_words(entry: Fields, host_words: Fields) -> bool:
-    """Note what the host wrote about the session; return False if the entry is something else."""
+    """Note the host's title or summary of the session; return False if the entry is neither."""
     kind = entry["type"]
     if kind in _TITLES:
         host_words[kind] = entry.get(_TITLES[kind])
@@ -89,10 +89,10 @@ def _add_host_words(turn: Fields, host_words: Fields) -> None:
 
 
 def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
-    """Read the conversation's lines and what names or summarises it, each once; leave out other notes.
+    """Yield the lines of the conversation, its titles and its summaries, each once.
 
-    Left out are subagents, too, and `summary` lines of other sessions, which name a line of theirs. Each
-    comes with a flag: True if its parent line is missing.
+    Other notes, subagents and `summary` lines of other sessions, which name a line of theirs, are left out.
+    Each entry comes with a flag: True if its parent line is missing.
     """
     seen: set[str | bytes] = set()
     for line in lines:
@@ -119,13 +119,13 @@ def _entries(lines: Iterable[str | bytes]) -> Iterator[tuple[Fields, bool]]:
 
 
 def _recap(entry: Fields) -> str:
-    """Return the host's summary of a session whose context was full, without the lines around it."""
+    """Return the host's summary of a session whose context was full, without the introduction to it."""
     text = "\n".join(_texts(entry)[0])
     return text.partition("Summary:\n")[2] or text
 
 
 def _is_queued(entry: Fields) -> bool:
-    """Return True for a prompt typed while the assistant worked; no other line and no hook has it."""
+    """Return True for a prompt typed while the assistant worked; only this line has it, and no hook does."""
     note = mapping(entry.get("attachment"))
     if entry.get("type") != "attachment" or note.get("isMeta") or not _is_from_user(note):
         return False
@@ -133,32 +133,33 @@ def _is_queued(entry: Fields) -> bool:
 
 
 def _is_from_user(entry: Fields) -> bool:
-    """Return True if the origin of an entry is the user, or not named."""
+    """Return True if an entry is from the user or does not name its origin."""
     origin = entry.get("origin")
     return (origin.get("kind") if isinstance(origin, dict) else origin) in (None, "human")
 
 
-def _is_of_others(entry: Fields) -> bool:
+def _is_from_others(entry: Fields) -> bool:
     """Return True if a user line is a message of another agent, session or program."""
     if entry["type"] != "user":
         return False
     texts, _ = _texts(entry)
-    return not _is_from_user(entry) or bool(texts and is_of_others(texts[0]))
+    return not _is_from_user(entry) or bool(texts and is_from_others(texts[0]))
 
 
-def _said_to_tools(entry: Fields, results: list[str]) -> list[str]:
+def _replies_to_tools(entry: Fields, results: list[str]) -> list[str]:
     """Return the user's answers to the assistant's questions, or their words when they rejected a tool."""
-    given = mapping(entry.get("toolUseResult"))
-    answers, notes = mapping(given.get("answers")), mapping(given.get("annotations"))
+    details = mapping(entry.get("toolUseResult"))
+    answers, notes = mapping(details.get("answers")), mapping(details.get("annotations"))
     if not answers:
-        return [said for result in results for said in said_in_result(result)]
-    return [
-        " ".join(filter(None, (question, _listed(answer), string(mapping(notes.get(question)).get("notes")))))
+        return [words for result in results for words in user_words_in_result(result)]
+    parts = (
+        (question, _answer_text(answer), string(mapping(notes.get(question)).get("notes")))
         for question, answer in answers.items()
-    ]
+    )
+    return [" ".join(filter(None, part)) for part in parts]
 
 
-def _listed(answer: Any) -> str:
+def _answer_text(answer: Any) -> str:
     return ", ".join(map(str, answer)) if isinstance(answer, list) else str(answer)
 
 
@@ -171,7 +172,7 @@ def _blocks(entry: Fields) -> list[Fields]:
 
 
 def _texts(entry: Fields) -> tuple[list[str], list[str]]:
-    """Return the texts of a message without added text, and the tools' results, "" for one without text."""
+    """Return the texts of a message without what hosts added, and the texts of its tools' results."""
     texts, results = [], []
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
@@ -185,19 +186,19 @@ def _texts(entry: Fields) -> tuple[list[str], list[str]]:
 
 
 def _command(text: str) -> str:
-    """Return a prompt as it was typed, also if it is a slash command that the host wrote in tags."""
+    """Return a prompt as it was typed; the host writes a slash command in tags."""
     if not text.startswith("<command-"):
         return text
     return f"{tagged(text, 'command-name')} {tagged(text, 'command-args')}".strip() or text
 
 
 def _is_wordless(turn: Fields) -> bool:
-    """Return True for only a picture, or a slash command: without an answer, it was for the host itself."""
+    """Return True for only a picture or a slash command: if it has no answer, it was for the host itself."""
     return turn["prompts"] == [IMAGE] or re.match(r"/[\w:-]+(?:\s|\Z)", turn["prompts"][0]) is not None
 
 
 def _origin(entry: Fields) -> tuple[Any, Any]:
-    """Return the session and the id of a line, or of the original of a line that a fork copied."""
+    """Return the session id and the id of a line; of the original line if a fork copied it."""
     source = mapping(entry.get("forkedFrom"))
     return source.get("sessionId") or entry.get("sessionId"), source.get("messageUuid") or entry.get("uuid")
 
@@ -223,21 +224,21 @@ def _add_answer(turn: Fields, entry: Fields) -> None:
 
 
 def _add_words(turn: Fields, entry: Fields, texts: list[str], results: list[str], prompt: str) -> None:
-    """Add what the user did during a turn: interrupted it, queued a prompt, or answered a tool."""
+    """Add what the user did during a turn: interrupt it, queue a prompt, or answer a tool."""
     if any(text in INTERRUPTED for text in (*texts, *results)):
         turn["interrupted"], turn["complete"] = True, False
     _add_results(turn, entry)
     if entry["type"] == "attachment":
         added = [prompt] if prompt else None
     else:
-        added = _said_to_tools(entry, results) if results else None
+        added = _replies_to_tools(entry, results) if results else None
     if added is not None:
         turn["prompts"] += added
         turn["complete"] = False
 
 
 def _add_results(turn: Fields, entry: Fields) -> None:
-    """Add what a message's results say of the commands of a turn."""
+    """Note which commands of a turn failed, by the tools' results in a message."""
     for block in _blocks(entry):
         if block.get("type") == "tool_result":
             add_result(turn, block.get("tool_use_id"), _result(block), block.get("is_error") is True)
@@ -247,8 +248,8 @@ def _result(block: Fields) -> str:
     """Return the text of a tool's result."""
     content = block.get("content")
     blocks = content if isinstance(content, list) else [{"text": content}]
-    text = [each.get("text") for each in blocks if isinstance(each, dict)]
-    return "\n\n".join(each for each in text if isinstance(each, str)).strip()
+    texts = [block.get("text") for block in blocks if isinstance(block, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str)).strip()
 
 
 def _goes_on(turn: Fields, entry: Fields) -> None:

@@ -1,4 +1,4 @@
-"""Commands that failed: what their output says, and the shape of an error, by which it is recognized again.
+"""Commands that failed: the error in their output, and the shape by which the same error is recognized.
 
 Standard library only, Python 3.9 syntax. The time is linear in a text, whatever it contains.
 """
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 MOST_FAILURES = 10  # of one turn: the first, because later ones often follow from them
 MAX_ERROR = 200  # characters of an error line
-_EDGE = 400  # characters of an output's beginning and end in which hosts write the exit code
-_MOST_LINES = 400  # at both ends of an output, that are looked at
+_EDGE = 400  # characters at the beginning and the end of an output, where hosts write the exit code
+_MOST_LINES = 400  # lines that are read at each end of an output
 _EXIT = re.compile(
     r"^\W{0,3}(?:shellId: \w{1,40} completed with |(?:the )?(?:process|command) )?exit(?:ed)?"
     r"(?: with)?(?: exit)?[ _](?:code|status)\W{1,3}(-?\d{1,9})\b",
     re.IGNORECASE | re.MULTILINE,
 )
-# What begins an error that a program names, and words of any other.
+# How an error with a name begins, and words of an error without one.
 _NAMED = re.compile(
     r"(?:^|[\s:(])(?:[A-Za-z_]\w{0,60}\.){0,6}[A-Z]\w{0,60}(?:Error|Exception|Exit|NotFound|Failure)"
     r"(?::|$|\s\[|\s*\()"
@@ -50,7 +50,7 @@ _NOISE = re.compile(
     r"|original token|signal:|[-=_*~.\s]*$)",
     re.IGNORECASE,
 )
-# What differs between two appearances of one error: where it was, and what was measured.
+# What differs between two occurrences of one error: places and measurements.
 _POSITION = re.compile(r"^[\w./\\@+-]{1,120}(?:\(\d+,\d+\)|(?::\d+){1,2}):?\s+(?:- )?")
 _VARIES = (
     (re.compile(r"\b[a-z][a-z0-9+.-]{1,20}://[^\s'\"<>]+"), "<url>"),
@@ -58,7 +58,7 @@ _VARIES = (
     (re.compile(r"\b(?:0x[0-9a-fA-F]+|(?=[a-f]*\d)[0-9a-f]{7,64}|[0-9a-f]{8}(?:-[0-9a-f]+){4})\b"), "<hash>"),
     (re.compile(r"(?<![\w.])[+-]?\d[\d.,:_]*(?:ms|s|m|h|[kKMGT]i?B|%)?(?![\w])"), "#"),
 )  # fmt: skip
-# What may be another thing of the same kind: quoted names, paths inside the project, and names of files.
+# Names that may differ in an error of the same kind: quoted names, paths inside the project, names of files.
 _NAMES = re.compile(
     r"(?<!\w)'[^'\n]{1,120}'|\"[^\"\n]{1,120}\"|`[^`\n]{1,120}`"
     r"|(?<![\w<])[\w.@+-]{1,80}(?:/[\w.@+-]{1,80})+(?::\d+)*"
@@ -66,12 +66,12 @@ _NAMES = re.compile(
 _DETAIL = re.compile(r"[\w-]{2,}")
 
 Failure = namedtuple("Failure", "command error then")
-"""A command that failed, its error line, and the commands after which the same one passed in its turn.
+"""A command that failed, its error line, and the commands after which it passed later in the same turn.
 
 `then` is "" if it passed without another command, and None if it did not pass.
 """
 Shape = namedtuple("Shape", "strict loose details")
-"""An error without what varies: `loose` is also without names; `details` are the words left out."""
+"""An error without the parts that vary. `loose` lacks names too; `details` are the words left out."""
 
 
 def exit_code(output: str) -> int | None:
@@ -81,23 +81,23 @@ def exit_code(output: str) -> int | None:
     (2, None)
     """
     edges = output if len(output) <= 2 * _EDGE else f"{output[:_EDGE]}\n{output[-_EDGE:]}"
-    found = _EXIT.search(edges)
-    return int(found[1]) if found else None
+    match = _EXIT.search(edges)
+    return int(match[1]) if match else None
 
 
 def failure_of(output: str, is_error: bool | None = None) -> str | None:
-    """Return a failed command's exit code and first error line, "" without a line; None if it did not fail.
+    """Return the exit code and the error line of a failed command; None if it did not fail.
 
-    `is_error` is what the host says itself, or None.
+    "" stands for neither. `is_error` is the host's own verdict, or None if it gives none.
 
     >>> failure_of("Exit code 1\\nrunning\\nModuleNotFoundError: No module named 'redis'")
     "exit 1: ModuleNotFoundError: No module named 'redis'"
     """
-    whole = parsed(output) if output.startswith("{") else None
-    if isinstance(whole, dict) and isinstance(whole.get("output"), str):  # as Codex writes it
-        about = whole.get("metadata")
-        code = about.get("exit_code") if isinstance(about, dict) else None
-        output, number = whole["output"], int(code) if isinstance(code, (int, float)) else None
+    result = parsed(output) if output.startswith("{") else None
+    if isinstance(result, dict) and isinstance(result.get("output"), str):  # as Codex writes it
+        metadata = result.get("metadata")
+        code = metadata.get("exit_code") if isinstance(metadata, dict) else None
+        output, number = result["output"], int(code) if isinstance(code, (int, float)) else None
     else:
         number = exit_code(output)
     if not number and not (is_error and number is None):
@@ -109,7 +109,7 @@ def failure_of(output: str, is_error: bool | None = None) -> str | None:
 def error_line(output: str) -> str:
     """Return the line of an output that names the error; "" for an output without text.
 
-    It is the first that a program names so, or the last one of a traceback, which tells what happened.
+    It is the first line that names an error; in a traceback the last one, which tells what happened.
     """
     lines = output.splitlines()
     if len(lines) > 2 * _MOST_LINES:
@@ -123,12 +123,12 @@ def error_line(output: str) -> str:
         named.reverse()
     else:
         named = [line for line, raw in tidy if _NAMED.search(raw[: 2 * MAX_ERROR])]
-    found = named or [line for line, _ in tidy if _WORDS.search(line)] or [line for line, _ in tidy]
-    return " ".join(found[0].split())[:MAX_ERROR] if found else ""
+    candidates = named or [line for line, _ in tidy if _WORDS.search(line)] or [line for line, _ in tidy]
+    return " ".join(candidates[0].split())[:MAX_ERROR] if candidates else ""
 
 
 def names_error(text: str) -> bool:
-    """Return True if a line may be an error's."""
+    """Return True if a line may name an error."""
     return bool(_NAMED.search(text) or (_WORDS.search(text) and not _ASKS.match(text)))
 
 
@@ -153,16 +153,16 @@ def shape(error: str) -> Shape:
 
 
 def packed(runs: Sequence[Sequence[Any]]) -> list[str]:
-    """Return the failed ones of a turn's commands as texts for its record.
+    """Return the failed commands of a turn as texts for its record.
 
-    Each run is a call's id, the command and its failure (None if it passed). A text has a line for the
+    Each run is a call's id, a command and its failure (None if it passed). A text has a line for the
     command, one for its error and, if the same command passed later, one for the commands in between.
     """
     texts = []
     for at, (_, command, error) in enumerate(runs):
-        if error is None or any(each[1] == command and each[2] is not None for each in runs[:at]):
+        if error is None or any(run[1] == command and run[2] is not None for run in runs[:at]):
             continue
-        later = [(each[1], each[2]) for each in runs[at + 1 :]]
+        later = [(run[1], run[2]) for run in runs[at + 1 :]]
         passed = next((place for place, run in enumerate(later) if run == (command, None)), None)
         between = [run for run, failed in later[:passed] if run != command and failed is None]
         lines = [command, error]
@@ -173,6 +173,6 @@ def packed(runs: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def unpacked(texts: Iterable[Any]) -> list[Failure]:
-    """Return the failures that `packed` wrote."""
+    """Parse the texts of `packed`."""
     parts = [str(text).split("\n") for text in texts]
     return [Failure(part[0], part[1], part[2] if len(part) > 2 else None) for part in parts if len(part) > 1]

@@ -1,6 +1,6 @@
 """Reads a line of JSON that may be damaged, cut off or hostile, in time linear in its length.
 
-What others wrote may have values of any type: `mapping`, `dicts` and `string` make an empty value of others.
+Values from others may have any type: `mapping`, `dicts` and `string` return an empty value for a wrong one.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 
-_LONG = 60_000  # bytes: of a longer line, a reader of files may return only the beginning
+_LONG = 60_000  # bytes; readers of files may return only the beginning of a longer line
 _MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[\[{}\]]', re.DOTALL)  # strings and brackets of JSON
 
 
 def mapping(value: Any) -> Fields:
-    """Return an object of JSON; an empty one for anything else."""
+    """Return a JSON object; an empty one for anything else."""
     return value if isinstance(value, dict) else {}
 
 
 def dicts(value: Any) -> list[Fields]:
-    """Return the objects in a list; none for anything else."""
+    """Return the objects in a list; [] for anything else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
@@ -35,10 +35,9 @@ def string(value: Any) -> str:
 
 
 def parsed(line: str | bytes) -> Any:
-    """Parse a line of JSON, which may contain bytes that are not UTF-8; return None for anything else.
+    """Parse a line of JSON, in which some bytes may not be UTF-8; return None for anything else.
 
-    A line that was too long to be read, because of a picture or a tool's output, is parsed as if it ended
-    where it was cut.
+    A line that was cut because a picture or a tool's output made it too long is parsed as if it ended there.
     """
     try:
         text = line.decode("utf-8", "replace") if isinstance(line, bytes) else line
@@ -46,12 +45,12 @@ def parsed(line: str | bytes) -> Any:
     except RecursionError:
         return None
     except ValueError:
-        is_beginning = len(line) > _LONG and text.endswith("\n")  # a line still being written has no newline
-        return _mended(text.rstrip("\n")) if is_beginning else None
+        is_cut = len(line) > _LONG and text.endswith("\n")  # a line still being written has no newline
+        return _parse_cut(text.rstrip("\n")) if is_cut else None
 
 
-def _mended(text: str) -> Any:
-    """Parse the beginning of a JSON text after closing its open strings, lists and objects."""
+def _parse_cut(text: str) -> Any:
+    """Parse a JSON text that was cut, after closing its open strings, lists and objects."""
     quote, closing = "", []
     for mark in _MARKS.finditer(text):
         if mark[0] in ("[", "{"):

@@ -14,75 +14,75 @@ TYPE_CHECKING = False  # typing is slow to import
 if TYPE_CHECKING:
     from scrubjay.transcripts.turn import Fields
 
-SLACK_S = 30  # how far a host's time may be behind a hook's, including the host's work between them
-# Seconds within which a prompt and one in the host's file are the same, if neither words nor ids show it: a
-# turn that was deleted permanently must not come back. A hook runs while the host writes.
+SLACK_S = 30  # seconds by which a host's time may be behind a hook's, including the host's work in between
+# Seconds within which a captured prompt and one in the host's file are the same even if neither words nor ids
+# show it: a turn that was deleted permanently must not come back. A hook runs while the host writes.
 SAME_MOMENT = 10.0
-RECENT = 50  # the last turns, among which a waiting prompt is searched
+RECENT = 50  # last turns in which a waiting prompt is searched
 
 
 def placed(
     turns: list[Fields], captured: list[tuple[str | None, str | None, float | None]]
 ) -> list[int | None]:
-    """Find the position of each turn among the captured ones; None for a turn that was not captured.
+    """Return the position of each turn among the captured ones; None for a turn that was not captured.
 
     A turn was captured if its `prompt_id` or `uuid` was, or if a captured prompt contains the paragraphs of
     its prompt and no other turn has used them: queued prompts are recorded as one.
 
     Args:
-        turns: from `turns`, with prompts cleaned like the captured ones (redacted, cut), each with its time
-            `at` in seconds if it is known.
-        captured: (prompt_id or None, user text or None, time in seconds or None) of each recorded turn of the
-            session, in order of time.
+        turns: those of the transcript, with prompts cleaned like the captured ones (redacted, cut), each with
+            its time `at` in seconds if it is known.
+        captured: the prompt id, the user's text and the time in seconds of each recorded turn of the session,
+            in order of time; each may be None.
     """
-    left = [_flat(user) for _, user, _ in captured]
-    keys = {prompt_id: place for place, (prompt_id, _, _) in enumerate(captured) if prompt_id}
-    places = [keys.get(turn["prompt_id"], keys.get(turn["uuid"])) for turn in turns]
+    unmatched = [_flat(user) for _, user, _ in captured]
+    by_id = {prompt_id: place for place, (prompt_id, _, _) in enumerate(captured) if prompt_id}
+    places = [by_id.get(turn["prompt_id"], by_id.get(turn["uuid"])) for turn in turns]
     for number, place in enumerate(places):
         if place is not None:
-            left[place] = _without(left[place], turns[number]) or left[place]
-    holding: dict[str, list[int]] = {}  # paragraph -> the captured turns that have it, in order
-    for place, flat in enumerate(left):
+            unmatched[place] = _without(unmatched[place], turns[number]) or unmatched[place]
+    by_paragraph: dict[str, list[int]] = {}  # paragraph -> the captured turns that have it, in order
+    for place, flat in enumerate(unmatched):
         for paragraph in dict.fromkeys(flat.split(_GAP)):
-            holding.setdefault(paragraph, []).append(place)
+            by_paragraph.setdefault(paragraph, []).append(place)
     pairs = []
     for number, turn in enumerate(turns):
         if places[number] is None:
             at, first = turn.get("at"), _flat(turn["prompts"][0]).split(_GAP)[1]
             near = sorted(
                 (_apart(at, captured[place][2]), place)
-                for place in holding.get(first, ())
+                for place in by_paragraph.get(first, ())
                 if not _is_earlier(at, captured[place][2])
             )
             pairs += [(apart, number, place) for apart, place in near[:RECENT]]
     for _, number, place in sorted(pairs):  # the nearest in time first
-        if places[number] is None and (rest := _without(left[place], turns[number])) is not None:
-            left[place], places[number] = rest, place
+        if places[number] is None and (rest := _without(unmatched[place], turns[number])) is not None:
+            unmatched[place], places[number] = rest, place
     return places
 
 
 def ended_before(
     turns: list[Fields], prompts: list[str], clean: Callable[[str], str], *, over: bool = False
 ) -> list[Fields | None]:
-    """Find which of the prompts that wait for one answer were separate turns, and return those turns.
+    """Find which of the prompts that wait for one answer were turns that had already ended.
 
     A prompt that was interrupted or answered, or whose answer failed, does not wait for a later answer. A
     prompt that the transcript lacks, or shows without an end, was queued.
 
     Args:
         turns: those of the transcript; only the last `RECENT` count.
-        prompts: in order, cleaned; the last one has just been answered.
+        prompts: the waiting prompts in order, cleaned; the last one has just been answered.
         clean: the function that cleaned the prompts.
-        over: True if the session is over, and so none of them has just been answered.
+        over: True if the session is over, so that not even the last one has just been answered.
 
     Returns:
-        For each prompt its turn, or None if it belongs to the last one.
+        The ended turn of each prompt, or None for a prompt that belongs to the last turn.
     """
     recent = [(turn, _flat(clean(turn["prompts"][0]))) for turn in turns[-RECENT:]]
     ended: list[Fields | None] = []
     for prompt in reversed(prompts):
-        wanted = _flat(prompt)
-        place = next((at for at in range(len(recent) - 1, -1, -1) if recent[at][1] == wanted), None)
+        flat_prompt = _flat(prompt)
+        place = next((at for at in range(len(recent) - 1, -1, -1) if recent[at][1] == flat_prompt), None)
         turn = None if place is None else recent[place][0]
         ended.append(turn if turn and (ended or over) and has_ended(turn) else None)
         recent = recent[:place]
@@ -91,12 +91,12 @@ def ended_before(
 
 def follows_at_once(at: str | None, other: str | None) -> bool:
     """Return True if a time is at most a second after another; False if one cannot be read."""
-    one, before = _seconds(at), _seconds(other)
-    return one is not None and before is not None and one <= before + 1
+    later, earlier = _seconds(at), _seconds(other)
+    return later is not None and earlier is not None and later <= earlier + 1
 
 
 def _seconds(instant: str | None) -> float | None:
-    """Return an instant in seconds from a fixed day; UTC unless it names an offset.
+    """Convert an ISO 8601 time to seconds from a fixed day; it is UTC unless it names an offset.
 
     Importing datetime would cost each hook 2 ms.
     """
@@ -108,7 +108,7 @@ def _seconds(instant: str | None) -> float | None:
     if parts[7]:  # an offset from UTC
         hour -= int(parts[7])
         minute -= int(parts[7][0] + parts[8])
-    # years from March, so that a leap day ends one
+    # count years from March, so that a leap day is the last day of its year
     year, month = (year - 1, month + 9) if month < 3 else (year, month - 3)
     days = 365 * year + year // 4 - year // 100 + year // 400 + (153 * month + 2) // 5 + day
     return 86_400.0 * days + 3_600 * hour + 60 * minute + second
@@ -118,30 +118,30 @@ _GAP = "\n\n"
 
 
 def _flat(text: str | None) -> str:
-    """Put a text's paragraphs between empty lines, every run of blanks in them one blank."""
+    """Put an empty line before and after each paragraph of a text, and replace runs of blanks by one."""
     flat = (" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text or ""))
     return "".join(f"{_GAP}{paragraph}" for paragraph in flat if paragraph) + _GAP
 
 
-def _take(flat: str, wanted: str) -> str | None:
-    """Remove a run of paragraphs from a flat text; return None if the text lacks it."""
-    start = flat.find(wanted) if wanted != _GAP else -1
-    return None if start < 0 else flat[:start] + flat[start + len(wanted) - len(_GAP) :]
+def _take(flat: str, paragraphs: str) -> str | None:
+    """Remove a run of paragraphs from a flat text; return None if the text does not contain it."""
+    start = flat.find(paragraphs) if paragraphs != _GAP else -1
+    return None if start < 0 else flat[:start] + flat[start + len(paragraphs) - len(_GAP) :]
 
 
 def _without(flat: str, turn: Fields) -> str | None:
-    """Remove the prompts of a turn from a flat text; return None if the text lacks the first."""
-    left = _take(flat, _flat(turn["prompts"][0]))
+    """Remove the prompts of a turn from a flat text; return None if it does not contain the first."""
+    rest = _take(flat, _flat(turn["prompts"][0]))
     for prompt in turn["prompts"][1:]:
-        left = left and (_take(left, _flat(prompt)) or left)
-    return left
+        rest = rest and (_take(rest, _flat(prompt)) or rest)
+    return rest
 
 
 def _apart(one: float | None, other: float | None) -> float:
-    """Return the seconds between two times, 0 if one is unknown."""
+    """Return the seconds between two times; 0 if one is unknown."""
     return 0.0 if one is None or other is None else abs(one - other)
 
 
 def _is_earlier(at: float | None, captured: float | None) -> bool:
-    """Return True if a turn was said well before the captured one, which may hold prompts queued later."""
+    """Return True if a turn began well before the captured one, which may contain prompts queued later."""
     return at is not None and captured is not None and at < captured - SLACK_S

@@ -1,4 +1,4 @@
-"""A turn of a transcript: a dict, its limits, and what a record holds of it.
+"""A turn of a transcript as a dict, its limits, and the fields of its record.
 
 Standard library only, Python 3.9 syntax.
 """
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 MAX_LABELS = 200  # tools or files of one turn, and characters of one of them (models.requests.Labels)
-MAX_COMMANDS = 10  # of one turn: the last, which test and finish what the others began
-MAX_COMMAND = 120  # characters of one of them
-_MOST_RUNS = 100  # commands of one turn whose results are looked at
+MAX_COMMANDS = 10  # of one turn: the last ones, which test and finish the work
+MAX_COMMAND = 120  # characters of a command
+_MOST_RUNS = 100  # commands of one turn whose results are read
 # What the host's model wrote about the session so far, by its key in a turn: its name in the metadata, and
-# how many characters are kept.
+# how many characters are stored.
 HOST_WORDS = {"title": ("session_title", 200), "recap": ("session_summary", 4_000)}
-PROMPT_KEY = "p-"  # begins a prompt_id that was made up, because the host gave none
-ANSWER_KEY = "a-"  # begins the prompt_id of a turn whose hook had only the answer
-_LONGEST_LINE = 2_000  # characters of a command that are looked at
-# How a tool's result begins that the user did not let run; what they typed follows one of the words below.
+PROMPT_KEY = "p-"  # prefix of a prompt_id that was made up because the host gave none
+ANSWER_KEY = "a-"  # prefix of the prompt_id of a turn whose hook had only the answer
+_LONGEST_LINE = 2_000  # characters of a command that are read
+# How the result of a tool begins that the user did not allow; their reason follows one of the phrases below.
 _REJECTED = (
     "The user doesn't want to",
     "The user rejected",
@@ -43,7 +43,7 @@ IMAGE = "[image]"  # a prompt without a word
 
 
 def fields_of(turn: Fields, clean: Callable[[str], str]) -> Fields:
-    """Return a record's fields of a turn: `user`, `assistant`, `tools`, `files`, `metadata`, if not empty.
+    """Return the fields of a turn's record that are not empty: user, assistant, tools, files, metadata.
 
     `metadata` has its `commands`, the `failed` ones with their errors (`failures.packed`), what the host
     wrote about the session (`HOST_WORDS`), and says if the turn was `interrupted` or ended by an `api_error`.
@@ -79,8 +79,8 @@ def has_ended(turn: Fields) -> bool:
     return bool(turn["complete"] or turn["interrupted"] or turn["failed"])
 
 
-def said_in_result(result: str) -> list[str]:
-    """Return the user's words in a tool's result: answers after their questions, or why they rejected it."""
+def user_words_in_result(result: str) -> list[str]:
+    """Return the user's words in a tool's result: questions with answers, or why they rejected the tool."""
     if result.startswith(_QUESTIONS_ANSWERED):
         return [f"{question} {answer}" for question, answer in _ANSWERED.findall(result)]
     begin = _TYPED.search(result) if result.startswith(_REJECTED) else None
@@ -89,7 +89,7 @@ def said_in_result(result: str) -> list[str]:
 
 
 def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at: Any) -> Fields:
-    """Return a turn that begins with a prompt; an id or a time that is not a string becomes None.
+    """Create a turn that begins with a prompt; an id or a time that is not a string becomes None.
 
     Its members: `prompts` (the first, and those that the user added while the assistant worked), `assistant`
     (the answers, joined by blank lines in the end), `tools`, `files`, `commands` (first lines of shell
@@ -114,7 +114,7 @@ def new_turn(prompt: str, prompt_id: Any, session_id: Any, uuid: Any, started_at
 
 
 def add_command(turn: Fields, command: str, call_id: Any = None) -> None:
-    """Add the first line of a command; a repeated command moves to the end."""
+    """Add the first line of a command to a turn; a repeated command moves to the end."""
     line = command.strip().partition("\n")[0].strip()[:_LONGEST_LINE]
     if line:
         turn["runs"] = [*turn["runs"], [call_id, line, None]][-_MOST_RUNS:]
@@ -122,9 +122,9 @@ def add_command(turn: Fields, command: str, call_id: Any = None) -> None:
 
 
 def add_result(turn: Fields, call_id: Any, output: str, is_error: bool | None = None) -> None:
-    """Note the failure of the command of a call, if it failed; words of the user are no output."""
+    """Note that the command of a call failed, if its output says so; the user's words are not output."""
     run = next((run for run in reversed(turn["runs"]) if call_id is not None and run[0] == call_id), None)
-    if run and not said_in_result(output) and not output.startswith(_REJECTED):
+    if run and not user_words_in_result(output) and not output.startswith(_REJECTED):
         run[2] = failure_of(output, is_error)
 
 

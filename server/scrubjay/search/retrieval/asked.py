@@ -22,13 +22,13 @@ _ADDRESS = re.compile(
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question's content.
+class ParsedQuestion:
+    """What a question asks for.
 
     `weights` maps the stem of each content word to its rarity, in (0, 1]; `topic` is the same without words
     that only name the kind of answer ("version" in "which version of Redis"); `kinds` are the kinds of things
     it asks for ("package manager"), see `text.developer_words`; `answer` is the kind of answer it wants;
-    `prior` are the log odds that memories answer such a question, see `encoders.prior`.
+    `prior` is the log odds that memories answer such a question, see `encoders.prior`.
     """
 
     text: str
@@ -41,15 +41,14 @@ class Asked:
 
     @property
     def embedded_text(self) -> str:
-        """The text to embed: without phrases that address a memory, with the kinds that it asks for."""
-        rest = " ".join(_ADDRESS.sub(" ", self.text).split())
-        said = rest.casefold()
-        kinds = [kind for kind in self.kinds if kind.casefold() not in said]
-        return f"{rest or self.text} ({', '.join(kinds)})" if kinds else rest or self.text
+        """The text to embed: without phrases that address a memory, and with the kinds of `kinds`."""
+        text = " ".join(_ADDRESS.sub(" ", self.text).split())
+        kinds = [kind for kind in self.kinds if kind.casefold() not in text.casefold()]
+        return f"{text or self.text} ({', '.join(kinds)})" if kinds else text or self.text
 
     @property
     def numbers(self) -> frozenset[str]:
-        """Its words with a digit: builds, ports, versions."""
+        """The words that contain a digit: builds, ports, versions."""
         return frozenset(word for word in self.weights if any(map(str.isdigit, word)))
 
     @property
@@ -60,17 +59,17 @@ class Asked:
 
 
 @lru_cache(maxsize=256)
-def read(question: str) -> Asked:
+def parse_question(question: str) -> ParsedQuestion:
     """Parse a question.
 
-    >>> asked = read("which package manager do we use?")
-    >>> sorted(asked.weights), asked.kinds
+    >>> parsed = parse_question("which package manager do we use?")
+    >>> sorted(parsed.weights), parsed.kinds
     (['manag', 'packag', 'use'], ('package manager',))
     """
     language = language_of(words(question), STOP)
     kinds, answer = IN_USE.dictionary.asked(question), wanted(question)
     weights, topical = _weights(question, language), _weights(topic(question), language)
-    return Asked(question, weights, topical or weights, kinds, answer, language)
+    return ParsedQuestion(question, weights, topical or weights, kinds, answer, language)
 
 
 def _weights(question: str, language: str) -> dict[str, float]:
@@ -83,14 +82,14 @@ def _weights(question: str, language: str) -> dict[str, float]:
 
 def coverage(question: str, texts: Iterable[str]) -> Floats:
     """Return the share of a question's words, weighted by rarity, that each text holds, in [0, 1]."""
-    return shares(read(question).weights, texts)
+    return shares(parse_question(question).weights, texts)
 
 
 def _content(question: str, language: str) -> str:
-    """Drop separators in numbers, and function words of all languages but English, which the index knows."""
+    """Drop separators in numbers, and function words; `query_terms` drops the English ones."""
     text = without_function_words(without_separators(question))
     if language == "en":
         return text
-    own = function_words()[language]
-    kept = [word for word in text.split() if not own.issuperset(words(word))]
-    return " ".join(kept) or text
+    dropped = function_words()[language]
+    remaining = [word for word in text.split() if not dropped.issuperset(words(word))]
+    return " ".join(remaining) or text

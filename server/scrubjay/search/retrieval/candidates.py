@@ -1,4 +1,4 @@
-"""Lays out candidates, which are search results and the turns around them, by session as aligned columns."""
+"""Lays out candidates (search results and the turns around them) by session, as aligned columns."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from scrubjay.text.dates import Period, closeness
 from scrubjay.text.terms import quotes
 
 REACH = 2  # turns on each side that pass their scores on
-_TURN_IMPORTANCE = 5.0  # of a turn that is only here as a neighbour
+_TURN_IMPORTANCE = 5.0  # of a turn that is a candidate only as a neighbour
 
 
 class Match(NamedTuple):
@@ -32,7 +32,7 @@ class Match(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A record that may answer; `match` is None for a turn that is only here as a neighbour."""
+    """A record that may answer; `match` is None for a turn that is a candidate only as a neighbour."""
 
     id: str
     src: Src
@@ -47,7 +47,7 @@ class Candidates:
     """Candidates as aligned columns, because a search has 500 of them and shows ten."""
 
     ids: list[str]
-    # The best passage of each; None for a turn that is only here as a neighbour.
+    # The best passage of each; None for a turn that is a candidate only as a neighbour.
     passages: list[PassageRow | None]
     keys: list[tuple[str, str | None]]  # scopes and session ids
     roles: list[str | None]
@@ -57,7 +57,7 @@ class Candidates:
     answers: Mapping[str, str]  # from the pools
     # For records with a value that a newer fact has replaced: that fact's id, and since when it holds.
     replaced: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
-    # For records that a later record amends, without `updates`: that record, and its time; see `currency`.
+    # For records that a later record amends, without `updates`: its id and its time; see `currency`.
     amended: Mapping[str, tuple[str, datetime]] = field(default_factory=dict)
 
     def src(self, at: int) -> Src:
@@ -88,33 +88,37 @@ def lay_out(
     speaker: str | None,
     with_neighbours: bool,
 ) -> Candidates:
-    """Order turns and those up to `REACH` places away by session, then the records without a session."""
-    near = list(_in_sessions(pools, sessions, REACH if with_neighbours else 0))
+    """Lay out the turns found and those up to `REACH` places away by session, then all other records."""
+    groups = list(_turns_by_session(pools, sessions, REACH if with_neighbours else 0))
     others = [passage for passage in pools.best.values() if passage.src != "turn"]
-    turns = [each.session.places[at] for each in near for at in each.places]
-    keys: list[tuple[str, str | None]] = [each.key for each in near for _ in each.places]
-    keys += [(each.scope, each.session_id) for each in others]
+    turns = [group.session.places[at] for group in groups for at in group.places]
+    keys: list[tuple[str, str | None]] = [group.key for group in groups for _ in group.places]
+    keys += [(passage.scope, passage.session_id) for passage in others]
     ids = [turn.id for turn in turns] + [passage.record_id for passage in others]
     roles = [turn.role for turn in turns] + [passage.role for passage in others]
     dates = [turn.started_at for turn in turns] + [passage.dated_at for passage in others]
     passages = [*map(pools.best.get, ids)]
-    alone = [-1] * len(others)
+    no_session = [-1] * len(others)
     importance = [_TURN_IMPORTANCE if each is None else each.importance_score for each in passages]
     signals = Signals(
-        date=_dates(dates, periods),
+        date=_closeness(dates, periods),
         speaker=np.array([bool(speaker) and role == speaker for role in roles], dtype=bool),
         quoted=_quoted(pools, ids, query),
-        named=np.maximum(_named(pools, ids), _labelled(passages, query)),
-        session=np.array([at for at, each in enumerate(near) for _ in each.places] + alone, dtype=np.int64),
-        place=np.array([at for each in near for at in each.places] + alone, dtype=np.int64),
-        **_found(pools, ids, passages),
+        named=np.maximum(_entity_weights(pools, ids), _label_shares(passages, query)),
+        session=np.array(
+            [at for at, group in enumerate(groups) for _ in group.places] + no_session, dtype=np.int64
+        ),
+        place=np.array([at for group in groups for at in group.places] + no_session, dtype=np.int64),
+        **_search_signals(pools, ids, passages),
     )
     columns = np.array(dates, dtype=np.int64), np.array(importance, dtype=float)
     return Candidates(ids, passages, keys, roles, *columns, signals, pools.answers)
 
 
-def _found(pools: Pools, ids: Sequence[str], passages: Sequence[PassageRow | None]) -> dict[str, np.ndarray]:
-    """Return the signals of how each was found, and empty ones of the close look that was not taken yet."""
+def _search_signals(
+    pools: Pools, ids: Sequence[str], passages: Sequence[PassageRow | None]
+) -> dict[str, np.ndarray]:
+    """Return the signals of the searches, and empty ones that `examine` fills in later."""
     waiting = [
         each is not None and each.space_id is None and each.record_id not in pools.cosine for each in passages
     ]
@@ -129,37 +133,37 @@ def _found(pools: Pools, ids: Sequence[str], passages: Sequence[PassageRow | Non
     }
 
 
-def _dates(dates: Sequence[int], periods: Sequence[Period]) -> Floats:
+def _closeness(dates: Sequence[int], periods: Sequence[Period]) -> Floats:
     if not periods:
         return np.zeros(len(dates))
     return np.array([max(closeness(each, moment(at)) for each in periods) for at in dates], dtype=float)
 
 
-class _Near(NamedTuple):
-    """A session, and the positions of its turns that were found and of those around them."""
+class _SessionTurns(NamedTuple):
+    """A session, and the positions of the turns that were found in it and of those around them."""
 
     key: Key
     session: Session
     places: list[int]
 
 
-def _in_sessions(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_Near]:
+def _turns_by_session(pools: Pools, sessions: Mapping[Key, Session], reach: int) -> Iterator[_SessionTurns]:
     """Yield the turns that were found and those up to `reach` places away, by session."""
-    found: dict[Key, list[str]] = {}
+    turn_ids: dict[Key, list[str]] = {}
     for passage in pools.best.values():
         if passage.src == "turn" and passage.session_id is not None:
-            found.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
+            turn_ids.setdefault((passage.scope, passage.session_id), []).append(passage.record_id)
     for key, session in sessions.items():
-        yield _Near(key, session, _near(session, found.get(key, ()), reach))
+        yield _SessionTurns(key, session, _positions_around(session, turn_ids.get(key, ()), reach))
 
 
-def _near(session: Session, turns: Iterable[str], reach: int) -> list[int]:
-    """Return the positions of these turns and up to `reach` around them; an invisible turn has none."""
-    near: set[int] = set()
+def _positions_around(session: Session, turns: Iterable[str], reach: int) -> list[int]:
+    """Return the positions of these turns and up to `reach` around them; invisible turns are left out."""
+    positions: set[int] = set()
     for turn_id in turns:
         if (at := session.positions.get(turn_id)) is not None:
-            near.update(range(max(0, at - reach), min(len(session.places), at + reach + 1)))
-    return sorted(near)
+            positions.update(range(max(0, at - reach), min(len(session.places), at + reach + 1)))
+    return sorted(positions)
 
 
 def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> Floats:
@@ -167,8 +171,8 @@ def _column(values: Mapping[str, float], ids: Sequence[str], absent: float) -> F
 
 
 def _quoted(pools: Pools, ids: Sequence[str], query: str) -> np.ndarray:
-    chosen = {each.record_id for each, _ in pools.quotable if quotes(query, each.text)}
-    return np.array([each in chosen for each in ids] if chosen else np.zeros(len(ids)), dtype=bool)
+    quoted_ids = {each.record_id for each, _ in pools.quotable if quotes(query, each.text)}
+    return np.array([each in quoted_ids for each in ids] if quoted_ids else np.zeros(len(ids)), dtype=bool)
 
 
 def labels(passage: PassageRow | None) -> str:
@@ -178,18 +182,18 @@ def labels(passage: PassageRow | None) -> str:
     return label_words(passage.tags or (), passage.partition_id)
 
 
-def _labelled(passages: Sequence[PassageRow | None], query: str) -> Floats:
+def _label_shares(passages: Sequence[PassageRow | None], query: str) -> Floats:
     """Return the share of the query's content words that each fact has as tags or as its partition."""
     facts = [at for at, passage in enumerate(passages) if passage is not None and passage.src == "memory"]
     texts = [labels(passages[at]) for at in facts]
-    known = [*dict.fromkeys(filter(None, texts))]  # many facts have the same labels
-    share = {"": 0.0} | dict(zip(known, coverage(query, known).tolist(), strict=True))
+    distinct = [*dict.fromkeys(filter(None, texts))]  # many facts have the same labels
+    share_of = {"": 0.0} | dict(zip(distinct, coverage(query, distinct).tolist(), strict=True))
     shares = np.zeros(len(passages))
-    shares[facts] = [share[text] for text in texts]
+    shares[facts] = [share_of[text] for text in texts]
     return shares
 
 
-def _named(pools: Pools, ids: Sequence[str]) -> Floats:
+def _entity_weights(pools: Pools, ids: Sequence[str]) -> Floats:
     weights = {
         record_id: max((tie.weight for tie in ties), default=0.0)
         for record_id, ties in pools.entities.items()

@@ -1,4 +1,4 @@
-"""Ranks chunks of documents one by one: prose and code in files have no turns around them.
+"""Ranks chunks of documents one by one, because files have no turns around them.
 
 Tuned on half of the questions of `tests/bench/ingest.py`, which asks for functions by their docstrings and
 for sections by their headings; recall at 10 of the right chunk on the other half: code 75.1 (dense alone
@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from scrubjay.models.records import COMMIT
-from scrubjay.search.retrieval.asked import coverage, read
+from scrubjay.search.retrieval.asked import coverage, parse_question
 from scrubjay.search.retrieval.pools import by_vector, by_words, search
 from scrubjay.search.retrieval.query import Question
 from scrubjay.search.retrieval.ranking import COSINE_SPAN, QUOTED, Floats, scale
@@ -26,11 +26,11 @@ POOL = 200  # chunks per search; with 100, two in a hundred answers were missed
 POOL_PER_DOCUMENT = 10  # chunks per search for each requested document
 # Shares of the two searches; 0.55 to 0.65 for words is a plateau, on code and Markdown alike.
 DENSE, LEXICAL = 0.4, 0.6
-# Bonus of a chunk that defines what the question names: with it 93 of 100 definitions come first, else 58; a
-# plateau from 0.5 on.
+# Bonus of a chunk that defines what the question names: with it 93 of 100 definitions come first, without it
+# 58; a plateau from 0.5 on.
 DEFINES = 1.0
-EXPLAINS = 0.15  # likewise, of a commit that says more than its subject, if a reason is asked for
-LEAST_REASON = 40  # characters of what it says
+EXPLAINS = 0.15  # bonus of a commit that says more than its subject, if the question asks for a reason
+LEAST_REASON = 40  # characters that such a commit says after its subject, at least
 MOST_NAMES = 8  # identifiers taken from one question
 
 _TOKEN = re.compile(r"`([^`\n]+)`|([A-Za-z_$][\w$]*(?:(?:\.|::|#|->)[A-Za-z_$][\w$]*)*)(\(?)")
@@ -39,9 +39,9 @@ _PARTS = re.compile(r"[A-Za-z_$][\w$]*")
 _INTRODUCED = r"(?:{words})\s+(?:\([^)\n]{{0,200}}\)\s*|\*\s*|self\.)?{name}(?![\w$])"
 # Such as `NAME =`, `NAME: int =` and `NAME() {`.
 _ASSIGNED = r"^[^\S\n]*(?:export\s+)?(?:[A-Za-z_$][\w$]*\.)?{name}\s*(?::[^=\n]+)?(?::=|=(?!=)|\(\s*\)\s*\{{)"
-# A heading with only the name, as in references: `## The Engine`, `### http.get(url)`. A heading of the first
-# level is the title of a document, which names its whole subject, or a comment in code; longer headings are
-# too frequent.
+# A heading with only the name, as in references: `## The Engine`, `### http.get(url)`. Headings of the first
+# level are left out, because they are titles that name a document's whole subject, or comments in code;
+# longer headings are too frequent.
 _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+(?:\([^\n]*)?[`*# \t]*$"
 
 
@@ -49,7 +49,7 @@ _HEADED = r"^#{{2,6}} +(?:\w+:? +){{0,2}}[`*]*(?:[\w$]+(?:\.|::|#))*{name}[`*]*+
 class RankedChunk:
     """A chunk that may answer: its place in its document, its text, and how well it answers, in [0, 1].
 
-    `role` is None, or that of a commit.
+    `role` is that of a commit, else None.
     """
 
     id: str
@@ -80,18 +80,20 @@ async def rank_chunks(
     cosine = np.array([cosines.get(row.id, np.nan) for row in rows])
     texts, names = [row.text for row in rows], identifiers(question.text)
     quoted = np.array([quotes(question.text, text) for text in texts])
-    # A chunk without a vector yet is judged by its words instead of its meaning.
-    waits = np.array([row.space_id is None and row.id not in cosines for row in rows])
+    # A chunk that has no vector yet is judged by its words instead of its meaning.
+    is_unembedded = np.array([row.space_id is None and row.id not in cosines for row in rows])
     wording = scale(bm25, floor=0.0)
-    total = DENSE * np.where(waits, wording, scale(cosine, least_span=COSINE_SPAN)) + LEXICAL * wording
+    total = (
+        DENSE * np.where(is_unembedded, wording, scale(cosine, least_span=COSINE_SPAN)) + LEXICAL * wording
+    )
     total += QUOTED * quoted + DEFINES * np.array([defines(text, names) for text in texts])
-    if read(question.text).answer == "reason":
+    if parse_question(question.text).answer == "reason":
         total += EXPLAINS * np.array([row.role == COMMIT and explains(row.text) for row in rows])
     order = np.lexsort((-np.nan_to_num(cosine), -total))
     # A word may be in the headings, the path or the metadata, which are searched in addition to the text.
     least = 1 / max(len(set(compared_words(question.text))), 1)
     covered = np.maximum(coverage(question.text, texts), np.where(np.isnan(bm25), 0.0, least))
-    proof = np.where(waits, covered, evidence(cosine, covered))
+    proof = np.where(is_unembedded, covered, evidence(cosine, covered))
     proof = np.where(quoted, QUOTATION + (1.0 - QUOTATION) * proof, QUOTATION * proof)
     return [
         RankedChunk(row.id, row.record_id, row.part, row.text, float(score), row.role)
@@ -115,10 +117,9 @@ def body_of(text: str) -> str:
 
 
 def non_increasing(values: Floats) -> Floats:
-    """Replace rising neighbours by their mean: the closest values that never rise (pool adjacent violators).
+    """Return the closest values that never rise: rising neighbours get their mean (pool adjacent violators).
 
     So scores remain close to each chunk's own evidence, and yet no chunk comes after one with a lower score.
-
 
     >>> non_increasing(np.array([0.9, 0.2, 0.4, 0.1])).round(2).tolist()
     [0.9, 0.3, 0.3, 0.1]
@@ -138,17 +139,16 @@ def non_increasing(values: Floats) -> Floats:
 def identifiers(question: str) -> frozenset[str]:
     """Return the identifiers in a question: in backticks, called, or spelled like code; or its only word.
 
-    A dotted name gives its last part.
-
+    Of a dotted name, only the last part is returned.
 
     >>> sorted(identifiers("where is http.create_ssl_context defined?")), sorted(identifiers("Engine"))
     (['create_ssl_context'], ['Engine'])
     """
     names = []
-    lone = len(question.split()) == 1
+    is_only_word = len(question.split()) == 1
     for quoted, plain, called in _TOKEN.findall(question):
         parts = _PARTS.findall(quoted or plain)
-        if parts and (lone or quoted or called or len(parts) > 1 or _CODED.search(parts[-1])):
+        if parts and (is_only_word or quoted or called or len(parts) > 1 or _CODED.search(parts[-1])):
             names.append(parts[-1])
     return frozenset(names[:MOST_NAMES])
 
@@ -167,9 +167,9 @@ def defines(text: str, names: frozenset[str]) -> bool:
 def _definition(names: frozenset[str]) -> re.Pattern[str]:
     name = f"(?:{'|'.join(map(re.escape, sorted(names)))})"
     words = "|".join(map(re.escape, listed("defining")))
-    either = (
+    patterns = (
         rf"(?:^|[\s;({{]){_INTRODUCED.format(words=words, name=name)}",
         _ASSIGNED.format(name=name),
         _HEADED.format(name=name),
     )
-    return re.compile("|".join(either), re.MULTILINE)
+    return re.compile("|".join(patterns), re.MULTILINE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from scrubjay.encoders.token_codes import EncodedQuery
-from scrubjay.search.retrieval.asked import coverage, read
+from scrubjay.search.retrieval.asked import coverage, parse_question
 from scrubjay.search.retrieval.query import Question
 from scrubjay.store import conditions
 from scrubjay.store.cache import PassageRow
@@ -23,7 +23,7 @@ NAMED_POOL = 100
 QUOTABLE = 10
 
 Search = Callable[[Where, Dates], Awaitable[RowScores]]
-Found = list[tuple[PassageRow, float]]  # passages with their scores or cosines, best first
+ScoredPassages = list[tuple[PassageRow, float]]  # passages with their scores or cosines, best first
 _NOTHING = RowScores(np.empty(0, np.uint64), np.empty(0))
 
 
@@ -31,15 +31,15 @@ _NOTHING = RowScores(np.empty(0, np.uint64), np.empty(0))
 class Pools:
     """The results of all searches, by record id."""
 
-    # The passage nearest in meaning, else in words; or one without a vector that has more of the query's
-    # words.
+    # The passage nearest in meaning, else in words; or a passage without a vector, if it has more of the
+    # query's words.
     best: dict[str, PassageRow]
     cosine: dict[str, float]
     bm25: dict[str, float]
-    # The best passage that is not the user's: a question is often found by similar questions.
+    # The best passage that is not the user's, because a question is often found by similar questions.
     answers: dict[str, str]
     entities: dict[str, list[Tie]]  # entities of the query that the record names
-    quotable: Found
+    quotable: ScoredPassages
     row_ids: dict[str, int] = field(default_factory=dict)  # by passage id
 
 
@@ -51,7 +51,7 @@ async def search_pools(store: Store, question: Question, vector: Awaitable[Encod
         question,
         by_words(store, question.text, POOL),
         by_vector(store, vector, POOL),
-        # A query without entities, as prose is, costs nothing.
+        # A query without entities, such as prose, costs nothing.
         lambda where, dates: store.passages.by_ties(ties, where, NAMED_POOL, dates) if ties else _nothing(),
     )
     pools = Pools({}, {}, {}, {}, {}, lexical[:QUOTABLE], row_ids)
@@ -63,65 +63,67 @@ async def search_pools(store: Store, question: Question, vector: Awaitable[Encod
         pools.best.setdefault(passage.record_id, passage)
         if passage.role not in ("user", "summary"):
             pools.answers.setdefault(passage.record_id, passage.text)
-    _prefer_waiting(pools, lexical, question.text)
+    _prefer_unembedded(pools, lexical, question.text)
     for passage, _ in named:
         words = (passage.tied or "").split()
         pools.entities[passage.record_id] = [ties[word] for word in words if word in ties]
     return pools
 
 
-def _prefer_waiting(pools: Pools, lexical: Found, query: str) -> None:
+def _prefer_unembedded(pools: Pools, lexical: ScoredPassages, query: str) -> None:
     """Let a passage without a vector represent its record if it has more words of the query.
 
     Otherwise new text of a record would be judged by the meaning of its older passages.
     """
-    waiting = [
+    unembedded = [
         passage for passage, _ in lexical if passage.space_id is None and passage.record_id in pools.cosine
     ]
-    texts = [each.text for passage in waiting for each in (pools.best[passage.record_id], passage)]
+    texts = [each.text for passage in unembedded for each in (pools.best[passage.record_id], passage)]
     shares = coverage(query, texts).tolist()
-    most: dict[str, float] = {}
-    for passage, before, now in zip(waiting, shares[::2], shares[1::2], strict=True):
-        if now > most.setdefault(passage.record_id, before):
-            pools.best[passage.record_id], most[passage.record_id] = passage, now
+    best_share: dict[str, float] = {}
+    for passage, before, now in zip(unembedded, shares[::2], shares[1::2], strict=True):
+        if now > best_share.setdefault(passage.record_id, before):
+            pools.best[passage.record_id], best_share[passage.record_id] = passage, now
 
 
-async def search(store: Store, question: Question, *searches: Search) -> list[Found]:
+async def search(store: Store, question: Question, *searches: Search) -> list[ScoredPassages]:
     """Run searches concurrently, under the question's conditions; see `_search`."""
     return (await _search(store, question, *searches))[0]
 
 
-async def _search(store: Store, question: Question, *searches: Search) -> tuple[list[Found], dict[str, int]]:
-    """Run searches concurrently, under the question's conditions, and read their results by row id.
+async def _search(
+    store: Store, question: Question, *searches: Search
+) -> tuple[list[ScoredPassages], dict[str, int]]:
+    """Run searches concurrently, under the question's conditions, and read the passages that they find.
 
-    Almost nothing expires, so that is checked afterwards: as a condition it costs half as much as a search. A
-    passage may move meanwhile; then all searches are repeated. Also returns the row ids of the passages.
+    Few records expire, so expiry is checked afterwards: as a condition it costs half as much as a search. If
+    a passage is moved in the meantime, all searches are repeated. Also returns the row ids of the passages.
     """
     unexpired, tries = question.where(unexpired=False, dated=False), 3
     while True:
         tries -= 1
-        found = await asyncio.gather(*(run(unexpired, question.dates) for run in searches))
-        ids = [scores.row_ids.tolist() for scores in found]
+        results = await asyncio.gather(*(run(unexpired, question.dates) for run in searches))
+        ids = [scores.row_ids.tolist() for scores in results]
         rows = await store.passages.read(row_id for each in ids for row_id in each)
         if any(map(question.is_expired, rows.values())):
             unexpired = question.where(dated=False)
         elif not tries or all(row_id in rows for each in ids for row_id in each):
             break
     passages = [
-        [(rows[each], value) for each, value in zip(own, scores.values.tolist(), strict=True) if each in rows]
-        for own, scores in zip(ids, found, strict=True)
+        [(rows[at], value) for at, value in zip(row_ids, scores.values.tolist(), strict=True) if at in rows]
+        for row_ids, scores in zip(ids, results, strict=True)
     ]
     return passages, {row.id: row_id for row_id, row in rows.items()}
 
 
 def by_words(store: Store, text: str, limit: int) -> Search:
     """Search passages by BM25; a text with only stop words finds nothing."""
-    words = read(text).terms
+    terms = parse_question(text).terms
 
     async def run(where: Where, dates: Dates) -> RowScores:
-        if not words.strip():
+        if not terms.strip():
             return _NOTHING
-        return await store.passages.by_words(words, conditions.both(where, conditions.dated(dates)), limit)
+        return await store.passages.by_words(terms, conditions.both(where, conditions.dated(dates)), limit)
 
     return run
 

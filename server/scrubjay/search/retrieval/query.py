@@ -1,4 +1,4 @@
-"""A question with its conditions: what to look for, where, and which records may answer."""
+"""A question with its conditions: what to search for, where, and which records may answer."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,7 +35,7 @@ class Question:
 
     @property
     def is_filtered(self) -> bool:
-        """Return True if conditions may exclude turns of a session; then none enters only as a neighbour."""
+        """Return True if conditions may exclude turns of a session; then no neighbours are added."""
         filters = (self.tags, self.since, self.until, self.record_id, self.path, self.filters, self.as_of)
         return self.partition_ids is not None or self.host is not None or any(filters)
 
@@ -71,12 +71,12 @@ class Question:
 
     def _not_hidden(self) -> Where | None:
         if self.as_of is not None:
-            then = micros(self.as_of)
-            known = conditions.number("dated_at", "<=", then)
-            shown = conditions.either(
-                conditions.equal("hidden", False), conditions.number("hidden_at", ">", then)
+            as_of = micros(self.as_of)
+            existed = conditions.number("dated_at", "<=", as_of)
+            was_visible = conditions.either(
+                conditions.equal("hidden", False), conditions.number("hidden_at", ">", as_of)
             )
-            return conditions.both(known, None if self.forgotten else shown)
+            return conditions.both(existed, None if self.forgotten else was_visible)
         return None if self.forgotten else conditions.equal("hidden", False)
 
     def visible_turns(self, session: Session) -> Session:
@@ -88,9 +88,9 @@ class Question:
     def _is_visible(self, place: Place) -> bool:
         if self.as_of is None:
             return self.forgotten or not place.forgotten
-        then = micros(self.as_of)
-        there = self.forgotten or place.forgotten_at is None or place.forgotten_at > then
-        return place.started_at <= then and there
+        as_of = micros(self.as_of)
+        is_remembered = self.forgotten or place.forgotten_at is None or place.forgotten_at > as_of
+        return place.started_at <= as_of and is_remembered
 
     def admits(self, record: AnyRecord) -> bool:
         """Return True if a record may answer; checked on the record, because the index may be outdated."""
@@ -101,11 +101,11 @@ class Question:
             return False
         if isinstance(record, Memory) and self._has_happened(record.replaced_at):
             return False
-        expired = record.expires_at is not None and record.expires_at <= at
-        return self.forgotten or not (expired or self._has_happened(record.forgotten_at))
+        is_expired = record.expires_at is not None and record.expires_at <= at
+        return self.forgotten or not (is_expired or self._has_happened(record.forgotten_at))
 
     def _has_happened(self, moment: datetime | None) -> bool:
-        """Return True if something happened by the time that the question is limited to."""
+        """Return True if this moment has come by the time that the question is limited to."""
         return moment is not None and (self.as_of is None or moment <= self.as_of)
 
 

@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-COSINE_SPAN = 0.3  # least span of cosines; smaller spans occur only in tiny stores
+COSINE_SPAN = 0.3  # least span of cosines; it is smaller only in tiny stores
 RELATED = 0.475  # cosine: halfway between unrelated texts and a paraphrase (see `relevance`)
 NEAR, FAR = 0.25, 0.15  # shares of the scores of the turns one and two places away
 # Weight of a neighbour's tokens for each place away: on LoCoMo's dev half 1 gives 90.1 / 95.9, 0.8 to 0.9 is
 # a plateau; without the neighbours' tokens 88.3 / 96.2.
 FADING = 0.9
-LATE_SPAN = 0.2  # of mean cosines; the span is smaller in one search of a hundred
-QUOTED = 12.0  # the query quotes the record: more than any context adds
-LONG = 7.0  # logarithm of the length of a passage that counts as 1: 1,100 characters
+LATE_SPAN = 0.2  # least span of mean cosines; it is smaller in one search of a hundred
+QUOTED = 12.0  # bonus of a record that the query quotes: more than any context adds
+LONG = 7.0  # logarithm of the length that counts as 1: 1,100 characters
 DAY = 86_400_000_000  # microseconds
 HALF_LIFE_DAYS = 30.0  # of recency, since a turn started or a fact was stated
 
@@ -38,11 +38,11 @@ PARTS: Mapping[str, str] = {
         "session": "session_meaning session_words",
         "alone": "alone alone_meaning",
         "date": "date session_date",
-        **{own: own for own in "late tokens speaker named answer user length examined".split()},
+        **{name: name for name in "late tokens speaker named answer user length examined".split()},
     }.items()
     for feature in features.split()
 }
-# Features that only examined candidates have; the others are ranked without them.
+# Features of examined candidates; all others are ranked without them.
 EXAMINED = frozenset(
     "late tokens coverage complete words_coverage near_coverage answer length examined".split()
 )
@@ -62,7 +62,8 @@ class Signals:
     date: Floats  # 0, 0.5 or 1
     speaker: NDArray[np.bool_]
     quoted: NDArray[np.bool_]
-    # 0 to 1: how specific the entity shared with the question is, or the share of its words in tags
+    # 0 to 1: how specific the entity shared with the question is, or the share of the question's words in
+    # tags
     named: Floats
     session: Ints
     place: Ints
@@ -101,25 +102,25 @@ def scale(
     return np.clip((filled - low) / span, 0.0, 1.0) if span > 0 else np.zeros_like(values)
 
 
-def features(signals: Signals, known: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
+def features(signals: Signals, early: Mapping[str, Floats] | None = None) -> dict[str, Floats]:
     """Compute the evidence for each candidate, by name: one array each, most of them in [0, 1].
 
-    `known` holds the `first_features` of these candidates, if they are available.
+    `early` holds the `first_features` of these candidates if they have been computed.
     """
-    known = first_features(signals) if known is None else known
+    early = first_features(signals) if early is None else early
     examined = (~np.isnan(signals.coverage)).astype(float)
-    covered = known_or(signals.coverage, 0.0)
+    covered = fill_unknown(signals.coverage, 0.0)
     matched = signals.tokens[~np.isnan(signals.tokens)]
-    usual = float(matched.mean()) if len(matched) else 0.0
+    mean = float(matched.mean()) if len(matched) else 0.0
     return {
-        **known,
+        **early,
         "late": signals.late,
-        "tokens": examined * known_or(signals.tokens, usual),
+        "tokens": examined * fill_unknown(signals.tokens, mean),
         "coverage": covered,
-        # A question that quotes a name has all of its words; a question in other words than the answer does
-        # not lose.
+        # A question that quotes a name has all of its words; a question that uses other words than its answer
+        # loses nothing.
         "complete": covered**3,
-        "words_coverage": known["words"] * covered,
+        "words_coverage": early["words"] * covered,
         "near_coverage": _near(signals)(covered),
         "answer": signals.answer,
         "length": examined * np.log1p(signals.length) / LONG,
@@ -134,7 +135,7 @@ def first_features(signals: Signals) -> dict[str, Floats]:
     top = RELATED if signals.unembedded.any() else -np.inf
     scaled = scale(signals.cosine, least_span=COSINE_SPAN, least_top=top)
     meaning = np.where(signals.unembedded, wording, scaled)
-    cosine = np.clip(known_or(signals.cosine, 0.0), 0.0, 1.0)
+    cosine = np.clip(fill_unknown(signals.cosine, 0.0), 0.0, 1.0)
     alone = (signals.session < 0).astype(float)
     near, best = _near(signals), _best_of_session(signals)
     return {
@@ -156,29 +157,32 @@ def first_features(signals: Signals) -> dict[str, Floats]:
     }
 
 
-def known_or(values: Floats, unknown: float) -> Floats:
-    """Replace unknown values."""
-    return np.where(np.isnan(values), unknown, values)
+def fill_unknown(values: Floats, default: float) -> Floats:
+    """Replace unknown (NaN) values by a default."""
+    return np.where(np.isnan(values), default, values)
 
 
 def parts(
-    signals: Signals, weights: Mapping[str, float], known: Mapping[str, Floats] | None = None
+    signals: Signals, weights: Mapping[str, float], evidence: Mapping[str, Floats] | None = None
 ) -> dict[str, Floats]:
-    """Compute the weighted parts of the ranking sum, by name: one array each, from the features `known`."""
-    found = {name: np.zeros(len(signals)) for name in dict.fromkeys(PARTS.values())}
-    for name, values in (features(signals) if known is None else known).items():
+    """Compute the weighted parts of the ranking sum, by name: one array each.
+
+    `evidence` holds the features to add up, by default all of them.
+    """
+    sums = {name: np.zeros(len(signals)) for name in dict.fromkeys(PARTS.values())}
+    for name, values in (features(signals) if evidence is None else evidence).items():
         if weight := weights.get(name):
-            found[PARTS[name]] += weight * values
-    return corrected(found, signals)
+            sums[PARTS[name]] += weight * values
+    return corrected(sums, signals)
 
 
 def corrected(columns: Mapping[str, Floats], signals: Signals) -> dict[str, Floats]:
-    """Return parts of the ranking sum, updated for signals that changed after the features were computed."""
+    """Update the parts of the ranking sum for signals that changed after the features were computed."""
     return {**columns, "quoted": QUOTED * signals.quoted.astype(float), "current": signals.current}
 
 
 def _near(signals: Signals) -> Callable[[Floats], Floats]:
-    """Return a function that sums the scores of each candidate's neighbours in its session, by distance."""
+    """Return a function that sums the scores of each candidate's neighbours, weighted by their distance."""
     pairs = [
         (row, other, np.where(apart == 1, NEAR, FAR))
         for apart, row, other in _neighbours(signals.session, signals.place)
@@ -195,13 +199,13 @@ def _near(signals: Signals) -> Callable[[Floats], Floats]:
 
 def _best_of_session(signals: Signals) -> Callable[[Floats], Floats]:
     """Return a function that maps each candidate to the best score of its session; 0 without a session."""
-    session, placed = signals.session, signals.session >= 0
+    session, in_session = signals.session, signals.session >= 0
     count = int(session.max(initial=-1)) + 2  # the last one is for session -1 and stays 0
 
     def best(score: Floats) -> Floats:
         values = np.zeros(count)
-        np.maximum.at(values, session[placed], score[placed])
-        return values[session] * placed
+        np.maximum.at(values, session[in_session], score[in_session])
+        return values[session] * in_session
 
     return best
 
@@ -210,23 +214,23 @@ def late_interaction(matches: Floats, examined: Ints, session: Ints, place: Ints
     """Score how well candidates match the question token by token.
 
     The score is 0 to 1 at the positions `examined` and 0 elsewhere. `matches` (candidates, tokens) holds the
-    cosine of each token of the question with its nearest token in the candidate, NaN if unknown; such a
-    candidate gets the mean of the others. Turns one and two places away lend a candidate their tokens. A
-    token's weight is the excess of its best match over its mean match, so that no document frequencies are
-    needed.
+    cosine of each token of the question with its nearest token in the candidate. Where it is NaN (unknown),
+    the candidate gets the mean score of the others. Turns one and two places away lend a candidate their
+    tokens. A token's weight is the excess of its best match over its mean match, so that no document
+    frequencies are needed.
     """
-    near = matches.copy()
+    best = matches.copy()
     for apart, row, other in _neighbours(session, place):
-        near[row] = np.fmax(near[row], FADING ** apart[:, None] * matches[other])
-    known = examined[~np.isnan(near[examined]).any(axis=1)]
+        best[row] = np.fmax(best[row], FADING ** apart[:, None] * matches[other])
+    complete = examined[~np.isnan(best[examined]).any(axis=1)]
     values = np.zeros(len(matches))
-    if len(known):
-        weights = near[known].max(axis=0) - near[known].mean(axis=0)
+    if len(complete):
+        weights = best[complete].max(axis=0) - best[complete].mean(axis=0)
         total = float(weights.sum())
-        sums = near[known] @ weights / total if total > 0 else np.zeros(len(known))
-        scaled = scale(sums, least_span=LATE_SPAN) if np.ptp(sums) > 0 else np.zeros(len(known))
+        sums = best[complete] @ weights / total if total > 0 else np.zeros(len(complete))
+        scaled = scale(sums, least_span=LATE_SPAN) if np.ptp(sums) > 0 else np.zeros(len(complete))
         values[examined] = scaled.mean()
-        values[known] = scaled
+        values[complete] = scaled
     return values
 
 
@@ -234,10 +238,10 @@ def with_neighbours(positions: Ints, session: Ints, place: Ints) -> NDArray[np.b
     """Mark the candidates at these positions and those at most two places away from one of them."""
     chosen = np.zeros(len(session), dtype=bool)
     chosen[positions] = True
-    widened = chosen.copy()
+    marked = chosen.copy()
     for _, row, other in _neighbours(session, place):
-        widened[row] |= chosen[other]
-    return widened
+        marked[row] |= chosen[other]
+    return marked
 
 
 def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]:
@@ -253,8 +257,8 @@ def _neighbours(session: Ints, place: Ints) -> Iterator[tuple[Ints, Ints, Ints]]
         yield apart[first], first + step, first
 
 
-def added(columns: Mapping[str, Floats]) -> Floats:
-    """Add up parts of the ranking sum, in their order."""
+def sum_parts(columns: Mapping[str, Floats]) -> Floats:
+    """Add up the parts of the ranking sum, in their order."""
     return sum(columns.values(), np.zeros_like(columns["current"]))
 
 

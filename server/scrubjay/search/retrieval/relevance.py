@@ -2,8 +2,7 @@
 
 Three logistic models over absolute evidence, fitted by `tests/bench/fit.py`; their weights are in
 `weights.json`. The verdict (strong, weak, none) is about the first hits together. The chance of a hit decides
-what is shown. The similarity of a record depends on the question and that record alone, whatever else is
-stored.
+what is shown. The similarity of a record depends on the question and that record alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,24 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.models.results import Confidence
-from scrubjay.search.retrieval.asked import Asked
-from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals, known_or
+from scrubjay.search.retrieval.asked import ParsedQuestion
+from scrubjay.search.retrieval.ranking import QUOTED, RELATED, Floats, Ints, Signals, fill_unknown
 from scrubjay.search.retrieval.weights import RIGHT, SIMILARITY, VERDICT
-from scrubjay.search.retrieval.words import held, stem
+from scrubjay.search.retrieval.words import stem, stems_in
 from scrubjay.text.answer_kinds import fit, holds
 
 MOST_AHEAD = 4.0  # in ranking sum
-FEW, ALONE_AHEAD = 2, 1.0  # with so few candidates, the lead of the first is unknown; assume this
+FEW, ALONE_AHEAD = 2, 1.0  # with at most FEW candidates, the first is assumed to lead by ALONE_AHEAD
 EVEN = 0.5  # fit of an answer if unknown
 READ = 3  # top candidates whose sentences are read for the verdict
 DEPTH = 5  # top candidates whose evidence counts for the verdict
 # Cosines with the bundled model; 0.15 to 0.2, and spans of 0.5 to 0.7, are a plateau. Words without a meaning
 # reach 0.27.
 UNRELATED, PARAPHRASE = 0.2, 0.75
-AROUND = 8  # cosines; the missing ones of a smaller store are those of unrelated texts
+AROUND = 8  # cosines; a smaller store is filled up with the cosine of unrelated texts
 USUALLY_UNEVEN = 0.14  # without token codes: the mean on the dev projects
-# Evidence that says more together than apart, chosen from 91 products. On projects and stores left out these
-# five lower the loss from .380 to .358.
+# Pairs of evidence whose product says more than both alone, chosen from 91. On held-out projects and stores
+# these five lower the loss from .380 to .358.
 PRODUCTS = (
     ("prior", "fitting"),
     ("lacking", "topical"),
@@ -41,11 +40,11 @@ BY_WORDS = 0.8  # weight of coverage: words alone are weaker evidence than meani
 # Coverage of a record that names an entity of the question, in any spelling: enough to be shown as doubtful.
 NAMED_COVERS = 0.7
 # Proof below which nothing supports an answer: no word of the question and a cosine below 0.27, as for words
-# that mean nothing. Only a caller that requests an amount gets hits then.
+# that mean nothing. Then only a caller that requests a size gets hits.
 LEAST_PROOF = 0.13
 FALL = 0.6  # loss of a hit's log odds per unit of ranking sum behind the first
-# Chances below which an answer is doubtful, or empty. A caller that requests an amount gets doubtful hits
-# from half of WEAK on.
+# Chances below which an answer is doubtful, or empty. For a caller that requests a size, half of WEAK is
+# enough for doubtful hits.
 STRONG, WEAK = 0.5, 0.02
 DOUBTFUL = 0.1  # least relevance of the first hit: with less, importance alone would order doubtful hits
 QUOTATION = 0.9  # least relevance of quoted records; if any is quoted, all others are below
@@ -57,83 +56,84 @@ def evidence(cosine: Floats, coverage: Floats) -> Floats:
     `cosine` is that of query and text, NaN if unknown; `coverage` the share of the query's content words in
     the text.
     """
-    by_meaning = np.clip((known_or(cosine, 0.0) - UNRELATED) / (PARAPHRASE - UNRELATED), 0.0, 1.0)
+    by_meaning = np.clip((fill_unknown(cosine, 0.0) - UNRELATED) / (PARAPHRASE - UNRELATED), 0.0, 1.0)
     return 1.0 - (1.0 - by_meaning) * (1.0 - BY_WORDS * np.clip(coverage, 0.0, 1.0))
 
 
-def grounds_of(
-    asked: Asked, signals: Signals, total: Floats, first: Ints, texts: Sequence[str]
+def verdict_evidence(
+    parsed: ParsedQuestion, signals: Signals, total: Floats, first: Ints, texts: Sequence[str]
 ) -> dict[str, float]:
     """Return the evidence that the answer is among the `first` candidates, best first; {} without any.
 
-    `texts` are the texts of the first few, with the kinds of the things they name. Without a vector, words
-    replace meaning.
+    `texts` are the texts of the first few, with the kinds of the things they name. For candidates without a
+    vector, words replace meaning.
 
     proof    how well the best answers, by meaning and words
     closest  the greatest cosine of the first
     around   the mean of the eight greatest cosines: how much of the store is about the question's subject
     covered  the coverage of the first
     uneven   how unevenly the first matches the question's tokens
-    lacking  the rarest word of the question that the first does not have
-    unsaid   the rarest word of its topic that none of the first few has
+    lacking  the rarity of the rarest word of the question that the first lacks
+    unsaid   the rarity of the rarest word of its topic that all of the first few lack
     ahead    how far the first is ahead of the next ones, in ranking sum
-    prior    log odds that memories answer such a question, whatever is stored
-    wants    whether the question wants a kind of answer
-    holds    whether the first has the wanted kind of answer
-    fitting  whether one has the wanted kind of answer close to the topic, times proof
-    topical  how well the best sentence fits the question's subject, whatever it answers
+    prior    log odds that memories answer such a question, independent of the store
+    wants    1 if the question wants a kind of answer
+    holds    1 if the first has the wanted kind of answer
+    fitting  how well one has the wanted kind of answer close to the topic, times proof
+    topical  how well the best sentence fits the question's subject, with any kind of answer
 
-    The `PRODUCTS` of two of them are evidence too.
+    The products of the pairs in `PRODUCTS` are evidence too.
     """
     if not len(first):
         return {}
     ranked = np.sort(total[~np.isnan(signals.coverage)])[::-1]
     ahead = float(ranked[0]) - float(np.median(ranked[1:8])) if len(ranked) > FEW else ALONE_AHEAD
-    near = _nearness(signals, first)
-    found = {
+    nearness = _nearness(signals, first)
+    values = {
         "offset": 1.0,
-        **near,
-        "lacking": _rarest_missing(asked.weights, texts[0]),
-        "unsaid": _rarest_missing(asked.topic, " ".join(texts)),
+        **nearness,
+        "lacking": _rarest_missing(parsed.weights, texts[0]),
+        "unsaid": _rarest_missing(parsed.topic, " ".join(texts)),
         "ahead": min(max(ahead, 0.0), MOST_AHEAD),
-        "prior": asked.prior,
-        **_fitness(asked, texts, near["proof"]),
+        "prior": parsed.prior,
+        **_answer_fit(parsed, texts, nearness["proof"]),
     }
-    return found | {f"{one} * {other}": found[one] * found[other] for one, other in PRODUCTS}
+    products = {f"{one} * {other}": values[one] * values[other] for one, other in PRODUCTS}
+    return values | products
 
 
 def _nearness(signals: Signals, first: Ints) -> dict[str, float]:
     """Return the evidence from cosines, tokens and words."""
-    covered = known_or(signals.coverage[first], 0.0)
+    covered = fill_unknown(signals.coverage[first], 0.0)
     by_words = bool(np.isnan(signals.cosine).all()) or bool(signals.unembedded[first].any())
     unknown = np.isnan(signals.cosine[first]) & by_words
-    cosine = np.where(unknown, PARAPHRASE * covered, known_or(signals.cosine[first], 0.0))
+    cosine = np.where(unknown, PARAPHRASE * covered, fill_unknown(signals.cosine[first], 0.0))
     nearest = np.sort(signals.cosine[~np.isnan(signals.cosine)])[::-1][:AROUND]
     return {
         "proof": float(evidence(cosine, covered).max()),
         "closest": float(cosine.max()),
         "around": float(nearest.sum() + UNRELATED * (AROUND - len(nearest))) / AROUND,
         "covered": float(covered[0]),
-        "uneven": float(known_or(signals.uneven[first[:1]], USUALLY_UNEVEN)[0]),
+        "uneven": float(fill_unknown(signals.uneven[first[:1]], USUALLY_UNEVEN)[0]),
     }
 
 
-def _fitness(asked: Asked, texts: Sequence[str], proof: float) -> dict[str, float]:
+def _answer_fit(parsed: ParsedQuestion, texts: Sequence[str], proof: float) -> dict[str, float]:
     """Return the evidence from the kind of answer that is wanted, and from the sentences of the texts."""
-    kind = asked.answer
-    fitted = [fit(kind, asked.topic, text, stem) for text in texts] if kind else [EVEN]
+    kind = parsed.answer
+    fits = [fit(kind, parsed.topic, text, stem) for text in texts] if kind else [EVEN]
     return {
         "wants": float(kind is not None),
         "holds": float(kind is not None and holds(kind, texts[0])),
-        "fitting": (max(fitted) - EVEN) * proof,
-        "topical": max(fit(None, asked.topic, text, stem) for text in texts),
+        "fitting": (max(fits) - EVEN) * proof,
+        "topical": max(fit(None, parsed.topic, text, stem) for text in texts),
     }
 
 
 def _rarest_missing(weights: Mapping[str, float], text: str) -> float:
-    """Return the rarity of the rarest of these words that a text does not have, 0 if it has all."""
-    wanted = frozenset(weights)
-    return max((weights[word] for word in wanted - held(wanted, text)), default=0.0)
+    """Return the rarity of the rarest of these words that a text lacks, 0 if it has all."""
+    stems = frozenset(weights)
+    return max((weights[word] for word in stems - stems_in(text, stems)), default=0.0)
 
 
 def chance(grounds: Mapping[str, float]) -> float:
@@ -141,42 +141,42 @@ def chance(grounds: Mapping[str, float]) -> float:
     if not grounds:
         return 0.0
     odds = sum(VERDICT.get(name, 0.0) * value for name, value in grounds.items())
-    least = WEAK if grounds["proof"] >= BY_WORDS else 0.0  # what has all words is doubtful, never absent
-    most = 1.0 - 1e-9 if grounds["proof"] >= LEAST_PROOF else 0.75 * WEAK
-    return min(max(float(_share(np.array(odds))), least), most)
+    least = WEAK if grounds["proof"] >= BY_WORDS else 0.0  # a record with all words is at least doubtful
+    greatest = 1.0 - 1e-9 if grounds["proof"] >= LEAST_PROOF else 0.75 * WEAK
+    return min(max(float(_sigmoid(np.array(odds))), least), greatest)
 
 
-def chances_right(asked: Asked, signals: Signals, distance: Floats) -> Floats:
+def chances_right(parsed: ParsedQuestion, signals: Signals, distance: Floats) -> Floats:
     """Estimate each candidate's chance, in [0, 1), to be right; `distance` comes from `behind`."""
-    values = own_evidence(asked, signals) | {
+    values = record_evidence(parsed, signals) | {
         "distance": distance,
         "late": signals.late,
-        "tokens": known_or(signals.tokens, 0.0),
+        "tokens": fill_unknown(signals.tokens, 0.0),
     }
-    return _share(logit(RIGHT, values, len(signals)))
+    return _sigmoid(logit(RIGHT, values, len(signals)))
 
 
-def similarities(asked: Asked, signals: Signals) -> Floats:
+def similarities(parsed: ParsedQuestion, signals: Signals) -> Floats:
     """Compute how well each record answers the question by itself, in [0, 1].
 
     It depends on the question and that record alone, and is monotone in the record's evidence.
     """
-    plain = _share(logit(SIMILARITY, own_evidence(asked, signals), len(signals)))
+    plain = _sigmoid(logit(SIMILARITY, record_evidence(parsed, signals), len(signals)))
     return np.where(signals.quoted, QUOTATION + (1.0 - QUOTATION) * plain, plain)
 
 
-def own_evidence(asked: Asked, signals: Signals) -> dict[str, Floats]:
-    """Return the evidence for each record by itself, whatever else is stored."""
-    every = np.ones(len(signals))
-    covered = known_or(signals.coverage, 0.0)
-    known = known_or(signals.cosine, 0.0)
+def record_evidence(parsed: ParsedQuestion, signals: Signals) -> dict[str, Floats]:
+    """Return the evidence for each record by itself, independent of what else is stored."""
+    ones = np.ones(len(signals))
+    covered = fill_unknown(signals.coverage, 0.0)
+    known_cosine = fill_unknown(signals.cosine, 0.0)
     # Records with all words of a question have cosines of 0.3 to 0.55 on the dev projects.
-    cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known), 0.0, 1.0)
+    cosine = np.clip(np.where(signals.unembedded, RELATED * covered, known_cosine), 0.0, 1.0)
     return {
-        "offset": every,
-        "prior": every * asked.prior,
-        "wants": every * (asked.answer is not None),
-        "reason": every * (asked.answer == "reason"),
+        "offset": ones,
+        "prior": ones * parsed.prior,
+        "wants": ones * (parsed.answer is not None),
+        "reason": ones * (parsed.answer == "reason"),
         "cosine": cosine,
         "coverage": covered,
         "both": cosine * covered,
@@ -192,13 +192,13 @@ def logit(weights: Mapping[str, float], values: Mapping[str, Floats], count: int
     return sum((weights[name] * value for name, value in values.items() if name in weights), np.zeros(count))
 
 
-def _share(logit: Floats) -> Floats:
-    values: Floats = 1.0 / (1.0 + np.exp(-logit))
+def _sigmoid(log_odds: Floats) -> Floats:
+    values: Floats = 1.0 / (1.0 + np.exp(-log_odds))
     return values
 
 
 def falls(distance: Floats) -> Floats:
-    """Return how far the log odds of candidates, in ranking order, are below the first's."""
+    """Return how far the log odds of each candidate, in ranking order, are below those of the first."""
     furthest = np.maximum.accumulate(distance)
     return FALL * (furthest - furthest[:1])
 

@@ -1,7 +1,7 @@
-"""Finds candidates with a value that a newer fact has replaced, so that they come after it.
+"""Finds candidates with a value that a newer fact has replaced, so that they come after that fact.
 
-A fact's versions show the change: words of an older version that the newest lacks. An older text has the old
-value if it contains most of these words, as much of the words in both versions, and none of the new ones.
+The versions of a fact show the change: the words that the newest version no longer has. An older text has the
+old value if it contains most of these words, about as many of the unchanged ones, and none of the new ones.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from scrubjay.store.store import Store
 from scrubjay.text.terms import compared_words
 
 LOST, COMMON = 0.6, 0.5  # least shares of the removed words, and of the unchanged words
-# Of the ranking sum: how far the old value comes after the new one. Recency and importance, with their usual
+# How far the old value comes after the new one, in ranking sum. Recency and importance, with their usual
 # weights, cannot make up for it.
 BEHIND = 0.4
 
@@ -28,13 +28,13 @@ Replacement = tuple[str, datetime]  # the current fact, and since when it holds
 
 
 async def with_replaced(store: Store, candidates: Candidates, total: Floats, first: Ints) -> Candidates:
-    """Move replaced candidates behind their replacement, among the `first` candidates; fill in `replaced`.
+    """Move replaced candidates among the `first` behind their replacement; fill in `replaced`.
 
-    A quotation in the question does not help them: the same question again gets the current answer.
+    They lose the bonus of a quotation, so that a repeated question gets the current answer.
     """
     places = {candidates.ids[at]: at for at in first.tolist()}
-    ids = [each for each, at in places.items() if candidates.src(at) == "memory"]
-    rows = await store.get(Memory, ids, columns=["id", "relation", "root_id", "content", "created_at"])
+    fact_ids = [record_id for record_id, at in places.items() if candidates.src(at) == "memory"]
+    rows = await store.get(Memory, fact_ids, columns=["id", "relation", "root_id", "content", "created_at"])
     changed = [row for row in rows.values() if row.relation == "updates"]
     if not changed:
         return candidates
@@ -63,15 +63,15 @@ async def with_replaced(store: Store, candidates: Candidates, total: Floats, fir
 
 
 async def _texts(store: Store, candidates: Candidates, places: Mapping[str, int]) -> dict[str, str]:
-    """Read the text of each candidate, of a turn all of it: its best passage may be only the question."""
-    turns = await store.get(Turn, [each for each, at in places.items() if candidates.src(at) == "turn"])
-    passages = {each: candidates.passages[at] for each, at in places.items()}
-    texts = {each: passage.text if passage else "" for each, passage in passages.items()}
+    """Read the text of each candidate: all of a turn, whose best passage may be only the question."""
+    turns = await store.get(Turn, [turn_id for turn_id, at in places.items() if candidates.src(at) == "turn"])
+    passages = {record_id: candidates.passages[at] for record_id, at in places.items()}
+    texts = {record_id: passage.text if passage else "" for record_id, passage in passages.items()}
     return texts | {turn.id: " ".join(text for _, text in speeches(turn)) for turn in turns.values()}
 
 
 async def _versions(store: Store, roots: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """Read the texts of versions that are no longer the latest, by the root of their fact."""
+    """Read the texts of all versions but the latest, by the root of their fact."""
     where = conditions.both(conditions.one_of("root_id", roots), conditions.negation(conditions.LATEST))
     texts: dict[str, list[str]] = {root: [] for root in roots}
     for row in await store.select(Memory, where, columns=["root_id", "content"]):
@@ -86,17 +86,17 @@ def has_old_value(text: str, old: str, new: str) -> bool:
     >>> has_old_value("Keep the uploads 48 hours.", old, new), has_old_value("From 48 to 72 hours.", old, new)
     (True, False)
     """
-    before, after, said = ({*compared_words(each)} for each in (old, new, text))
+    before, after, present = ({*compared_words(each)} for each in (old, new, text))
     lost, gained, common = before - after, after - before, before & after
-    if not lost or gained & said & _telling(gained):
+    if not lost or gained & present & _identifying(gained):
         return False
-    return _share(lost, said) >= LOST and _share(common, said) >= COMMON
+    return _share(lost, present) >= LOST and _share(common, present) >= COMMON
 
 
-def _telling(words: set[str]) -> set[str]:
+def _identifying(words: set[str]) -> set[str]:
     """Return the words that identify a value: those with digits, if there are any."""
     return {word for word in words if any(map(str.isdigit, word))} or words
 
 
-def _share(words: set[str], said: set[str]) -> float:
-    return len(words & said) / len(words) if words else 1.0
+def _share(words: set[str], present: set[str]) -> float:
+    return len(words & present) / len(words) if words else 1.0

@@ -12,15 +12,15 @@ from scrubjay.home.scopes import display_name
 from scrubjay.models.records import Turn
 from scrubjay.models.results import Confidence
 from scrubjay.records.passages import speeches
-from scrubjay.search.retrieval.asked import Asked, read
+from scrubjay.search.retrieval.asked import ParsedQuestion, parse_question
 from scrubjay.search.retrieval.candidates import Candidate, Candidates, labels, lay_out
 from scrubjay.search.retrieval.currency import (
     READ_LENGTH,
     Pair,
     amend,
-    compared,
+    candidates_to_compare,
     pairs,
-    to_read,
+    pairs_to_read,
     with_reading,
 )
 from scrubjay.search.retrieval.excerpts import excerpt
@@ -30,13 +30,13 @@ from scrubjay.search.retrieval.ranking import (
     Floats,
     Ints,
     Signals,
-    added,
     corrected,
     features,
     first_features,
     late_interaction,
     order,
     parts,
+    sum_parts,
     with_neighbours,
 )
 from scrubjay.search.retrieval.relevance import (
@@ -49,9 +49,9 @@ from scrubjay.search.retrieval.relevance import (
     chances_right,
     confidence,
     falls,
-    grounds_of,
     relevance,
     similarities,
+    verdict_evidence,
 )
 from scrubjay.search.retrieval.replacing import with_replaced
 from scrubjay.search.retrieval.weights import FIRST, ORDER
@@ -65,14 +65,14 @@ from scrubjay.text.terms import mentions, remove_names
 # Returns a query's vector and tokens; None while meaning cannot be searched.
 Embed = Callable[[str], Awaitable[EncodedQuery | None]]
 EXAMINED = 40  # candidates that are examined: late interaction, words, the kind of answer
-_LONG = 200_000  # bytes of token codes
+_COMPARED_INLINE = 200_000  # bytes of token codes up to which they are compared in the event loop
 
 
 @dataclass(frozen=True)
 class Gathered:
     """Candidates for a question before examination; `query` is None without a model."""
 
-    asked: Asked
+    parsed: ParsedQuestion
     pools: Pools
     candidates: Candidates
     query: EncodedQuery | None
@@ -85,17 +85,17 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The inputs of relevance. `positions` gives the ranking's order; the other arrays are not in it."""
+    """The inputs of relevance. `positions` is the order of the ranking, other arrays are not in it."""
 
     positions: Ints
     signals: Signals
     parts: dict[str, Floats]  # of the ranking sum
     total: Floats  # their sum
-    verdict: dict[str, float]  # evidence that the answer is among the first; see `relevance.grounds_of`
+    verdict: dict[str, float]  # evidence that the answer is among the first; see `relevance.verdict_evidence`
     chance: float
-    right: Floats  # chance of each of the first `EXAMINED` to be right, in their order
+    right: Floats  # chance of each of the first `EXAMINED` to be right; in the order of `positions`
     similarity: Floats  # how well each answers by itself; in the order of `positions`
-    fall: Floats  # see `falls`; in their order
+    fall: Floats  # see `falls`; in the order of `positions`
 
 
 @dataclass(frozen=True)
@@ -121,38 +121,40 @@ class Ranking:
 async def retrieve(store: Store, question: Question, embed: Embed, *, thorough: bool = False) -> Ranking:
     """Rank the records that may answer the question. The caller has committed everything.
 
-    With `thorough`, the similarity of each record is independent of other records: all words are compared,
-    and no cosine is left out because 200 others are nearer.
+    With `thorough`, the similarity of each record is independent of other records: the words of all are
+    compared, and none lacks a cosine because 200 others are nearer.
     """
     gathered = await gather(store, question, embed)
     if thorough:
         gathered = await _with_cosines(store, gathered)
     candidates = gathered.candidates
-    known = first_features(candidates.signals)
-    first = order(added(parts(candidates.signals, FIRST, known)))[:EXAMINED]
+    early = first_features(candidates.signals)
+    first = order(sum_parts(parts(candidates.signals, FIRST, early)))[:EXAMINED]
     matched = None
     if gathered.tokens is not None:
-        near = np.flatnonzero(with_neighbours(first, candidates.signals.session, candidates.signals.place))
-        matched = await token_matches(store, candidates, near, gathered.tokens)
+        compared = np.flatnonzero(
+            with_neighbours(first, candidates.signals.session, candidates.signals.place)
+        )
+        matched = await token_matches(store, candidates, compared, gathered.tokens)
     read_closely = np.arange(len(candidates.ids)) if thorough else first
     candidates = examine(gathered, first, matched, read_closely)
-    columns = parts(candidates.signals, ORDER, features(candidates.signals, known))
-    total = added(columns)
+    columns = parts(candidates.signals, ORDER, features(candidates.signals, early))
+    total = sum_parts(columns)
     current = await with_replaced(store, candidates, total, order(total)[:EXAMINED])
     if current is not candidates:
-        candidates, total = current, added(corrected(columns, current.signals))
+        candidates, total = current, sum_parts(corrected(columns, current.signals))
     candidates = await with_amended(store, gathered, candidates, total)
     return _rank(replace(gathered, candidates=candidates), corrected(columns, candidates.signals))
 
 
 async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
     """Search by words, meaning and names, and lay out the results with the turns around them."""
-    asked = read(question.text)
+    parsed = parse_question(question.text)
     speakers = await store.names.speakers(question.scopes)
-    names = speakers | _projects(question.scopes)
-    # A name that every turn has dominates a small model's sentence vector: dense alone improves from 46 to 67
-    # % on LoCoMo without it.
-    embedding = asyncio.ensure_future(embed(remove_names(asked.embedded_text, names)))
+    names = speakers | _project_names(question.scopes)
+    # Names that every turn has dominate a small model's sentence vector: without them, dense alone improves
+    # from 46 to 67 % on LoCoMo.
+    embedding = asyncio.ensure_future(embed(remove_names(parsed.embedded_text, names)))
     pools = await search_pools(store, question, embedding)
     keys = dict.fromkeys(
         (passage.scope, passage.session_id)
@@ -170,12 +172,12 @@ async def gather(store: Store, question: Question, embed: Embed) -> Gathered:
         with_neighbours=not question.is_filtered,
     )
     query = await embedding
-    if query is None:  # words replace the meaning of all
+    if query is None:  # words replace the meaning of all candidates
         signals = replace(candidates.signals, unembedded=np.ones(len(candidates.ids), dtype=bool))
         candidates = replace(candidates, signals=signals)
     else:
-        asked = replace(asked, prior=query.prior)
-    return Gathered(asked, pools, candidates, query)
+        parsed = replace(parsed, prior=query.prior)
+    return Gathered(parsed, pools, candidates, query)
 
 
 def examine(
@@ -183,9 +185,9 @@ def examine(
 ) -> Candidates:
     """Fill in the signals of the `first` candidates that need an examination.
 
-    Words are compared in those to be `read_closely`, else only in the first.
+    Words are compared in the candidates to be `read_closely`, by default in the first.
 
-    `matched` holds how each token of the question matches these and their neighbours, shape (candidates,
+    `matched` holds how well each token of the question matches these and their neighbours, shape (candidates,
     tokens); None without tokens. Passages without token codes stay unknown.
     """
     candidates = gathered.candidates
@@ -195,35 +197,35 @@ def examine(
         late = late_interaction(matched, first, signals.session, signals.place)
         tokens[first], uneven[first] = matched[first].mean(axis=1), matched[first].std(axis=1)
     signals = replace(signals, late=late, tokens=tokens, uneven=uneven)
-    some = first if read_closely is None else read_closely
-    return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), some)
+    positions = first if read_closely is None else read_closely
+    return _with_words(replace(gathered, candidates=replace(candidates, signals=signals)), positions)
 
 
-def _with_words(gathered: Gathered, some: Ints) -> Candidates:
-    """Fill in the coverage of some candidates, and whether they have the wanted kind of answer."""
-    asked, candidates = gathered.asked, gathered.candidates
+def _with_words(gathered: Gathered, positions: Ints) -> Candidates:
+    """Fill in the coverage of candidates, and if each has the wanted kind of answer."""
+    parsed, candidates = gathered.parsed, gathered.candidates
     signals = candidates.signals
-    texts = [evident_text(gathered, at) for at in some.tolist()]
+    texts = [evident_text(gathered, at) for at in positions.tolist()]
     covered, answer = np.full(len(signals), np.nan), np.zeros(len(signals))
-    covered[some] = np.maximum(shares(asked.weights, texts), NAMED_COVERS * signals.named[some])
-    if (kind := asked.answer) is not None:
-        answer[some] = [1.0 if holds(kind, text) else -1.0 for text in texts]
-    # A record too new for tokens does not lose to older twins that have them: words replace its tokens.
+    covered[positions] = np.maximum(shares(parsed.weights, texts), NAMED_COVERS * signals.named[positions])
+    if (kind := parsed.answer) is not None:
+        answer[positions] = [1.0 if holds(kind, text) else -1.0 for text in texts]
+    # Words replace the tokens of a record too new for them, so that it does not lose to older twins.
     is_unmatched = signals.unembedded & (signals.late > 0)
     late = np.where(is_unmatched, np.fmax(signals.late, covered), signals.late)
     return replace(candidates, signals=replace(signals, late=late, coverage=covered, answer=answer))
 
 
 async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
-    """Fill in the cosines of records found by words that are not among the nearest in meaning."""
+    """Fill in the missing cosines: those of records found by words but not among the nearest in meaning."""
     candidates, query, row_ids = gathered.candidates, gathered.query, gathered.pools.row_ids
     signals = candidates.signals
-    far = np.flatnonzero(np.isnan(signals.cosine)).tolist()
-    ids = {at: passage.id for at in far if (passage := candidates.passages[at]) is not None}
+    missing = np.flatnonzero(np.isnan(signals.cosine)).tolist()
+    ids = {at: passage.id for at in missing if (passage := candidates.passages[at]) is not None}
     if query is None or not ids:
         return gathered
     vectors = await store.passages.vectors_of(
-        {row_ids[each]: each for each in ids.values() if each in row_ids}
+        {row_ids[passage_id]: passage_id for passage_id in ids.values() if passage_id in row_ids}
     )
     cosine = signals.cosine.copy()
     for at, passage_id in ids.items():
@@ -233,78 +235,82 @@ async def _with_cosines(store: Store, gathered: Gathered) -> Gathered:
 
 
 async def with_amended(store: Store, gathered: Gathered, candidates: Candidates, total: Floats) -> Candidates:
-    """Move later records before those among the first that they amend."""
+    """Move later records before those of the first candidates that they amend."""
     ranked = order(total)
-    some = [
-        passage for at in compared(candidates, ranked) if (passage := candidates.passages[at]) is not None
+    passages = [
+        passage
+        for at in candidates_to_compare(candidates, ranked)
+        if (passage := candidates.passages[at]) is not None
     ]
     # A question about a time wants the values of that time.
-    if len(some) < 2 or candidates.signals.date.any():
+    if len(passages) < 2 or candidates.signals.date.any():
         return candidates
     row_ids = gathered.pools.row_ids
     vectors = await store.passages.vectors_of(
-        {row_ids[each.id]: each.id for each in some if each.id in row_ids}
+        {row_ids[passage.id]: passage.id for passage in passages if passage.id in row_ids}
     )
-    by_record = {each.record_id: vectors[each.id] for each in some if each.id in vectors}
-    ids = [each.record_id for each in some if each.src == "turn"]
-    turns = await store.get(Turn, ids)
-    whole = {turn.id: "\n".join(text for _, text in speeches(turn)) for turn in turns.values()}
+    by_record = {passage.record_id: vectors[passage.id] for passage in passages if passage.id in vectors}
+    turns = await store.get(Turn, [passage.record_id for passage in passages if passage.src == "turn"])
+    whole_turns = {turn.id: "\n".join(text for _, text in speeches(turn)) for turn in turns.values()}
 
     def text(at: int) -> str:
         passage = candidates.passages[at]
-        return whole.get(candidates.ids[at]) or ("" if passage is None else passage.text)
+        return whole_turns.get(candidates.ids[at]) or ("" if passage is None else passage.text)
 
-    found = pairs(candidates, total, ranked, by_record, text, gathered.asked.numbers)
-    if gathered.asked.language == "en" and any(pair.is_worth_reading for pair in found):
+    likely = pairs(candidates, total, ranked, by_record, text, gathered.parsed.numbers)
+    if gathered.parsed.language == "en" and any(pair.is_worth_reading for pair in likely):
         # In a thread, because it takes milliseconds in which the loop can serve other clients.
-        found = await asyncio.to_thread(with_readings, gathered.asked, text, found)
-    return amend(candidates, total, found)
+        likely = await asyncio.to_thread(with_readings, gathered.parsed, text, likely)
+    return amend(candidates, total, likely)
 
 
-def with_readings(asked: Asked, text: Callable[[int], str], found: Sequence[Pair]) -> list[Pair]:
-    """Have a model read the pairs that most likely amend each other; `text` returns a candidate's text."""
-    chosen = to_read(found)
+def with_readings(parsed: ParsedQuestion, text: Callable[[int], str], likely: Sequence[Pair]) -> list[Pair]:
+    """Let a model read the pairs that most likely amend each other; `text` returns a candidate's text."""
+    chosen = pairs_to_read(likely)
 
     def read(pair: Pair) -> float:
-        earlier, later = (excerpt(text(at), asked.text, READ_LENGTH) for at in (pair.earlier, pair.later))
-        return log_odds(asked.text, earlier, later)
+        earlier, later = (excerpt(text(at), parsed.text, READ_LENGTH) for at in (pair.earlier, pair.later))
+        return log_odds(parsed.text, earlier, later)
 
-    return [with_reading(pair, read(pair)) if pair in chosen else pair for pair in found]
+    return [with_reading(pair, read(pair)) if pair in chosen else pair for pair in likely]
 
 
 async def token_matches(store: Store, candidates: Candidates, positions: Ints, tokens: Bits) -> Floats:
-    """Match each token with the best passage of these candidates: (candidates, tokens), NaN elsewhere."""
+    """Match each token with the best passage of each of these candidates.
+
+    Returns an array of shape (candidates, tokens), NaN for all other candidates.
+    """
     rows = {candidates.ids[at]: at for at in positions.tolist()}
-    pieces = await store.passages.token_codes(rows)
-    codes = [code for _, code in pieces]
+    passages = await store.passages.token_codes(rows)
+    codes = [code for _, code in passages]
     # In a thread if it takes milliseconds in which the loop can serve other clients.
-    if sum(map(len, codes)) > _LONG:
+    if sum(map(len, codes)) > _COMPARED_INLINE:
         values = await asyncio.to_thread(matches, tokens, codes)
     else:
         values = matches(tokens, codes)
     best = np.full((len(candidates.ids), len(tokens)), np.nan)
-    most = np.full(len(candidates.ids), -np.inf)
-    for (record_id, _), value, total in zip(pieces, values, values.sum(axis=1).tolist(), strict=True):
+    best_sum = np.full(len(candidates.ids), -np.inf)
+    for (record_id, _), value, total in zip(passages, values, values.sum(axis=1).tolist(), strict=True):
         at = rows[record_id]
-        if total > most[at]:
-            best[at], most[at] = value, total
+        if total > best_sum[at]:
+            best[at], best_sum[at] = value, total
     return best
 
 
 def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
     candidates, signals = gathered.candidates, gathered.candidates.signals
-    total = added(columns)
+    total = sum_parts(columns)
     positions = order(total)
     distance = behind(total, quoted=signals.quoted)
-    own = [at for at in positions[:EXAMINED].tolist() if candidates.passages[at] is not None]
-    first = np.array(own[:DEPTH], dtype=np.int64)
+    with_passage = [at for at in positions[:EXAMINED].tolist() if candidates.passages[at] is not None]
+    first = np.array(with_passage[:DEPTH], dtype=np.int64)
     texts = [evident_text(gathered, at, glossed=True) for at in first[:READ].tolist()]
-    verdict = grounds_of(gathered.asked, signals, total, first, texts)
+    verdict = verdict_evidence(gathered.parsed, signals, total, first, texts)
     likely = chance(verdict)
     fall = falls(distance[positions])
     values = relevance(fall, likely, quoted=signals.quoted[positions])
-    right = chances_right(gathered.asked, signals, distance)[positions[:EXAMINED]]
-    similar = similarities(gathered.asked, signals)[positions]
+    right = chances_right(gathered.parsed, signals, distance)[positions[:EXAMINED]]
+    similar = similarities(gathered.parsed, signals)[positions]
     grounds = Grounds(positions, signals, columns, total, verdict, likely, right, similar, fall)
     return Ranking(candidates, values, grounds)
 
@@ -312,18 +318,18 @@ def _rank(gathered: Gathered, columns: dict[str, Floats]) -> Ranking:
 def evident_text(gathered: Gathered, at: int, *, glossed: bool = False) -> str:
     """Return a candidate's speaker, its best passage, and the query's entities in its record as one text.
 
-    A fact's tags and the name of its partition are added, and so are the kinds of the things it names if the
-    question asks for a kind, or with `glossed`.
+    A fact's tags and the name of its partition are added, and so are the kinds of the things that it names if
+    the question asks for a kind, or with `glossed`.
     """
     candidates, pools = gathered.candidates, gathered.pools
     passage, names = candidates.passages[at], pools.entities.get(candidates.ids[at], ())
     text = f"{passage.text} {labels(passage)}" if passage else ""
     if passage is not None and passage.role == "user":  # a question alone does not contain its answer
         text += f" {candidates.answers.get(candidates.ids[at], '')}"
-    kinds = searched_words(gloss(text)) if glossed or gathered.asked.kinds else ""
+    kinds = searched_words(gloss(text)) if glossed or gathered.parsed.kinds else ""
     return f"{candidates.roles[at] or ''} {text} {kinds} {' '.join(tie.via for tie in names)}"
 
 
-def _projects(scopes: tuple[str, ...] | None) -> frozenset[str]:
-    """Remove the projects' own names from the names of their scopes."""
+def _project_names(scopes: tuple[str, ...] | None) -> frozenset[str]:
+    """Return the names of the projects in these scopes."""
     return frozenset(name for scope in scopes or () if (name := display_name(scope)) != scope)

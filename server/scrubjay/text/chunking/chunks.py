@@ -1,4 +1,4 @@
-"""The chunks of a document: its sections, cut to size, with headings and lines."""
+"""Cuts a document into chunks: pieces of its sections, with headings and line numbers."""
 
 import csv
 import re
@@ -10,20 +10,20 @@ from itertools import pairwise
 from scrubjay.text.chunking import blocks, markdown
 from scrubjay.text.chunking.cuts import SIZE, Repeat, Section, Span, line_starts, pieces
 
-# 900 characters of code have a median of 246 tokens and 293 in the longest tenth; 750 have 205 and 245. The
+# 900 characters of code have 246 tokens in the median and 293 in the longest tenth; 750 have 205 and 245. The
 # model reads 256.
 CODE_SIZE = 750
 _PAGE = re.compile("\f")  # ends a page of a PDF
-_LONGEST_HEADER = 300  # characters of a table's header to repeat in later rows
+_LONGEST_HEADER = 300  # characters of a table's header that are repeated for later rows
 _MOST_LINES = 400_000  # lines of a file whose structure is parsed; 4 million took 3 GB
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """`text[start:end]` of a document, its headings, and its lines, counted from 1.
+    """A chunk of a document: `text[start:end]`, its headings, and its lines, counted from 1.
 
-    `headings` runs from the outermost in, and includes those at the start of the chunk; in code they are the
-    names of definitions. `repeat` is text needed to understand the chunk: the header of a table.
+    `headings` has the outermost first and includes those at the start of the chunk; in code they are names of
+    definitions. `repeat` is earlier text that is needed to understand the chunk: the header of a table.
     """
 
     start: int
@@ -37,9 +37,9 @@ class Chunk:
 def chunks(
     text: str, kind: str = "markdown", language: str | None = None, size: int | None = None
 ) -> list[Chunk]:
-    """Cut a document into chunks of at most `size` characters, in order, leaving out only white space.
+    """Cut a document into chunks of at most `size` characters, in order; only white space is left out.
 
-    `kind` is `csv`, `tsv` or `pdf`; everything else is read as Markdown, unless `language` is a programming
+    `kind` is `csv`, `tsv` or `pdf`; any other text is read as Markdown, unless `language` names a programming
     or data language. The same text always gives the same chunks, and chunks far from an edit do not change.
     """
     starts = line_starts(text)
@@ -56,7 +56,7 @@ def chunks(
 
 
 def _room(section: Section, size: int) -> int:
-    """Return the size of a section's pieces; if rows repeat a header, both together must fit."""
+    """Return the size of a section's pieces; if rows repeat a header, they must fit with it."""
     header = max((len(part.text) for part in section.repeats if part.end - part.start > size), default=0)
     return max(size - min(header, _LONGEST_HEADER), size // 2, 1)
 
@@ -88,15 +88,17 @@ def _code(text: str, starts: list[int], language: str, size: int) -> Iterator[Se
 
 def _table(text: str, starts: list[int], delimiter: str) -> Iterator[Section]:
     """Return one section whose rows repeat the header and stay whole, even with line breaks in quotes."""
-    ends: list[int] = []  # of the rows
+    row_ends: list[int] = []
     try:
         for row in (reader := csv.reader(text.split("\n"), delimiter=delimiter)):
             if row:
-                ends.append(starts[reader.line_num] if reader.line_num < len(starts) else len(text))
-    except csv.Error:  # a NUL, or a cell above 128 KB: not a table, so cut at lines
-        ends = starts[1:]
-    rows = pairwise([0, *ends])
-    long = [(low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)]
-    whole = tuple((low, low + len(text[low:high].rstrip())) for low, high in long)  # rows of several lines
-    repeats = (Repeat(ends[0] - 1, len(text), text[: ends[0]].strip()),) if len(ends) > 1 else ()
+                row_ends.append(starts[reader.line_num] if reader.line_num < len(starts) else len(text))
+    except csv.Error:  # a NUL or a cell above 128 KB, so not a table: cut it at its lines
+        row_ends = starts[1:]
+    rows = pairwise([0, *row_ends])
+    multiline = [
+        (low, high) for low, high in rows if bisect_right(starts, high - 1) > bisect_right(starts, low)
+    ]
+    whole = tuple((low, low + len(text[low:high].rstrip())) for low, high in multiline)
+    repeats = (Repeat(row_ends[0] - 1, len(text), text[: row_ends[0]].strip()),) if len(row_ends) > 1 else ()
     yield Section(0, len(text), (), whole, repeats)

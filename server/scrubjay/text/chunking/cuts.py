@@ -1,4 +1,4 @@
-"""The best places to cut a long text: between paragraphs, else items, lines, sentences, words."""
+"""Cuts long texts at the best places: between paragraphs, else items, lines, sentences, words."""
 
 import re
 from bisect import bisect_left
@@ -33,7 +33,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Section:
-    """`text[start:end]`, the headings over it from the outermost in, and spans that should stay whole."""
+    """`text[start:end]`, the headings above it, outermost first, and the spans that should stay whole."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class Section:
 
 
 def split(text: str, size: int = SIZE) -> list[Span]:
-    """Cut a text into spans of at most `size` characters, in order, leaving out only white space.
+    """Cut a text into spans of at most `size` characters, in order; only white space is left out.
 
     A cut is at a paragraph, else a line, a sentence, a word, and only inside a word that is longer than
     `size`.
@@ -54,10 +54,10 @@ def split(text: str, size: int = SIZE) -> list[Span]:
 def pieces(text: str, start: int, end: int, size: int, whole: Sequence[Span] = ()) -> Iterator[Span]:
     """Cut `text[start:end]` as `split` does, but not inside one of the sorted spans of `whole` that fits.
 
-    Cuts are identified by the text after them, so that soon after an edit they are at the same places as
-    before, and all later pieces stay the same (content-defined chunking). Another line in a log of 3,000
-    changed 2 pieces on average, where cutting at the last possible place would have changed 63; in return
-    pieces are a quarter shorter.
+    A cut is chosen by the text after it, so that soon after an edit the cuts are at the same places as
+    before, and all later pieces stay the same (content-defined chunking). One more line in a log of 3,000
+    changed 2 pieces on average; cuts at the last possible place would have changed 63. In return, pieces are
+    a quarter shorter.
     """
     return _cut(text, start, end, size, whole, steady=True)
 
@@ -68,20 +68,20 @@ def line_starts(text: str) -> list[int]:
 
 
 def checksum(text: str, at: int) -> int:
-    """Return a checksum of the next characters, so that a cut chosen by it moves with the text."""
+    """Return a checksum of the next characters; a cut that is chosen by it moves with the text."""
     return crc32(text[at : at + _LOOKAHEAD].encode("utf-8", "surrogatepass"))
 
 
 def _steadiest(text: str, cuts: list[int], start: int, size: int) -> int:
-    """Return the cut with the least checksum among those in the last three fifths; else the last cut."""
-    late = cuts[bisect_left(cuts, start + size - size * 3 // 5) :]
-    return min(late, key=lambda cut: (checksum(text, cut), cut)) if late else cuts[-1]
+    """Return the cut with the least checksum in the last three fifths of the window, else the last cut."""
+    late_cuts = cuts[bisect_left(cuts, start + size - size * 3 // 5) :]
+    return min(late_cuts, key=lambda cut: (checksum(text, cut), cut)) if late_cuts else cuts[-1]
 
 
 def _cut(
     text: str, start: int, end: int, size: int, whole: Sequence[Span], *, steady: bool
 ) -> Iterator[Span]:
-    """Cut `text[start:end]` at the latest good places; if `steady`, at those that an edit does not move."""
+    """Cut `text[start:end]` at the latest good places; if `steady`, at places that an edit does not move."""
     if size < 1:
         raise ValueError(f"size must be at least 1 character, not {size}")
     whole = [(low, high) for low, high in whole if high - low <= size]
@@ -94,9 +94,9 @@ def _cut(
 
 
 def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span], *, steady: bool) -> int:
-    """Return the end of the piece that begins at `start`: a good cut, but not in the window's first third.
+    """Return the end of the piece that begins at `start`: a good cut, not in the first third of the window.
 
-    A cut too early makes pieces that answer nothing, such as a greeting.
+    An earlier cut makes pieces that answer nothing, such as a greeting.
     """
     if end - start <= size:
         return end
@@ -111,10 +111,9 @@ def _end_of_piece(text: str, start: int, end: int, size: int, whole: list[Span],
         cuts = [cut for cut in cuts if cut > floor and _fits(text, cut, limit) and not _is_inside(cut, near)]
         if cuts:
             return _steadiest(text, cuts, start, size) if steady else cuts[-1]
-    early = [
-        match.end() for match in _SPACE.finditer(text, start, limit) if not _is_inside(match.end(), near)
-    ]
-    return early[-1] if early else limit
+    spaces = [match.end() for match in _SPACE.finditer(text, start, limit)]
+    early_cuts = [cut for cut in spaces if not _is_inside(cut, near)]
+    return early_cuts[-1] if early_cuts else limit
 
 
 def _fits(text: str, cut: int, limit: int) -> bool:

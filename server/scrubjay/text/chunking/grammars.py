@@ -12,10 +12,10 @@ from tree_sitter import Language, Node, Parser
 
 from scrubjay.text.chunking.blocks import DEEPEST, Block
 
-# Characters; a tree takes 22 times its text in memory, and longer sources are usually generated.
+# Characters; a tree takes 22 times the memory of its text, and longer sources are usually generated.
 LARGEST = 1_000_000
 
-# Each has its own package with a function `language`, with these exceptions.
+# Each language has its own package with a function `language`, except those in `_GRAMMARS`.
 LANGUAGES = frozenset("bash c cpp csharp go java javascript php python ruby rust tsx typescript".split())
 _GRAMMARS = {
     "csharp": ("tree_sitter_c_sharp", "language"),
@@ -34,12 +34,12 @@ _FUNCTION_OR_CLASS = re.compile(r"function|class")  # what makes a JavaScript co
 
 
 def blocks(text: str, language: str, large: int) -> Sequence[Block]:
-    """Find the blocks of a file; a nameless node longer than `large` bytes is replaced by its parts.
+    """Find the blocks of a file; nameless nodes longer than `large` bytes are replaced by their parts.
 
     The parser continues after broken source, so there is always a result.
 
-    >>> found = blocks("import os\\n\\ndef f():\\n    pass\\n", "python", 900)
-    >>> [(block.first, block.last, block.name) for block in found]
+    >>> file_blocks = blocks("import os\\n\\ndef f():\\n    pass\\n", "python", 900)
+    >>> [(block.first, block.last, block.name) for block in file_blocks]
     [(0, 1, None), (2, 4, 'f')]
     """
     parser = Parser(grammar(language))
@@ -77,9 +77,9 @@ def _parts(node: Node, large: int, depth: int) -> list[Block]:
 
 def _add(parts: list[Block], part: Block) -> None:
     if parts and part.first < parts[-1].last:
-        earlier = parts.pop()
-        main = earlier if earlier.name or not part.name else part
-        part = Block(earlier.first, max(earlier.last, part.last), main.name, main.inside)
+        previous = parts.pop()
+        main = previous if previous.name or not part.name else part
+        part = Block(previous.first, max(previous.last, part.last), main.name, main.inside)
     parts.append(part)
 
 
@@ -103,7 +103,7 @@ def may_define(kind: str) -> bool:
 
 
 def name_of(node: Node) -> str | None:
-    """Return the name of a definition, with its type if the language has it there."""
+    """Return the name of a definition, with the type that it belongs to if the language puts it there."""
     if inner := node.child_by_field_name("definition") or node.child_by_field_name("declaration"):
         return name_of(inner)
     if node.type in ("lexical_declaration", "variable_declaration"):

@@ -1,4 +1,4 @@
-"""The sections of Markdown and plain text: headings, fenced code, tables."""
+"""Splits Markdown and plain text into sections by their headings, fenced code and tables."""
 
 import re
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ _TABLE_RULE = re.compile(rf"[ \t]*+(?:\|[ \t]*+)?{_DASHES}(?:\|[ \t]*+{_DASHES})
 _HTML_TITLE = re.compile(r"<h1\b[^<>]{0,200}>(.{0,300}?)</h1>", re.IGNORECASE | re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
-_TITLE_IN = 100_000  # characters; a title comes early
+_TITLE_IN = 100_000  # characters at the start in which a title is searched
 
 
 def first_title(text: str) -> str | None:
-    """Return the words of the first heading of the first level, which titles a note; None if it has none.
+    """Return the words of a note's first heading of level 1, which is its title; None if it has none.
 
     >>> first_title("## Part\\n\\n# [Whole](https://example.org)"), first_title("## Part")
     ('Whole', None)
@@ -39,9 +39,9 @@ def first_title(text: str) -> str | None:
 def sections(text: str, starts: list[int]) -> Iterator[Section]:
     """Split a text at its headings; a heading without a body belongs to the section below it.
 
-    `starts` are the offsets of its lines. Fences and tables stay whole, a `#` inside a fence is not a
-    heading, and a table's later rows repeat its header. `headings` includes those at the start of the
-    section.
+    `starts` are the offsets of the lines. Fences and tables stay whole, a `#` inside a fence is not a
+    heading, and later rows of a table repeat its header. The `headings` of a section include those at its
+    start.
     """
     path: list[tuple[int, str]] = []
     begin, has_body = 0, False
@@ -111,7 +111,7 @@ def _title(rest: str) -> str:
 
 
 def _end_of_fence(lines: list[str], at: int, mark: str) -> int:
-    """Return the line after the closing fence, or the end of the document if it is never closed."""
+    """Return the line after the closing fence, or the end of the document without one."""
     closing = re.compile(rf" {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*")
     after = (line + 1 for line in range(at + 1, len(lines)) if closing.fullmatch(lines[line]))
     return next(after, len(lines))

@@ -1,7 +1,7 @@
 """Developers' words: names of tools, services and formats, and the kinds of things that people ask for.
 
-`names.tsv` gives the kind of a thing ("pnpm" is a package manager), `kinds.tsv` the ways to ask for it, in
-several languages. A home may add its own names. So "which package manager?" finds "We use pnpm."
+`names.tsv` has the kind of each thing ("pnpm" is a package manager), `kinds.tsv` the ways to ask for a kind,
+in several languages. A home may add its own names. So "which package manager?" finds "We use pnpm."
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from scrubjay.errors import InputError
 
 MOST_KINDS = 6  # kinds of one text; a text with more is a listing, and its kinds would hide its meaning
 MOST_OTHERS = 4  # other words of a kind that are indexed with a text
-NO_KIND = "-"  # in place of a name's kinds: it has none
+NO_KIND = "-"  # in place of the kinds of a name that has none
 _READ = 2_000  # characters of a text that are read
-_FORM = "2"  # the version of this format; another one means that the index has to be rebuilt
+_FORM = "2"  # the version of this format; if it changes, the index is rebuilt
 _TOKEN = re.compile(r"[A-Za-z0-9_+#.\u00c0-\u0dff]+")
-# Letters of scripts without spaces between words, or that append endings to foreign names.
+# Letters of scripts that have no spaces between words, or that append endings to foreign names.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3]")
 
 Source = Literal["name", "phrase", "foreign"]
@@ -42,7 +42,7 @@ class Kind:
 
 
 class _Phrase(NamedTuple):
-    """A name, or a word for a kind, as in the file; and its kinds."""
+    """A name, or a word for a kind, as it is written in the file, and its kinds."""
 
     written: str
     kinds: tuple[str, ...]
@@ -50,7 +50,7 @@ class _Phrase(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """A phrase after its first token, and its required spelling, if any."""
+    """The tokens of a phrase after the first one, its kinds, and the spelling that it requires, if any."""
 
     rest: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -59,7 +59,7 @@ class _Entry(NamedTuple):
 
 
 class Dictionary:
-    """Names and kinds. Phrases are stored by their first token, and parsed when a text first has it."""
+    """Names and kinds. Phrases are stored by their first token, and parsed when a text first contains it."""
 
     def __init__(self, kinds: Mapping[str, Kind]) -> None:
         self.kinds = kinds
@@ -73,8 +73,8 @@ class Dictionary:
             first = phrase.casefold()
         elif not phrase.isascii() and _UNSPACED.search(phrase):
             key = (_composed(phrase).casefold(), source)
-            before = () if source == "name" else self._unspaced.get(key, ())
-            self._unspaced[key] = (*before, *kinds)
+            earlier = () if source == "name" else self._unspaced.get(key, ())
+            self._unspaced[key] = (*earlier, *kinds)
             return True
         else:
             first = next(iter(_folded(_tokens(phrase))), "")
@@ -88,15 +88,15 @@ class Dictionary:
 
         A kind that the text already has in English is left out, because it adds nothing.
         """
-        met = self._matches(text, ("name", "foreign"))
-        found = dict.fromkeys(kind for entry in met for kind in entry.kinds)
-        said = f" {_plain(text)} " if found else ""
-        return tuple(kind for kind in found if f" {_plain(kind)} " not in said)[:MOST_KINDS]
+        matches = self._matches(text, ("name", "foreign"))
+        kinds = dict.fromkeys(kind for entry in matches for kind in entry.kinds)
+        plain = f" {_plain(text)} " if kinds else ""
+        return tuple(kind for kind in kinds if f" {_plain(kind)} " not in plain)[:MOST_KINDS]
 
     def asked(self, question: str) -> tuple[str, ...]:
         """Return the kinds that a question asks for, in any language; names in it do not count."""
-        met = (entry for entry in self._matches(question) if entry.source != "name")
-        return tuple(dict.fromkeys(kind for entry in met for kind in entry.kinds))
+        matches = (entry for entry in self._matches(question) if entry.source != "name")
+        return tuple(dict.fromkeys(kind for entry in matches for kind in entry.kinds))
 
     def _matches(self, text: str, sources: Collection[Source] = get_args(Source)) -> Iterator[_Entry]:
         spelled = _tokens(text)
@@ -113,11 +113,11 @@ class Dictionary:
                     step = end - at
             at += step
         if not text.isascii() and _UNSPACED.search(text[:_READ]):
-            found = self._matches_unspaced(_composed(text[:_READ]).casefold())
-            yield from (entry for entry in found if entry.source in sources)
+            matches = self._matches_unspaced(_composed(text[:_READ]).casefold())
+            yield from (entry for entry in matches if entry.source in sources)
 
     def _matches_unspaced(self, text: str) -> Iterator[_Entry]:
-        """Yield longer phrases first; text that they cover is not matched again."""
+        """Yield the phrases in a text, longer ones first; text that one matches is not matched again."""
         longest_first = sorted(self._unspaced, key=lambda key: -len(key[0]))
         for phrase, source in longest_first:
             if phrase in text:
@@ -125,22 +125,22 @@ class Dictionary:
                 yield _Entry((), self._unspaced[phrase, source], source, None)
 
     def _beginning(self, token: str) -> tuple[_Entry, ...]:
-        """Return the phrases that begin with a token, longer ones first."""
-        known = self._entries.get(token)
-        if known is None and token not in self._phrases:
+        """Return the entries of the phrases that begin with a token, longer ones first."""
+        entries = self._entries.get(token)
+        if entries is None and token not in self._phrases:
             return ()
-        if known is None:
-            read: dict[tuple[tuple[str, ...], Source], _Entry] = {}
+        if entries is None:
+            by_key: dict[tuple[tuple[str, ...], Source], _Entry] = {}
             for written, kinds, source in self._phrases[token]:
                 tokens = _tokens(written)
                 key = (tuple(_folded(tokens[1:])), source)
                 # two kinds of things may have the same phrase
-                before = read[key].kinds if source != "name" and key in read else ()
+                earlier = by_key[key].kinds if source != "name" and key in by_key else ()
                 spelling = " ".join(tokens) if written.startswith("=") else None
-                read[key] = _Entry(key[0], (*before, *kinds), source, spelling)
-            known = tuple(sorted(read.values(), key=lambda entry: -len(entry.rest)))
-            self._entries[token] = known
-        return known
+                by_key[key] = _Entry(key[0], (*earlier, *kinds), source, spelling)
+            entries = tuple(sorted(by_key.values(), key=lambda entry: -len(entry.rest)))
+            self._entries[token] = entries
+        return entries
 
 
 def _composed(text: str) -> str:
@@ -148,9 +148,9 @@ def _composed(text: str) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return the words of a text with their spelling, without dots after them."""
-    found = _TOKEN.findall(_composed(text[:_READ]))
-    return [token for each in found if (token := each.rstrip("."))]
+    """Return the words of a text as they are spelled, without dots after them."""
+    words = _TOKEN.findall(_composed(text[:_READ]))
+    return [token for word in words if (token := word.rstrip("."))]
 
 
 def _folded(tokens: list[str]) -> list[str]:
@@ -162,23 +162,25 @@ def _plain(text: str) -> str:
 
 
 def parse(kinds: str, *names: str) -> Dictionary:
-    """Parse the text of a file of kinds, and of files of names; later names replace earlier ones.
+    """Parse the text of a file of kinds and of files of names; later names replace earlier ones.
 
     Raises:
         InputError: a line has no tab, no name or no kind, or a name has no letter.
     """
-    read = {name: Kind(name, _split(others), _split(foreign)) for _, (name, others, foreign) in _rows(kinds)}
-    dictionary = Dictionary(read)
-    for name, kind in read.items():
+    by_name = {
+        name: Kind(name, _split(others), _split(foreign)) for _, (name, others, foreign) in _rows(kinds)
+    }
+    dictionary = Dictionary(by_name)
+    for name, kind in by_name.items():
         for phrase in (name, *kind.others):
             dictionary.add(phrase, (name,), "phrase")
         for phrase in kind.foreign:
             dictionary.add(phrase, (name,), "foreign")
     for text in names:
-        for number, (spellings, what, _) in _rows(text):
-            own = () if what == NO_KIND else _split(what)
+        for number, (spellings, cell, _) in _rows(text):
+            kinds_of_name = () if cell == NO_KIND else _split(cell)
             for phrase in filter(None, map(str.strip, spellings.split(","))):
-                if not dictionary.add(phrase, own, "name"):
+                if not dictionary.add(phrase, kinds_of_name, "name"):
                     raise InputError(f"line {number}: the name '{phrase[:60]}' has no letter or digit.")
     return dictionary
 
@@ -209,21 +211,21 @@ def _bundled() -> Dictionary:
 
 
 class InUse:
-    """The dictionary of this process: the bundled one, or that of the engine's home."""
+    """The dictionary that this process uses: the bundled one, or that of the engine's home."""
 
     def __init__(self) -> None:
-        self._own: tuple[str, ...] = ()
+        self._home_names: tuple[str, ...] = ()
         self._dictionary: Dictionary | None = None
         self.is_whole = True  # False: the home's words could not be read, and are left out
 
-    def extend(self, *own: str) -> None:
-        """Use the bundled dictionary with these texts of names.
+    def extend(self, *names: str) -> None:
+        """Use the bundled dictionary and these texts of names.
 
         Raises:
             InputError: a line is not a name with its kinds; the dictionary does not change.
         """
-        self._dictionary = parse(*_shipped(), *own) if own else None
-        self._own, self.is_whole = own, True
+        self._dictionary = parse(*_shipped(), *names) if names else None
+        self._home_names, self.is_whole = names, True
         _kinds_of.cache_clear()
 
     def leave_out(self) -> None:
@@ -238,15 +240,15 @@ class InUse:
 
     @property
     def version(self) -> str:
-        """The version of the dictionary's content: if it differs, the index has to be rebuilt."""
-        return hashlib.sha256("\0".join((_FORM, *_shipped(), *self._own)).encode()).hexdigest()[:16]
+        """The version of the dictionary's content; if it changes, the index must be rebuilt."""
+        return hashlib.sha256("\0".join((_FORM, *_shipped(), *self._home_names)).encode()).hexdigest()[:16]
 
 
 IN_USE = InUse()
 
 
 def gloss(text: str) -> str:
-    """Return the kinds of the things that a text names, as text; "" without any."""
+    """Return the kinds of the things that a text names as a text, "" for none."""
     return _kinds_of(text[:_READ])
 
 
@@ -257,5 +259,5 @@ def _kinds_of(text: str) -> str:
 
 def searched_words(kinds: str) -> str:
     """Return all words for the kinds of a gloss, as text."""
-    known = IN_USE.dictionary.kinds
-    return " ".join(known[kind].words if kind in known else kind for kind in kinds.split(", ") if kind)
+    by_name = IN_USE.dictionary.kinds
+    return " ".join(by_name[kind].words if kind in by_name else kind for kind in kinds.split(", ") if kind)

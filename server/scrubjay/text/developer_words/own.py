@@ -9,18 +9,18 @@ MOST_BYTES = 1_000_000  # ten times the bundled files
 
 
 def read_own(home: Home) -> tuple[str, ...]:
-    """Return the text of a home's own words; nothing if it has none.
+    """Return the text of a home's own words in a tuple, which is empty if the home has none.
 
     Raises:
         InputError: the file cannot be read, or a line is invalid.
     """
     try:
-        found = read_whole(home.words, MOST_BYTES)
-        text = found.decode("utf-8-sig")
+        content = read_whole(home.words, MOST_BYTES)
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         return ()
     except UnicodeDecodeError as error:
-        line = found[: error.start].count(b"\n") + 1
+        line = content[: error.start].count(b"\n") + 1
         raise InputError(f"line {line} is not UTF-8.") from error
     except OSError as error:
         raise InputError(f"it cannot be read: {error.strerror or error}.") from error
